@@ -1,0 +1,56 @@
+package dev.holdfast;
+
+import dev.holdfast.spi.ResourceState;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A number of permits that the threads of all processes share. Permits are held as {@link Lease}s: those of a process that
+ * died come back when their lease is over.
+ *
+ * <p>Waiters are served in the order of arrival: a large request is not passed over by small ones. Objects are cheap and
+ * thread-safe. Permits counts that are not 1 to {@link #limit()} are refused with {@link IllegalArgumentException} before
+ * anything is sent. All methods that acquire throw {@link StoreUnavailableException} and {@link LockConflictException}
+ * like those of {@link DistributedLock}.
+ */
+public interface DistributedSemaphore {
+
+    /** The name. */
+    String name();
+
+    /** How many permits there are in all. */
+    int limit();
+
+    /** Waits for one permit. */
+    default Lease acquire() throws InterruptedException {
+        return acquire(1);
+    }
+
+    /** Waits for several permits at once. */
+    Lease acquire(int permits) throws InterruptedException;
+
+    /**
+     * Waits for several permits at once, for a limited time.
+     *
+     * @throws LockTimeoutException if they were not free in time
+     */
+    Lease acquire(int permits, Duration maxWait) throws InterruptedException;
+
+    /** Takes one permit if it is free now. */
+    default Optional<Lease> tryAcquire() {
+        return tryAcquire(1);
+    }
+
+    /** Takes several permits if they are free now; one trip. */
+    Optional<Lease> tryAcquire(int permits);
+
+    /** Waits for several permits without a thread. Cancelling the future gives up and leaves nothing behind. */
+    CompletableFuture<Lease> acquireAsync(int permits);
+
+    /** Like {@link #acquireAsync(int)}, for a limited time. */
+    CompletableFuture<Lease> acquireAsync(int permits, Duration maxWait);
+
+    /** Who holds and who waits, as the store sees it; one trip. Empty if nobody does. */
+    Optional<ResourceState> state();
+}

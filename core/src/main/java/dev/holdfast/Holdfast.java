@@ -1,0 +1,302 @@
+package dev.holdfast;
+
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.Inspection;
+import dev.holdfast.internal.LeaseSemaphore;
+import dev.holdfast.internal.MultiLock;
+import dev.holdfast.internal.ReadWriteLocks;
+import dev.holdfast.internal.ThreadLock;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LockStoreProvider;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreTraits;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client of a store of locks: the entry to everything. A program needs one, for as long as it runs.
+ *
+ * <pre>{@code
+ * try (Holdfast locks = Holdfast.connect("sqlite:/var/lib/shop/locks.db")) {
+ *     DistributedLock lock = locks.lock("order:42");
+ *     lock.lock();
+ *     try {
+ *         ...
+ *     } finally {
+ *         lock.unlock();
+ *     }
+ *
+ *     try (Lease lease = lock.acquire(Duration.ofSeconds(5))) {
+ *         lease.onLost(reason -> cancelTheWork());
+ *         stock.update(..., lease.token());
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>Thread-safe. Locks that two clients make, in one process or in several, exclude each other if their stores and names
+ * are the same.
+ */
+public final class Holdfast implements AutoCloseable {
+
+    /** How long {@link #state}, {@link #list} and {@link #forceRelease} wait for the store. */
+    private static final long INSPECT_NANOS = Duration.ofSeconds(10).toNanos();
+
+    private final Engine engine;
+    private final LockOptions options;
+    private final boolean ownsStore;
+
+    private Holdfast(Engine engine, LockOptions options, boolean ownsStore) {
+        this.engine = engine;
+        this.options = options;
+        this.ownsStore = ownsStore;
+    }
+
+    /**
+     * Opens a store by its URL. Which schemes there are depends on the store modules on the class path.
+     *
+     * @param url for example {@code memory:} or {@code sqlite:/var/lib/shop/locks.db}
+     * @throws IllegalArgumentException if no module on the class path opens such a URL, or it is wrong
+     * @throws StoreUnavailableException if the store cannot be reached or is not as it must be
+     */
+    public static Holdfast connect(String url) {
+        return builder().url(url).connect();
+    }
+
+    /** Uses a store of the caller's, which is not closed with the client. */
+    public static Holdfast over(LockStore store) {
+        return builder().store(store).connect();
+    }
+
+    /** Begins a client with settings of the caller's. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * A mutex with the client's default options.
+     *
+     * @throws IllegalArgumentException if the name is not 1 to 255 bytes of UTF-8 without control characters
+     */
+    public DistributedLock lock(String name) {
+        return lock(name, options);
+    }
+
+    /** A mutex. */
+    public DistributedLock lock(String name, LockOptions options) {
+        return ThreadLock.mutex(engine, name, options);
+    }
+
+    /** A read-write lock with the client's default options. */
+    public DistributedReadWriteLock readWriteLock(String name) {
+        return readWriteLock(name, options);
+    }
+
+    /** A read-write lock. */
+    public DistributedReadWriteLock readWriteLock(String name, LockOptions options) {
+        return ReadWriteLocks.of(engine, name, options);
+    }
+
+    /**
+     * A semaphore with the client's default options.
+     *
+     * @param limit how many permits there are in all; the same number everywhere
+     */
+    public DistributedSemaphore semaphore(String name, int limit) {
+        return semaphore(name, limit, options);
+    }
+
+    /** A semaphore. */
+    public DistributedSemaphore semaphore(String name, int limit, LockOptions options) {
+        return new LeaseSemaphore(engine, name, limit, options);
+    }
+
+    /** Several mutexes as one, all or nothing, with the client's default options. The order of the names does not matter. */
+    public DistributedLock multiLock(String... names) {
+        return multiLock(List.of(names), options);
+    }
+
+    /**
+     * Several mutexes as one, all or nothing. In one step where {@link StoreTraits#atomicSeveral()} and all are free; else
+     * one after the other in the order of their bytes.
+     *
+     * @throws IllegalArgumentException if there is no name, or one twice
+     */
+    public DistributedLock multiLock(Collection<String> names, LockOptions options) {
+        return new MultiLock(engine, names, options);
+    }
+
+    /** Who holds and who waits for a name of any kind, as the store sees it; one trip. Empty if nobody does. */
+    public Optional<ResourceState> state(String name) {
+        return Inspection.state(engine, new LockName(name), INSPECT_NANOS);
+    }
+
+    /**
+     * The names in use, in the order of their bytes.
+     *
+     * @param prefix what they begin with; may be empty
+     * @param limit the most names to return, 1 to 10,000
+     */
+    public List<String> list(String prefix, int limit) {
+        return Inspection.list(engine, prefix, limit, INSPECT_NANOS);
+    }
+
+    /**
+     * Breaks exactly the claim that was seen, and no later one of the same name.
+     *
+     * @return whether it held or waited until now
+     */
+    public boolean forceRelease(ResourceState.Entry seen) {
+        return Inspection.breakClaim(engine, seen, INSPECT_NANOS);
+    }
+
+    /** What the store promises. */
+    public StoreTraits traits() {
+        return engine.store().traits();
+    }
+
+    /** The random id of this client, with which its claims are marked. */
+    public String clientId() {
+        return engine.clientId();
+    }
+
+    /**
+     * Ends all waits, loses all holds with {@link LossReason#CLOSED} and releases them in the store, for which it waits two
+     * seconds at the most. Closes the store if {@link #connect} opened it. Idempotent.
+     */
+    @Override
+    public void close() {
+        engine.close();
+        if (ownsStore) {
+            engine.store().close();
+        }
+    }
+
+    /** Settings of a client. Not thread-safe. */
+    public static final class Builder {
+
+        /** A token has room for so many hand-offs of one grant. */
+        private static final int MOST_HAND_OFFS = 1023;
+
+        private @Nullable String url;
+        private @Nullable LockStore store;
+        private MonotonicClock clock = MonotonicClock.SYSTEM;
+        private LockObserver observer = LockObserver.NONE;
+        private @Nullable Executor callbacks;
+        private String label = "";
+        private LockOptions options = LockOptions.defaults();
+        private int handOffs = MOST_HAND_OFFS;
+        private Duration handOffTime = Duration.ofMillis(10);
+
+        private Builder() {}
+
+        /** The store to open. */
+        public Builder url(String url) {
+            this.url = url;
+            return this;
+        }
+
+        /** A store of the caller's, instead of a URL. It is not closed with the client. */
+        public Builder store(LockStore store) {
+            this.store = store;
+            return this;
+        }
+
+        /** The time; for tests. A store that is opened by its URL is given it too. */
+        public Builder clock(MonotonicClock clock) {
+            this.clock = clock;
+            return this;
+        }
+
+        /** Who hears what happens. */
+        public Builder observer(LockObserver observer) {
+            this.observer = observer;
+            return this;
+        }
+
+        /** Where listeners and the completions of futures are called, instead of threads of the client's own. */
+        public Builder callbacks(Executor callbacks) {
+            this.callbacks = callbacks;
+            return this;
+        }
+
+        /** A text that tells people who this client is; at most 128 characters are kept. */
+        public Builder label(String label) {
+            this.label = label;
+            return this;
+        }
+
+        /** The options of locks that are made without any. */
+        public Builder options(LockOptions options) {
+            this.options = options;
+            return this;
+        }
+
+        /**
+         * How often a grant is passed on inside the JVM before it goes back to the store; 1,023 by default, which is the
+         * most, 0 for never.
+         */
+        public Builder handOffs(int handOffs) {
+            if (handOffs < 0 || handOffs > MOST_HAND_OFFS) {
+                throw new IllegalArgumentException(
+                        "A grant can be passed on 0 to " + MOST_HAND_OFFS + " times, not " + handOffs);
+            }
+            this.handOffs = handOffs;
+            return this;
+        }
+
+        /** For how long a grant is passed on inside the JVM before it goes back to the store; 10 ms by default. */
+        public Builder handOffTime(Duration handOffTime) {
+            if (handOffTime.isNegative()) {
+                throw new IllegalArgumentException("handOffTime must not be negative, but was " + handOffTime);
+            }
+            this.handOffTime = handOffTime;
+            return this;
+        }
+
+        /**
+         * Opens the store, if it was given by URL, and makes the client.
+         *
+         * @throws IllegalArgumentException if there is not exactly one of URL and store, or the URL is wrong
+         * @throws StoreUnavailableException if the store cannot be reached or is not as it must be
+         */
+        public Holdfast connect() {
+            if ((url == null) == (store == null)) {
+                throw new IllegalArgumentException("Give either the URL of a store or a store");
+            }
+            LockStore opened = store != null ? store : open(url);
+            Engine engine = new Engine(opened, clock, observer, callbacks, label, handOffs, handOffTime);
+            return new Holdfast(engine, options, store == null);
+        }
+
+        private LockStore open(@Nullable String url) {
+            List<String> forms = new ArrayList<>();
+            for (LockStoreProvider provider : ServiceLoader.load(LockStoreProvider.class)) {
+                if (url != null && provider.accepts(url)) {
+                    try {
+                        return provider.open(url, clock);
+                    } catch (StoreException failure) {
+                        throw new StoreUnavailableException(
+                                "The store " + withoutPassword(url) + " could not be opened: " + failure.getMessage(),
+                                failure);
+                    }
+                }
+                forms.add(provider.form());
+            }
+            throw new IllegalArgumentException(
+                    "No store on the class path opens the URL " + withoutPassword(url) + "; there are " + forms);
+        }
+
+        private static String withoutPassword(@Nullable String url) {
+            return String.valueOf(url).replaceAll("//[^/@]*@", "//***@");
+        }
+    }
+}

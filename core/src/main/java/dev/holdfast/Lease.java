@@ -1,0 +1,91 @@
+package dev.holdfast;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * A lock that is held, as a handle: any thread, executor or coroutine may use and release it. It owns itself, so that it
+ * is never re-entrant.
+ *
+ * <p>Thread-safe. {@link #token}, {@link #isValid}, {@link #remaining} and {@link #state} read local memory, never the
+ * network.
+ *
+ * <h2>What is not guaranteed</h2>
+ *
+ * No lock service can keep a paused process from believing in its lock for a moment too long:
+ *
+ * <pre>{@code
+ *   A   isValid() -> true | paused .................. | writes with token 33 -> refused
+ *   store                       lease ends, B granted with token 34
+ *   B                                  writes with token 34 -> done
+ * }</pre>
+ *
+ * Only the resource can refuse A's late write, by comparing tokens ({@link FenceGuard}).
+ */
+public interface Lease extends AutoCloseable {
+
+    /** The name, or for a multi-lock the names, that are held, in the order of their bytes. */
+    List<String> names();
+
+    /**
+     * The fencing token: larger for every later exclusive grant of the name, for as long as the store's traits promise.
+     *
+     * @throws IllegalStateException if this is the lease of several names: each has a token of its own
+     */
+    long token();
+
+    /**
+     * The fencing token of one of the names.
+     *
+     * @throws IllegalArgumentException if the name is not one of {@link #names}
+     */
+    long token(String name);
+
+    /** Whether the lock is held, by the local clock, at the moment of the call. */
+    default boolean isValid() {
+        LeaseState state = state();
+        return state == LeaseState.SAFE || state == LeaseState.IN_DOUBT;
+    }
+
+    /** What is known without asking the store. {@code LOST} and {@code RELEASED} are final. */
+    LeaseState state();
+
+    /** How long the lock is surely held unless it is renewed or broken; zero if it is not held. */
+    Duration remaining();
+
+    /**
+     * Registers what to call when the lock is lost: once, on an executor of Holdfast's, with the reason; at once if it is
+     * lost already, never if it was released. A listener that blocks holds up no other.
+     */
+    void onLost(Consumer<LossReason> listener);
+
+    /**
+     * Makes the lock last for at least {@code lease} from now. One trip. It never shortens, and it does not go beyond
+     * {@code maxHold}.
+     *
+     * @param lease 100 ms to 24 h
+     * @throws LockLostException if the lock is not held any more
+     * @throws IllegalStateException if it was released
+     * @throws StoreUnavailableException if the store did not answer; the lock is held as long as before, or longer
+     */
+    void extend(Duration lease);
+
+    /**
+     * Ends the lock; one trip. Idempotent: a second call does nothing. If the outcome of the trip is unknown, this returns
+     * and the release is repeated in the background until the lease is over.
+     *
+     * @throws LockLostException if the lock was lost before; it is ended all the same
+     */
+    void release();
+
+    /** Like {@link #release()}, without waiting; the stage fails with {@link LockLostException} if it was lost. */
+    CompletableFuture<Void> releaseAsync();
+
+    /** {@link #release()}. */
+    @Override
+    default void close() {
+        release();
+    }
+}

@@ -1,0 +1,13 @@
+package dev.holdfast;
+
+import org.jspecify.annotations.Nullable;
+
+/** The store did not answer for as long as {@link LockOptions#storeTimeout()}, or refused for good. */
+public final class StoreUnavailableException extends LockException {
+
+    private static final long serialVersionUID = 1L;
+
+    public StoreUnavailableException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

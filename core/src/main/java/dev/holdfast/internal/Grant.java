@@ -1,0 +1,271 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A grant that the store gave to this JVM, and the holds that share it: one at a time if it is exclusive, several readers
+ * at once if it is a read grant.
+ *
+ * <p>Guarded by the resource's mutex, but for {@link #validity} and {@link #isOver}, which may be read by anyone. {@code
+ * validity} only ever moves to a later deadline, and not at all once the grant is over: LOST is final.
+ */
+final class Grant implements Renewable {
+
+    /** A token is {@code counter * TOKENS_PER_GRANT + k}; k counts the local hand-offs of the grant. */
+    static final int TOKENS_PER_GRANT = 1024;
+
+    /** After a failed renewal the next one follows after this part of the lease, */
+    private static final int RETRY_PART = 20;
+
+    /** but not sooner than this. */
+    private static final long RETRY_LEAST_NANOS = 20_000_000;
+
+    /** A renewal may be this part of the lease early to join a batch: more than the jitter, so that batches stay together. */
+    private static final int EARLY_PART = 12;
+
+    private final Resource resource;
+    private final Engine engine;
+    private final long counter;
+    private final long grantedAt;
+    private final List<Hold> holds = new ArrayList<>(1);
+    private Request spec;
+    private Claim claim;
+    private int shares;
+    private long heldSince;
+    private boolean storeFailed;
+
+    private volatile Validity validity;
+    private volatile boolean over;
+    private volatile long renewAt;
+    private volatile long eventAt = Long.MAX_VALUE;
+
+    Grant(Resource resource, Request spec, Claim claim, long counter, Validity validity, long now) {
+        this.resource = resource;
+        this.engine = resource.engine();
+        this.spec = spec;
+        this.claim = claim;
+        this.counter = counter;
+        this.validity = validity;
+        this.grantedAt = now;
+        this.heldSince = now;
+        this.renewAt = spec.autoRenew() ? jittered(validity) : Long.MAX_VALUE;
+    }
+
+    Resource resource() {
+        return resource;
+    }
+
+    Request spec() {
+        return spec;
+    }
+
+    Claim claim() {
+        return claim;
+    }
+
+    /** The claim with another lease, to be sent without the mutex. */
+    Claim claimFor(Duration lease) {
+        resource.mutex().lock();
+        try {
+            return claim.withLease(lease);
+        } finally {
+            resource.mutex().unlock();
+        }
+    }
+
+    long counter() {
+        return counter;
+    }
+
+    Validity validity() {
+        return validity;
+    }
+
+    List<Hold> holds() {
+        return holds;
+    }
+
+    /** Whether it was lost or released. */
+    boolean isOver() {
+        return over;
+    }
+
+    void end() {
+        over = true;
+        renewAt = Long.MAX_VALUE;
+    }
+
+    boolean isExclusive() {
+        return spec.isExclusive();
+    }
+
+    boolean isInDoubt(long now) {
+        return spec.autoRenew() && now > validity.doubtBegins();
+    }
+
+    /** How often it was passed on without a trip. */
+    int handOffs() {
+        return Math.max(0, shares - 1);
+    }
+
+    /** When the present holder took it. */
+    long heldSince() {
+        return heldSince;
+    }
+
+    /** Gives a share to a new holder. */
+    Hold share(Request request, @Nullable Thread thread, long now) {
+        int k = isExclusive() ? shares : 0;
+        shares++;
+        heldSince = now;
+        Hold hold = new Hold(this, request, counter * TOKENS_PER_GRANT + k, now, thread);
+        holds.add(hold);
+        if (hold.holdEnds() < eventAt) {
+            scheduleEvent(now);
+        }
+        return hold;
+    }
+
+    /** Whether it may be passed to, or joined by, another local thread: fresh, and within the bounds counted from the grant. */
+    boolean mayBeShared(long now) {
+        return !over
+                && !spec.fair()
+                && shares <= engine.handOffsMax()
+                && now - grantedAt < engine.handOffNanos()
+                && validity.isFresh(now);
+    }
+
+    /** Whether its first holder may take it: nobody had it yet, and enough of the lease is left to be worth it. */
+    boolean isUntouched(long now) {
+        return !over && shares == 0 && validity.hasHalfLeft(now);
+    }
+
+    /** From now on this is a read grant with the same token. */
+    void shrinkTo(Request read) {
+        claim = claim.withPermits(read.permits());
+        spec = read;
+    }
+
+    /** Marks that a copy of an acquire may still be on its way. */
+    void markRepeated() {
+        claim = claim.again();
+    }
+
+    /** Stops the renewal: a fixed lease of a multi-lock begins when all members are held. */
+    void fix(Request fixed) {
+        spec = fixed;
+        renewAt = fixed.autoRenew() ? jittered(validity) : Long.MAX_VALUE;
+    }
+
+    /** A later deadline, unless the answer came too late. Returns false if the grant is, or now must be taken for, lost. */
+    boolean prolong(Validity later, long now) {
+        if (over || now >= validity.deadline()) {
+            return false;
+        }
+        storeFailed = false;
+        if (later.deadline() > validity.deadline()) {
+            validity = later;
+        }
+        renewAt = spec.autoRenew() ? jittered(validity) : Long.MAX_VALUE;
+        return true;
+    }
+
+    /** When the timer must look at it: doubt, the end of the lease, or the end of a hold's maxHold. Read without a lock. */
+    long eventAt() {
+        return eventAt;
+    }
+
+    /** Computes {@link #eventAt} anew. A deadline that moved later needs no call: the timer then looks once in vain. */
+    void scheduleEvent(long now) {
+        Validity valid = validity;
+        long next = valid.deadline();
+        if (spec.autoRenew() && now <= valid.doubtBegins()) {
+            next = Math.min(next, valid.doubtBegins() + 1);
+        }
+        for (Hold hold : holds) {
+            next = Math.min(next, hold.holdEnds());
+        }
+        eventAt = next;
+        engine.timer().wakeBy(next);
+    }
+
+    /** Why it is lost if its deadline has passed. */
+    LossReason expiryReason() {
+        return storeFailed ? LossReason.STORE_UNREACHABLE : LossReason.EXPIRED;
+    }
+
+    @Override
+    public long renewAt() {
+        return renewAt;
+    }
+
+    @Override
+    public long renewFrom() {
+        long at = renewAt;
+        return at == Long.MAX_VALUE ? at : at - validity.span() / EARLY_PART;
+    }
+
+    @Override
+    public @Nullable Claim beginRenewal(long sentAt) {
+        resource.mutex().lock();
+        try {
+            if (over || renewAt == Long.MAX_VALUE) {
+                return null;
+            }
+            // Not again before the answer, unless there is none within the time that the store promises.
+            renewAt = sentAt + engine.callTimeout();
+            return claim;
+        } finally {
+            resource.mutex().unlock();
+        }
+    }
+
+    @Override
+    public void renewed(Renewed answer, long sentAt) {
+        if (answer instanceof Renewed.Failed failed) {
+            renewalFailed(failed.cause());
+        } else if (answer instanceof Renewed.Held held) {
+            resource.grantRenewed(this, held.counter(), Validity.of(sentAt, held.lease()));
+        } else if (answer instanceof Renewed.Gone gone) {
+            resource.lost(this, reasonOf(gone.reason()));
+        } else {
+            // A store that lets a holder wait again has lost the grant.
+            resource.lost(this, LossReason.TAKEN);
+        }
+    }
+
+    @Override
+    public void renewalFailed(StoreException cause) {
+        resource.mutex().lock();
+        try {
+            if (!over) {
+                storeFailed = true;
+                renewAt = engine.now() + Math.max(RETRY_LEAST_NANOS, validity.span() / RETRY_PART);
+            }
+        } finally {
+            resource.mutex().unlock();
+        }
+    }
+
+    private static LossReason reasonOf(Renewed.Reason reason) {
+        return switch (reason) {
+            case EXPIRED -> LossReason.EXPIRED;
+            case TAKEN -> LossReason.TAKEN;
+            case RELEASED -> LossReason.BROKEN;
+        };
+    }
+
+    // Up to a tenth earlier, so that clients that began together do not renew together for ever.
+    private static long jittered(Validity validity) {
+        long third = validity.renewalDue() - validity.start();
+        return validity.renewalDue() - ThreadLocalRandom.current().nextLong(third / 10 + 1);
+    }
+}

@@ -1,0 +1,261 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.LockConflictException;
+import dev.holdfast.LockException;
+import dev.holdfast.LockLostException;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Acquires several names, all or none: in one step where the store can and all are free; else one after the other in the
+ * order of their names, on one time budget, renewing what is held meanwhile and rolling back on failure. The user's lease
+ * and {@code maxHold} begin when all are held.
+ */
+final class MultiAcquisition {
+
+    private final Engine engine;
+    private final List<Request> requests;
+    private final boolean forThread;
+
+    MultiAcquisition(Engine engine, List<Request> requests, boolean forThread) {
+        this.engine = engine;
+        this.requests = requests;
+        this.forThread = forThread;
+    }
+
+    /** Waits for all; null if the time is over, and then none is held. */
+    @Nullable
+    List<Hold> await(long maxWait, boolean interruptible) throws InterruptedException {
+        long begun = engine.now();
+        long deadline = maxWait >= Long.MAX_VALUE - begun ? Long.MAX_VALUE : begun + maxWait;
+        List<Hold> atOnce = tryAtOnce(false);
+        if (atOnce != null) {
+            return atOnce;
+        }
+        return oneByOne(member -> {
+            long left = deadline == Long.MAX_VALUE ? deadline : Math.max(1, deadline - engine.now());
+            return member.await(left, interruptible);
+        });
+    }
+
+    /** Takes all if all are free now. */
+    @Nullable
+    List<Hold> tryNow() {
+        if (isAtOncePossible()) {
+            return tryAtOnce(true);
+        }
+        try {
+            return oneByOne(Acquisition::tryNow);
+        } catch (InterruptedException impossible) {
+            throw new AssertionError("Nobody waits", impossible);
+        }
+    }
+
+    /** One way to acquire a member. */
+    private interface Step {
+        @Nullable
+        Hold take(Acquisition member) throws InterruptedException;
+    }
+
+    private @Nullable List<Hold> oneByOne(Step step) throws InterruptedException {
+        List<Hold> holds = new ArrayList<>();
+        List<Hold> fresh = new ArrayList<>();
+        boolean complete = false;
+        try {
+            for (Request request : requests) {
+                boolean isHeld = isHeld(request);
+                Hold hold = step.take(new Acquisition(engine, request.renewedWithoutEnd(), forThread));
+                if (hold == null) {
+                    return null;
+                }
+                holds.add(hold);
+                if (!isHeld) {
+                    fresh.add(hold);
+                }
+            }
+            begin(engine, requests.get(0), fresh);
+            complete = true;
+            return holds;
+        } finally {
+            if (!complete) {
+                rollBack(holds);
+            }
+        }
+    }
+
+    private boolean isAtOncePossible() {
+        return engine.traits().atomicSeveral()
+                && requests.size() > 1
+                && requests.size() <= LockStore.MAX_SEVERAL
+                && !holdsAny();
+    }
+
+    // A thread that holds some of the names takes those once more, which the store cannot do.
+    private boolean holdsAny() {
+        return requests.stream().anyMatch(this::isHeld);
+    }
+
+    private boolean isHeld(Request request) {
+        Resource resource = engine.peek(request.name());
+        if (resource == null) {
+            return false;
+        }
+        resource.mutex().lock();
+        try {
+            return resource.threads().has(Thread.currentThread());
+        } finally {
+            resource.mutex().unlock();
+        }
+    }
+
+    // One trip. Null if not all are free; also after a failure if the caller goes on one by one, where failures are
+    // repeated and reported.
+    private @Nullable List<Hold> tryAtOnce(boolean failuresMatter) {
+        if (!isAtOncePossible() || isAnyKnownBusy()) {
+            return null;
+        }
+        List<Claim> claims = requests.stream().map(engine::newClaim).toList();
+        long sentAt = engine.now();
+        List<Attempt> attempts;
+        try {
+            attempts = engine.join(
+                    () -> engine.store().tryAcquireAll(claims), requests.get(0).storeTimeout());
+        } catch (KindConflictException conflict) {
+            throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
+        } catch (StoreException failure) {
+            if (failure.effect() == Effect.UNKNOWN) {
+                claims.forEach(engine.releases()::sendLater);
+            }
+            if (failuresMatter) {
+                throw unavailable(failure);
+            }
+            return null;
+        }
+        if (attempts.stream().anyMatch(Attempt.Busy.class::isInstance)) {
+            return null;
+        }
+        return adopt(claims, attempts, sentAt);
+    }
+
+    private @Nullable List<Hold> adopt(List<Claim> claims, List<Attempt> attempts, long sentAt) {
+        long now = engine.now();
+        List<Hold> holds = new ArrayList<>();
+        boolean late = engine.isClosed();
+        for (int i = 0; i < claims.size(); i++) {
+            Attempt.Granted granted = (Attempt.Granted) attempts.get(i);
+            late |= !Validity.of(sentAt, granted.lease()).hasHalfLeft(now);
+        }
+        if (late) {
+            claims.forEach(engine.releases()::sendLater);
+            return null;
+        }
+        for (int i = 0; i < claims.size(); i++) {
+            Attempt.Granted granted = (Attempt.Granted) attempts.get(i);
+            Resource resource = engine.enter(requests.get(i).name());
+            try {
+                Validity validity = Validity.of(sentAt, granted.lease());
+                Grant grant = new Grant(
+                        resource, requests.get(i).withoutListener(), claims.get(i), granted.counter(), validity, now);
+                holds.add(resource.adopt(grant, requests.get(i).withoutListener(), Thread.currentThread(), forThread));
+            } finally {
+                resource.mutex().unlock();
+            }
+        }
+        listenOnce(engine, requests.get(0), holds);
+        return holds;
+    }
+
+    private boolean isAnyKnownBusy() {
+        for (Request request : requests) {
+            Resource resource = engine.enter(request.name());
+            try {
+                if (resource.isKnownBusy(request)) {
+                    return true;
+                }
+            } finally {
+                resource.retireIfUnused();
+                resource.mutex().unlock();
+            }
+        }
+        return false;
+    }
+
+    /**
+     * All are held: begins the user's lease and {@code maxHold}. Names that the thread held before keep theirs.
+     *
+     * @param user a request with the user's options
+     * @param fresh the holds that were acquired just now
+     * @throws LockLostException if one of them was lost meanwhile
+     */
+    static void begin(Engine engine, Request user, List<Hold> fresh) {
+        if (!user.autoRenew() && !fresh.isEmpty()) {
+            restart(engine, user, fresh);
+        }
+        for (Hold hold : fresh) {
+            hold.resource().transition(() -> {
+                long now = engine.now();
+                hold.grant().fix(user.of(hold.request().name()));
+                hold.limitFrom(now, user.maxHold());
+                hold.grant().scheduleEvent(now);
+            });
+            if (!hold.isHeld(engine.now())) {
+                throw hold.lostException(engine);
+            }
+        }
+        listenOnce(engine, user, fresh);
+    }
+
+    private static void restart(Engine engine, Request user, List<Hold> holds) {
+        long sentAt = engine.now();
+        List<Claim> claims =
+                holds.stream().map(hold -> hold.grant().claimFor(user.lease())).toList();
+        List<Renewed> answers;
+        try {
+            answers = engine.join(() -> engine.store().renew(claims), user.storeTimeout());
+        } catch (StoreException failure) {
+            throw new StoreUnavailableException(
+                    "The lease of a multi-lock could not be begun: " + failure.getMessage(), failure);
+        }
+        for (int i = 0; i < holds.size(); i++) {
+            holds.get(i).grant().renewed(answers.get(i), sentAt);
+        }
+    }
+
+    // The user's listener hears of one loss, not of each member's.
+    private static void listenOnce(Engine engine, Request request, List<Hold> holds) {
+        if (request.onLost() != null) {
+            MultiLease.listenOnce(engine, holds, request.onLost());
+        }
+    }
+
+    private void rollBack(List<Hold> holds) {
+        for (int i = holds.size() - 1; i >= 0; i--) {
+            try {
+                if (forThread) {
+                    Unlocking.unlock(engine, requests.get(i), Thread.currentThread());
+                } else {
+                    Unlocking.release(engine, holds.get(i));
+                }
+            } catch (LockLostException ignored) {
+                // It is given up; that it was lost before changes nothing.
+            }
+        }
+    }
+
+    private LockException unavailable(StoreException cause) {
+        return new StoreUnavailableException(
+                "Locks " + requests.stream().map(Request::name).toList() + " could not be tried by client "
+                        + engine.clientId() + ": the " + engine.traits().product() + " store failed: "
+                        + cause.getMessage(),
+                cause);
+    }
+}

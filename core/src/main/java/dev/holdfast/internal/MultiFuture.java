@@ -1,0 +1,84 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.Lease;
+import dev.holdfast.LockException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+
+/** Acquires several names without a thread, one after the other in the order of their names. */
+final class MultiFuture {
+
+    private final Engine engine;
+    private final List<Request> requests;
+    private final long deadline;
+    private final CompletableFuture<Lease> future = new CompletableFuture<>();
+    private final List<Hold> holds = new ArrayList<>();
+    private volatile CompletableFuture<Lease> step = new CompletableFuture<>();
+
+    private MultiFuture(Engine engine, List<Request> requests, long maxWait) {
+        this.engine = engine;
+        this.requests = requests;
+        long begun = engine.now();
+        this.deadline = maxWait >= Long.MAX_VALUE - begun ? Long.MAX_VALUE : begun + maxWait;
+    }
+
+    static CompletableFuture<Lease> start(Engine engine, List<Request> requests, long maxWait) {
+        MultiFuture all = new MultiFuture(engine, requests, maxWait);
+        all.future.whenComplete((lease, failure) -> {
+            if (all.future.isCancelled()) {
+                all.step.cancel(false);
+            }
+        });
+        all.next();
+        return all.future;
+    }
+
+    // Each step begins when the one before has ended, so that the list is used by one thread at a time.
+    private void next() {
+        long left = deadline == Long.MAX_VALUE ? deadline : Math.max(1, deadline - engine.now());
+        Request request = requests.get(holds.size()).renewedWithoutEnd();
+        CompletableFuture<Lease> started = FutureAcquisition.start(engine, request, left);
+        step = started;
+        if (future.isCancelled()) {
+            started.cancel(false);
+        }
+        started.whenComplete((lease, failure) -> {
+            if (failure != null) {
+                rollBack(failure);
+                return;
+            }
+            holds.add(((HoldLease) lease).hold());
+            if (future.isCancelled()) {
+                rollBack(new CancellationException());
+            } else if (holds.size() < requests.size()) {
+                next();
+            } else {
+                engine.dispatch(this::complete);
+            }
+        });
+    }
+
+    private void complete() {
+        try {
+            MultiAcquisition.begin(engine, requests.get(0), holds);
+        } catch (LockException lostMeanwhile) {
+            rollBack(lostMeanwhile);
+            return;
+        }
+        MultiLease lease = new MultiLease(engine, holds);
+        engine.callBack(() -> {
+            if (!future.complete(lease)) {
+                lease.releaseAsync();
+            }
+        });
+    }
+
+    private void rollBack(Throwable cause) {
+        if (!holds.isEmpty()) {
+            new MultiLease(engine, holds).releaseAsync();
+        }
+        engine.callBack(() -> future.completeExceptionally(cause));
+    }
+}

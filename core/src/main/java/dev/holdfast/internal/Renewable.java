@@ -1,0 +1,30 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import org.jspecify.annotations.Nullable;
+
+/** Something that takes part in the batch of renewals: a grant that is held, or a place in the store's queue. */
+interface Renewable {
+
+    /** When it wants to take part next; {@link Long#MAX_VALUE} for never. Read without a lock. */
+    long renewAt();
+
+    /** From when on it may join a batch that leaves anyway; not after {@link #renewAt}. Read without a lock. */
+    long renewFrom();
+
+    /**
+     * What to send, or null if it does not want to take part after all. It will not be asked again until it was answered.
+     *
+     * @param sentAt the time before the batch is sent
+     */
+    @Nullable
+    Claim beginRenewal(long sentAt);
+
+    /** The answer to a renewal. */
+    void renewed(Renewed answer, long sentAt);
+
+    /** The renewal failed, with the same end for all of the batch. */
+    void renewalFailed(StoreException cause);
+}

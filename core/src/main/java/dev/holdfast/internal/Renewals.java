@@ -1,0 +1,116 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Renews everything that this client holds or waits for: one batch for the store whenever something is due, which takes
+ * along what would be due soon. Its thread does nothing else.
+ */
+final class Renewals implements AutoCloseable {
+
+    private final Engine engine;
+    private final Set<Renewable> members = ConcurrentHashMap.newKeySet();
+    private final Pacer pacer;
+
+    Renewals(Engine engine, MonotonicClock clock, long origin) {
+        this.engine = engine;
+        this.pacer = new Pacer("holdfast-renewals", clock, origin, this::pass);
+    }
+
+    void add(Renewable member) {
+        members.add(member);
+        pacer.wakeBy(member.renewAt());
+    }
+
+    void remove(Renewable member) {
+        members.remove(member);
+    }
+
+    void wakeBy(long at) {
+        pacer.wakeBy(at);
+    }
+
+    private long pass(long now) {
+        boolean anyDue = false;
+        for (Renewable member : members) {
+            anyDue |= member.renewAt() <= now;
+        }
+        if (anyDue) {
+            sendBatch(now);
+        }
+        long next = Long.MAX_VALUE;
+        for (Renewable member : members) {
+            next = Math.min(next, member.renewAt());
+        }
+        return next;
+    }
+
+    private void sendBatch(long now) {
+        List<Renewable> asked = new ArrayList<>();
+        List<Claim> claims = new ArrayList<>();
+        long sentAt = engine.now();
+        for (Renewable member : members) {
+            Claim claim = member.renewFrom() <= now ? member.beginRenewal(sentAt) : null;
+            if (claim != null) {
+                asked.add(member);
+                claims.add(claim);
+            }
+        }
+        if (claims.isEmpty()) {
+            return;
+        }
+        try {
+            engine.store().renew(claims).whenComplete((answers, failure) -> {
+                if (failure != null) {
+                    failed(asked, Stages.storeException(failure), sentAt);
+                } else {
+                    answered(asked, answers, sentAt);
+                }
+            });
+        } catch (RuntimeException failure) {
+            failed(asked, Stages.storeException(failure), sentAt);
+        }
+    }
+
+    private void answered(List<Renewable> asked, List<Renewed> answers, long sentAt) {
+        if (answers.size() != asked.size()) {
+            String message = "The store answered " + answers.size() + " of " + asked.size() + " renewals";
+            failed(asked, StoreException.unavailable(Effect.UNKNOWN, message, null), sentAt);
+            return;
+        }
+        int failures = 0;
+        for (int i = 0; i < answers.size(); i++) {
+            Renewed answer = answers.get(i);
+            failures += answer instanceof Renewed.Failed ? 1 : 0;
+            asked.get(i).renewed(answer, sentAt);
+        }
+        observe(asked.size(), failures, sentAt);
+    }
+
+    private void failed(List<Renewable> asked, StoreException cause, long sentAt) {
+        asked.forEach(member -> {
+            member.renewalFailed(cause);
+            pacer.wakeBy(member.renewAt());
+        });
+        observe(asked.size(), asked.size(), sentAt);
+    }
+
+    private void observe(int claims, int failures, long sentAt) {
+        Duration took = Duration.ofNanos(engine.now() - sentAt);
+        engine.observe(observer -> observer.renewed(claims, failures, took));
+    }
+
+    @Override
+    public void close() {
+        pacer.close();
+    }
+}

@@ -1,0 +1,131 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is asked for: the constant part of an acquisition, made once per lock object.
+ *
+ * @param maxHold the longest hold in nanoseconds; {@link Long#MAX_VALUE} if there is none
+ * @param storeTimeout how long the store may be out of reach, in nanoseconds
+ */
+record Request(
+        LockName name,
+        int permits,
+        int limit,
+        Duration lease,
+        boolean autoRenew,
+        long maxHold,
+        boolean fair,
+        boolean spin,
+        boolean reentrant,
+        boolean interruptOnLoss,
+        long storeTimeout,
+        @Nullable Consumer<LossReason> onLost) {
+
+    static Request of(LockName name, int permits, int limit, LockOptions options) {
+        return new Request(
+                name,
+                permits,
+                limit,
+                options.lease(),
+                options.autoRenew(),
+                options.maxHold().map(Duration::toNanos).orElse(Long.MAX_VALUE),
+                options.fair(),
+                options.spin(),
+                options.reentrant(),
+                options.interruptOnLoss(),
+                options.storeTimeout().toNanos(),
+                options.onLost().orElse(null));
+    }
+
+    /** The same, renewed for as long as it is held: for a member of a multi-lock while the others are waited for. */
+    Request renewedWithoutEnd() {
+        return new Request(
+                name,
+                permits,
+                limit,
+                lease,
+                true,
+                Long.MAX_VALUE,
+                fair,
+                spin,
+                reentrant,
+                interruptOnLoss,
+                storeTimeout,
+                null);
+    }
+
+    /** The same options for another member of the multi-lock, without a listener. */
+    Request of(LockName member) {
+        return new Request(
+                member,
+                permits,
+                limit,
+                lease,
+                autoRenew,
+                maxHold,
+                fair,
+                spin,
+                reentrant,
+                interruptOnLoss,
+                storeTimeout,
+                null);
+    }
+
+    /** The same without a listener: a multi-lock has one for all its members. */
+    Request withoutListener() {
+        return new Request(
+                name,
+                permits,
+                limit,
+                lease,
+                autoRenew,
+                maxHold,
+                fair,
+                spin,
+                reentrant,
+                interruptOnLoss,
+                storeTimeout,
+                null);
+    }
+
+    /** The read lock that a write lock is downgraded to. */
+    Request asRead() {
+        return new Request(
+                name,
+                1,
+                limit,
+                lease,
+                autoRenew,
+                maxHold,
+                fair,
+                spin,
+                reentrant,
+                interruptOnLoss,
+                storeTimeout,
+                onLost);
+    }
+
+    boolean isExclusive() {
+        return permits == limit;
+    }
+
+    /** Whether this is a read lock: the only shared kind whose grant several local holders may share. */
+    boolean isRead() {
+        return limit == Claim.ALL && permits == 1;
+    }
+
+    /** Whether a grant that was made for {@code granted} is just what this asks for. */
+    boolean isServedBy(Request granted) {
+        return permits == granted.permits
+                && limit == granted.limit
+                && autoRenew == granted.autoRenew
+                && lease.equals(granted.lease);
+    }
+}

@@ -1,0 +1,137 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.StoreException;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** The ways in which a hold ends: released, passed on, or shrunk from a write to a read hold. */
+final class Unlocking {
+
+    private static final long RETRY_FIRST_NANOS = 20_000_000;
+    private static final long RETRY_MOST_NANOS = 1_000_000_000;
+
+    private Unlocking() {}
+
+    /** Gives a lease's hold up. Throws if it was lost, or if the store says that it had been. */
+    static void release(Engine engine, Hold hold) {
+        Resource resource = hold.resource();
+        Grant back;
+        resource.mutex().lock();
+        try {
+            back = end(resource, hold);
+            resource.retireIfUnused();
+        } finally {
+            resource.mutex().unlock();
+        }
+        finish(engine, resource, hold, back);
+    }
+
+    /** Gives one count of a thread's hold up. */
+    static void unlock(Engine engine, Request request, Thread thread) {
+        Resource resource = engine.enter(request.name());
+        ThreadHolds.Counts counts;
+        Hold hold;
+        Grant back = null;
+        try {
+            counts = resource.threads().leave(thread, request);
+            if (counts == null) {
+                throw notOwner(engine, request, thread);
+            }
+            hold = counts.hold();
+            if (counts.isNone()) {
+                back = end(resource, hold);
+            } else {
+                resource.noticeLoss(hold);
+            }
+        } finally {
+            resource.retireIfUnused();
+            resource.mutex().unlock();
+        }
+        if (counts.isNone()) {
+            finish(engine, resource, hold, back);
+        } else if (hold.lossReason() != null) {
+            throw hold.lostException(engine);
+        } else if (request.isExclusive() && counts.isOnlyShared()) {
+            shrink(engine, hold.grant(), 0);
+        }
+    }
+
+    private static IllegalMonitorStateException notOwner(Engine engine, Request request, Thread thread) {
+        return new IllegalMonitorStateException("Thread " + thread.getName() + " of client " + engine.clientId()
+                + " does not hold " + (request.isRead() ? "read " : "") + "lock \"" + request.name()
+                + "\": only the thread that locked it may unlock it, and as often as it locked it");
+    }
+
+    private static @Nullable Grant end(Resource resource, Hold hold) {
+        resource.noticeLoss(hold);
+        hold.markReleased();
+        return resource.end(hold);
+    }
+
+    private static void finish(Engine engine, Resource resource, Hold hold, @Nullable Grant back) {
+        engine.observeReleased(hold);
+        if (back != null) {
+            CompletableFuture<@Nullable Released> sent = engine.releases().send(back.claim());
+            resource.transition(resource::wakeHead);
+            Released answer = engine.joinQuietly(sent, hold.request().storeTimeout());
+            if (answer != null && !answer.wasOwner() && !back.claim().repeated()) {
+                // The store had ended it, and nobody has told us: broken, or forgotten.
+                hold.markBroken();
+                engine.observe(observer -> observer.lost(hold.request().name().value(), LossReason.BROKEN));
+            }
+        }
+        if (hold.lossReason() != null) {
+            throw hold.lostException(engine);
+        }
+    }
+
+    // The same claim with fewer permits keeps the token. It is repeated until it is known to have worked: until then
+    // the
+    // grant merely shuts out more than it must. A copy that comes late must not acquire anew, hence the mark.
+    private static void shrink(Engine engine, Grant grant, int tries) {
+        if (grant.isOver()) {
+            return;
+        }
+        Claim smaller = grant.claim().withPermits(1);
+        try {
+            engine.store().tryAcquire(smaller).whenComplete((attempt, failure) -> {
+                if (failure != null) {
+                    repeatShrink(engine, grant, tries, Stages.storeException(failure));
+                } else {
+                    shrunk(grant, attempt);
+                }
+            });
+        } catch (RuntimeException failure) {
+            repeatShrink(engine, grant, tries, Stages.storeException(failure));
+        }
+    }
+
+    private static void shrunk(Grant grant, Attempt attempt) {
+        Resource resource = grant.resource();
+        resource.transition(() -> {
+            if (grant.isOver()) {
+                return;
+            }
+            if (attempt instanceof Attempt.Granted granted && granted.counter() == grant.counter()) {
+                grant.shrinkTo(grant.spec().asRead());
+                resource.wakeHead();
+            } else {
+                // The write grant had ended in the store; what was granted now is another one, behind others' work.
+                grant.markRepeated();
+                resource.lose(grant, LossReason.EXPIRED);
+            }
+        });
+    }
+
+    private static void repeatShrink(Engine engine, Grant grant, int tries, StoreException cause) {
+        grant.resource().transition(() -> grant.markRepeated());
+        if (cause.retryable()) {
+            long next = engine.now() + Backoff.jittered(tries, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
+            engine.timer().alarm(next, () -> engine.dispatch(() -> shrink(engine, grant, tries + 1)));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package dev.holdfast.spi;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * A shared place that grants claims. This is all that a backend implements; queues of threads, re-entry, waiting, retry,
+ * renewal, loss and events are the engine's.
+ *
+ * <h2>Contract</h2>
+ *
+ * A store is thread-safe. It never retries, never renews by itself and never compares two clients' clocks. It keeps the
+ * laws of {@code docs/guarantees.md}; the TCK ({@code LockStoreTck} of the testkit) has a group of tests for each.
+ *
+ * <p>A stage fails with a {@link StoreException} only. A store whose client blocks works on the calling thread when that
+ * is a platform thread and returns a completed stage; it moves calls from virtual threads to an executor of its own
+ * ({@link BlockingCalls} does that). No call takes longer than {@link StoreTraits#callTimeout()}.
+ *
+ * <p>A call may arrive with the thread's interrupt flag set. It works all the same and keeps the flag.
+ *
+ * <p>Implementing this interface, and {@link LockStoreProvider} for a URL scheme, is the only supported way to extend
+ * Holdfast to another store.
+ */
+public interface LockStore extends AutoCloseable {
+
+    /** The most claims of one {@link #tryAcquireAll}. */
+    int MAX_SEVERAL = 64;
+
+    /** The most waiters of one name; a further one is refused. */
+    int MAX_QUEUE = 10_000;
+
+    /** The most names that {@link #list} returns. */
+    int MAX_LIST = 10_000;
+
+    /** Constant facts about this store. */
+    StoreTraits traits();
+
+    /**
+     * Takes the grant now or not at all. An id that holds already is given the same grant and token; with fewer permits
+     * than it holds, the grant shrinks to them at once and keeps its token (a downgrade); with more, it is refused. A
+     * claim does not pass others that wait.
+     *
+     * @return {@link Attempt.Granted} or {@link Attempt.Busy}; fails with {@link KindConflictException} if the name is in
+     *     use as another kind
+     */
+    CompletionStage<Attempt> tryAcquire(Claim claim);
+
+    /**
+     * Takes several grants now, all or none. The claims name different resources.
+     *
+     * @param claims 1 to {@value #MAX_SEVERAL} claims
+     * @return a {@code Granted} for each claim in the same order, or a list that has a {@code Busy} and no {@code Granted}
+     * @throws UnsupportedOperationException unless {@link StoreTraits#atomicSeveral()}
+     */
+    default CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
+        throw new UnsupportedOperationException(traits().product() + " cannot take several names at once");
+    }
+
+    /**
+     * Takes the grant now, or a place in the store's queue; one trip. A repeated enqueue keeps the place.
+     *
+     * @param claim the claim
+     * @param listener hears what becomes of it
+     * @return a handle that forgets the listener
+     * @throws UnsupportedOperationException unless {@link StoreTraits#fifo()}
+     */
+    default Ticket enqueue(Claim claim, ClaimListener listener) {
+        throw new UnsupportedOperationException(traits().product() + " has no queue");
+    }
+
+    /**
+     * Renews claims that hold and refreshes the tickets of claims that wait, in one batch. A held claim then ends no
+     * earlier than before and no earlier than its lease from now. A claim whose time is over is not revived.
+     *
+     * @return one answer for each claim, in the order in which the collection gives them; a store that could ask only for
+     *     some answers {@link Renewed.Failed} for the others
+     */
+    CompletionStage<List<Renewed>> renew(Collection<Claim> claims);
+
+    /**
+     * Ends holding and waiting, and hands what became free to the next waiters. If the claim was not found, or is marked
+     * {@link Claim#repeated()}, an acquire of it that arrives later, within its lease, is refused.
+     */
+    CompletionStage<Released> release(Claim claim);
+
+    /**
+     * Asks for a hint that the resource may have become free: no place, no grant, and no promise that a hint comes.
+     *
+     * @return a handle that forgets the listener; {@link Ticket#NONE} if the store has no hints
+     */
+    default Ticket watch(LockName name, Runnable mayBeFree) {
+        return Ticket.NONE;
+    }
+
+    /** What the store knows of a resource; empty if nobody uses it and no record of it is left. */
+    CompletionStage<Optional<ResourceState>> inspect(LockName name);
+
+    /**
+     * The names that are in use, in their natural order.
+     *
+     * @param prefix what the names begin with; may be empty
+     * @param limit the most names to return: 1 to {@value #MAX_LIST}
+     */
+    CompletionStage<List<LockName>> list(String prefix, int limit);
+
+    /** Gives up connections and threads. Claims that hold live on in the store until their lease ends. Idempotent. */
+    @Override
+    void close();
+
+    /** The lease that a store with this step keeps: the same, rounded up. */
+    static Duration roundUp(Duration lease, Duration step) {
+        long stepNanos = step.toNanos();
+        long steps = (lease.toNanos() + stepNanos - 1) / stepNanos;
+        return Duration.ofNanos(steps * stepNanos);
+    }
+}

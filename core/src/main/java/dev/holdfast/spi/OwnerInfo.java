@@ -1,0 +1,65 @@
+package dev.holdfast.spi;
+
+import java.util.List;
+
+/**
+ * Who made a claim, for people and for the search for deadlocks. It is no part of a claim's identity, and a renewal
+ * replaces it. Texts are cut to {@value #MAX_TEXT} characters, control characters become {@code ?}, and at most
+ * {@value #MAX_HELD} held names are kept.
+ *
+ * @param client the id of the client
+ * @param host the host's name, or empty
+ * @param pid the process id on that host, or 0
+ * @param thread the name of the thread that asked, or empty
+ * @param label a text of the user's choice, or empty
+ * @param held names that the threads waiting behind this claim hold already
+ */
+public record OwnerInfo(String client, String host, long pid, String thread, String label, List<String> held) {
+
+    /** The longest text of a field, in characters. */
+    public static final int MAX_TEXT = 128;
+
+    /** The most held names that are told. */
+    public static final int MAX_HELD = 16;
+
+    public OwnerInfo {
+        client = bounded(client);
+        host = bounded(host);
+        thread = bounded(thread);
+        label = bounded(label);
+        held = held.isEmpty() ? List.of() : List.copyOf(held.subList(0, Math.min(MAX_HELD, held.size())));
+    }
+
+    /** An owner of whom only the client id is known. */
+    public static OwnerInfo of(String client) {
+        return new OwnerInfo(client, "", 0, "", "", List.of());
+    }
+
+    /** {@code client@host pid 4711 thread main "label"}, without the parts that are not known. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder(client);
+        if (!host.isEmpty()) {
+            text.append('@').append(host);
+        }
+        if (pid != 0) {
+            text.append(" pid ").append(pid);
+        }
+        if (!thread.isEmpty()) {
+            text.append(" thread ").append(thread);
+        }
+        if (!label.isEmpty()) {
+            text.append(" \"").append(label).append('"');
+        }
+        return text.toString();
+    }
+
+    private static String bounded(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (Character.isISOControl(text.charAt(i))) {
+                return bounded(text.replaceAll("\\p{Cntrl}", "?"));
+            }
+        }
+        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT);
+    }
+}

@@ -1,0 +1,51 @@
+package dev.holdfast.spi;
+
+import org.jspecify.annotations.Nullable;
+
+/** A store could not do what it was asked, and says whether the request may have had an effect all the same (law 11). */
+public class StoreException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** What a failed request did. */
+    public enum Effect {
+        /** Surely nothing. */
+        NONE,
+        /** Perhaps all of it: the reply was lost. The engine repeats the request or releases the claim. */
+        UNKNOWN
+    }
+
+    private final Effect effect;
+    private final boolean retryable;
+
+    private StoreException(Effect effect, boolean retryable, String message, @Nullable Throwable cause) {
+        super(message, cause);
+        this.effect = effect;
+        this.retryable = retryable;
+    }
+
+    /** For {@link KindConflictException}. */
+    StoreException(String message) {
+        this(Effect.NONE, false, message, null);
+    }
+
+    /** The store could not be reached, or refused for a passing reason: a repeat may work. */
+    public static StoreException unavailable(Effect effect, String message, @Nullable Throwable cause) {
+        return new StoreException(effect, true, message, cause);
+    }
+
+    /** The store will answer the same however often it is asked: wrong rights, a wrong table, a full queue. No effect. */
+    public static StoreException refused(String message, @Nullable Throwable cause) {
+        return new StoreException(Effect.NONE, false, message, cause);
+    }
+
+    /** Whether the request may have had an effect. */
+    public Effect effect() {
+        return effect;
+    }
+
+    /** Whether the same request may succeed later. */
+    public boolean retryable() {
+        return retryable;
+    }
+}
