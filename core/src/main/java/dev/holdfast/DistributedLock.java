@@ -135,7 +135,8 @@ public interface DistributedLock extends Lock {
 
     /**
      * Breaks the lock: releases the claims that hold it at the moment, whoever made them. Their holders hear {@link
-     * LossReason#BROKEN}. Waiters keep their places and the next is granted.
+     * LossReason#BROKEN}: at once in this client, at their next renewal in others, and only when they extend or release it
+     * if their lease is not renewed. Waiters keep their places and the next is granted.
      *
      * @return how many claims were broken
      */

@@ -148,11 +148,12 @@ public final class LockOptions {
     /**
      * How long the store may be out of reach before a call gives up with {@link StoreUnavailableException}.
      *
-     * @throws IllegalArgumentException if it is not positive
+     * @param storeTimeout 1 ms to 24 h
+     * @throws IllegalArgumentException if it is out of range
      */
     public LockOptions withStoreTimeout(Duration storeTimeout) {
-        if (storeTimeout.isNegative() || storeTimeout.isZero()) {
-            throw new IllegalArgumentException("storeTimeout must be positive, but was " + storeTimeout);
+        if (storeTimeout.compareTo(Duration.ofMillis(1)) < 0 || storeTimeout.compareTo(Claim.MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("storeTimeout must be 1 ms to 24 h, but was " + storeTimeout);
         }
         Draft draft = new Draft(this);
         draft.storeTimeout = storeTimeout;

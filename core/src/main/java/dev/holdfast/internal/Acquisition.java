@@ -13,8 +13,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ways in which a thread acquires: at once or not at all, and waiting. Whether the hold becomes the thread's own (by
- * {@code lock()}) or a lease is a parameter, since nothing else differs.
+ * The ways in which a thread acquires: at once or not at all, and waiting. Whose the hold becomes is a parameter, since
+ * nothing else differs.
  */
 final class Acquisition {
 
@@ -29,13 +29,26 @@ final class Acquisition {
 
     private final Engine engine;
     private final Request request;
-    private final boolean forThread;
+    private final Owner owner;
 
-    /** @param forThread whether the hold becomes the calling thread's own, through {@code lock()} */
-    Acquisition(Engine engine, Request request, boolean forThread) {
+    /** Whose the hold becomes. */
+    enum Owner {
+        /** The calling thread's, through {@code lock()}. */
+        THREAD,
+        /** A lease's, which the calling thread acquires. */
+        LEASE,
+        /** A lease's, which the calling thread acquires on behalf of a future. */
+        FUTURE
+    }
+
+    Acquisition(Engine engine, Request request, Owner owner) {
         this.engine = engine;
         this.request = request;
-        this.forThread = forThread;
+        this.owner = owner;
+    }
+
+    private boolean forThread() {
+        return owner == Owner.THREAD;
     }
 
     /**
@@ -47,16 +60,16 @@ final class Acquisition {
     @Nullable
     Hold await(long maxWait, boolean interruptible) throws InterruptedException {
         long begun = engine.now();
-        long deadline = maxWait >= Long.MAX_VALUE - begun ? Long.MAX_VALUE : begun + maxWait;
+        long deadline = Times.after(begun, maxWait);
         Resource resource = engine.enter(request.name());
         Waiter waiter;
         try {
-            Hold here = takeHere(resource, true);
+            Hold here = takeHere(resource, true, begun);
             if (here != null) {
                 return here;
             }
-            waiter = Waiter.ofThread(request, forThread, begun, deadline);
-            resource.join(waiter);
+            waiter = Waiter.ofThread(request, forThread(), begun, deadline);
+            resource.queue().join(waiter);
         } finally {
             resource.retireIfUnused();
             resource.mutex().unlock();
@@ -68,7 +81,7 @@ final class Acquisition {
         boolean interrupted = false;
         try {
             while (true) {
-                long until = resource.advance(waiter);
+                long until = resource.queue().advance(waiter);
                 if (waiter.isDone()) {
                     return Outcome.TIMED_OUT;
                 }
@@ -84,6 +97,8 @@ final class Acquisition {
                 }
             }
         } finally {
+            // Not done means that something was thrown which should not have been; the others must not wait behind it.
+            resource.abandon(waiter);
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
@@ -111,11 +126,11 @@ final class Acquisition {
         long begun = engine.now();
         Resource resource = engine.enter(request.name());
         try {
-            Hold here = takeHere(resource, false);
+            Hold here = takeHere(resource, false, begun);
             if (here != null) {
                 return here;
             }
-            if (resource.isKnownBusy(request)) {
+            if (isHeldByThread(resource) || resource.isKnownBusy(request)) {
                 return busy(begun);
             }
         } finally {
@@ -149,7 +164,8 @@ final class Acquisition {
                 throw engine.closedException(request.name());
             }
             Grant grant = new Grant(resource, request, arrival.claim(), arrival.counter(), arrival.validity(), now);
-            Hold hold = resource.adopt(grant, request, Thread.currentThread(), forThread);
+            Hold hold =
+                    resource.adopt(grant, request, owner == Owner.FUTURE ? null : Thread.currentThread(), forThread());
             engine.observeEnd(request.name(), Outcome.ACQUIRED, begun);
             return hold;
         } finally {
@@ -165,21 +181,28 @@ final class Acquisition {
     // Under the mutex. A thread that holds the name through lock() takes it once more, or is told that it would wait
     // for
     // itself; else a grant that is in this JVM already may do.
-    private @Nullable Hold takeHere(Resource resource, boolean wouldWait) {
+    private @Nullable Hold takeHere(Resource resource, boolean wouldWait, long begun) {
         Thread thread = Thread.currentThread();
-        ThreadHolds.Counts counts = resource.threads().of(thread);
-        if (counts == null) {
-            return resource.takeLocal(request, thread, forThread);
+        if (!isHeldByThread(resource)) {
+            Hold here = resource.takeLocal(request, owner == Owner.FUTURE ? null : thread, forThread());
+            if (here != null) {
+                engine.observeEnd(request.name(), Outcome.ACQUIRED, begun);
+            }
+            return here;
         }
-        if (forThread && resource.threads().reenter(thread, request, wouldWait, engine)) {
-            return counts.hold();
+        if (forThread()) {
+            return resource.threads().reenter(thread, request, wouldWait, engine);
         }
-        if (!forThread && wouldWait) {
+        if (wouldWait) {
             throw new LockException("Thread " + thread.getName() + " holds \"" + request.name()
                     + "\" through lock() and asked for a lease of it: it would wait for itself. Unlock first, or use lock()"
                     + " again");
         }
         return null;
+    }
+
+    private boolean isHeldByThread(Resource resource) {
+        return owner != Owner.FUTURE && resource.threads().has(Thread.currentThread());
     }
 
     // One trip; more only if the store fails, and then for no longer than storeTimeout. After an unknown outcome the
@@ -199,7 +222,7 @@ final class Acquisition {
                 boolean unknown = failure.effect() == Effect.UNKNOWN;
                 claim = unknown ? claim.again() : claim;
                 long pause = Backoff.jittered(tries, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
-                if (!failure.retryable() || engine.now() + pause - begun >= request.storeTimeout()) {
+                if (!failure.retryable() || Times.after(begun, request.storeTimeout()) <= engine.now() + pause) {
                     if (unknown || claim.repeated()) {
                         engine.releases().sendLater(claim);
                     }

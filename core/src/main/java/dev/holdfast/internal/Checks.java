@@ -12,11 +12,7 @@ final class Checks {
         if (maxWait.isNegative()) {
             throw new IllegalArgumentException("A wait must not be negative, but was " + maxWait);
         }
-        try {
-            return maxWait.toNanos();
-        } catch (ArithmeticException tooLong) {
-            return Long.MAX_VALUE;
-        }
+        return Times.nanos(maxWait);
     }
 
     /** {@code Lock}'s contract: a flag that is set on entry ends an interruptible call, also if the lock is free. */

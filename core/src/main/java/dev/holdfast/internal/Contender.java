@@ -2,6 +2,7 @@ package dev.holdfast.internal;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
@@ -26,11 +27,11 @@ import org.jspecify.annotations.Nullable;
  *   any --- cancelled, refused ---> OVER
  * </pre>
  *
- * <p>Invariants: OVER is final, and what arrives after it is dropped; whoever ends a contender that may have left
+ * <p>Invariants: OVER is final, and what arrives after it, or for an earlier claim, is dropped; whoever ends a contender that may have left
  * something in the store releases its claim, so that a late grant is undone by the store itself (law 4). After an UNKNOWN
  * outcome the same claim is sent again, marked as repeated (law 2). Guarded by the resource's mutex.
  */
-final class Contender implements ClaimListener, Renewable {
+final class Contender implements Renewable {
 
     /** A waiter asks when the holder's time is over plus this for each waiter before it, so that an expiry starts no herd. */
     static final long STAGGER_NANOS = 50_000_000;
@@ -78,14 +79,19 @@ final class Contender implements ClaimListener, Renewable {
     private boolean everSent;
     private long notBefore;
     private long sentAt;
-    /** The sending of the last request that was answered "still waiting": a pushed grant counts from it. */
+    /** The sending of the last request that was answered "still waiting", or else of the first: a pushed grant counts from it. */
     private long waitingSince;
 
     private int tries;
     private int confirmations;
+    /** The sending of the oldest request that has not been answered; -1 if there is none. */
+    private long askedAt = -1;
+    /** Since when the store fails; -1 if it is well. */
     private long outageSince = -1;
+
+    private @Nullable StoreException trouble;
     private Ticket ticket = Ticket.NONE;
-    private Ticket hint = Ticket.NONE;
+    private volatile Ticket hint = Ticket.NONE;
     private volatile long renewAt = Long.MAX_VALUE;
 
     Contender(Resource resource, Request spec, @Nullable Waiter only) {
@@ -110,10 +116,6 @@ final class Contender implements ClaimListener, Renewable {
         return claim;
     }
 
-    boolean isOver() {
-        return state == State.OVER;
-    }
-
     /** Whether somebody should {@link #send} it now. */
     boolean isDue(long now) {
         return state == State.READY && now >= notBefore;
@@ -121,49 +123,56 @@ final class Contender implements ClaimListener, Renewable {
 
     /** When it should be looked at again by whoever drives it; {@link Long#MAX_VALUE} if it will call. */
     long driveAt() {
-        return switch (state) {
-            case READY -> notBefore;
-            case SENT -> sentAt + spec.storeTimeout();
-            default -> Long.MAX_VALUE;
-        };
+        return state == State.READY ? notBefore : Long.MAX_VALUE;
     }
 
-    /** Since when the store has failed, or has not answered; -1 if it is well. */
-    long outageSince(long now) {
-        if (outageSince >= 0) {
-            return outageSince;
-        }
-        return state == State.SENT && now - sentAt >= spec.storeTimeout() ? sentAt : -1;
+    /** When somebody who bears with a failing or silent store for so long must give up. */
+    long troubleEnds(long storeTimeout) {
+        long since = outageSince >= 0 ? outageSince : askedAt;
+        return since < 0 ? Long.MAX_VALUE : Times.after(since, storeTimeout);
     }
+
+    /** The last failure of the store; null if it is well, or just silent. */
+    @Nullable
+    StoreException trouble() {
+        return trouble;
+    }
+
+    // ---- sending ----
 
     /** Under the mutex: claims the right to send. */
     void beginSend(long now) {
         state = State.SENT;
         sentAt = now;
-        waitingSince = now;
+        if (!everSent) {
+            waitingSince = now;
+        }
         everSent = true;
+        asked(now);
         engine.expect(this);
     }
 
     /** Without the mutex, after {@link #beginSend}. May block, as the store does. */
     void send() {
+        Ears ears = new Ears(claim.id());
         try {
             if (queues) {
-                keep(engine.store().enqueue(claim, this));
+                keep(engine.store().enqueue(claim, ears), ears);
             } else {
                 askForHints();
                 engine.store().tryAcquire(claim).whenComplete((attempt, failure) -> {
                     if (failure != null) {
-                        failed(Stages.storeException(failure));
+                        ears.failed(Stages.storeException(failure));
                     } else if (attempt instanceof Attempt.Granted granted) {
-                        granted(granted.counter(), granted.lease());
+                        ears.granted(granted.counter(), granted.lease());
                     } else {
-                        busy();
+                        ears.busy();
                     }
                 });
             }
-        } catch (RuntimeException failure) {
-            failed(Stages.storeException(failure));
+        } catch (Throwable failure) {
+            // Also an Error: left in SENT, the contender would keep all others waiting.
+            ears.failed(Stages.storeException(failure));
         }
     }
 
@@ -174,10 +183,19 @@ final class Contender implements ClaimListener, Renewable {
         }
     }
 
-    private void keep(Ticket listening) {
+    private void hinted() {
+        resource.transition(() -> {
+            if (state == State.READY) {
+                notBefore = engine.now();
+                resource.queue().wakeDriver(this);
+            }
+        });
+    }
+
+    private void keep(Ticket listening, Ears ears) {
         resource.mutex().lock();
         try {
-            if (state == State.SENT || state == State.WAITING) {
+            if (ears.isFor(claim) && (state == State.SENT || state == State.WAITING)) {
                 ticket = listening;
                 return;
             }
@@ -196,41 +214,80 @@ final class Contender implements ClaimListener, Renewable {
 
     private void over() {
         state = State.OVER;
+        leave();
+        hint.close();
+    }
+
+    private void leave() {
         renewAt = Long.MAX_VALUE;
         engine.forget(this);
         engine.renewals().remove(this);
         ticket.close();
-        hint.close();
+        ticket = Ticket.NONE;
     }
 
-    @Override
-    public void waiting(int position, Duration retryAfter) {
-        resource.mutex().lock();
-        try {
-            if (state == State.SENT) {
+    // ---- what the store says ----
+
+    /** Hears what becomes of one claim. What comes after the contender has gone on to another claim is dropped. */
+    private final class Ears implements ClaimListener {
+
+        private final ClaimId id;
+
+        private Ears(ClaimId id) {
+            this.id = id;
+        }
+
+        boolean isFor(Claim claim) {
+            return id.equals(claim.id());
+        }
+
+        private void hear(State expected, State orExpected, Runnable change) {
+            resource.transition(() -> {
+                if (isFor(claim) && (state == expected || state == orExpected)) {
+                    change.run();
+                }
+            });
+        }
+
+        @Override
+        public void waiting(int position, Duration retryAfter) {
+            hear(State.SENT, State.SENT, () -> {
                 state = State.WAITING;
+                waitingSince = sentAt;
                 well();
                 scheduleRefresh(position, retryAfter);
-                engine.renewals().add(this);
-            }
-        } finally {
-            resource.mutex().unlock();
+                engine.renewals().add(Contender.this);
+            });
+        }
+
+        @Override
+        public void granted(long counter, Duration lease) {
+            hear(State.SENT, State.WAITING, () -> arrive(counter, Validity.of(waitingSince, lease)));
+        }
+
+        @Override
+        public void ended(Renewed.Reason reason) {
+            hear(State.SENT, State.WAITING, () -> beginAnew(0));
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            hear(State.SENT, State.SENT, () -> sendFailed(cause));
+        }
+
+        private void busy() {
+            hear(State.SENT, State.SENT, () -> {
+                outageSince = -1;
+                askedAt = -1;
+                again(Backoff.jittered(tries++, SPIN_FIRST_NANOS, SPIN_MOST_NANOS));
+            });
         }
     }
 
-    @Override
-    public void granted(long counter, Duration lease) {
-        grantedSince(counter, lease, -1);
-    }
-
-    /**
-     * The claim was granted.
-     *
-     * @param since when the request that was answered with it was sent; negative for a push
-     */
-    void grantedSince(long counter, Duration lease, long since) {
+    /** A release of this client's, sent at the given time, has granted the claim. */
+    void handed(ClaimId id, long counter, Duration lease, long since) {
         resource.transition(() -> {
-            if (state == State.SENT || state == State.WAITING) {
+            if (id.equals(claim.id()) && (state == State.SENT || state == State.WAITING)) {
                 arrive(counter, Validity.of(Math.max(since, waitingSince), lease));
             }
         });
@@ -242,107 +299,94 @@ final class Contender implements ClaimListener, Renewable {
         well();
         long now = engine.now();
         long needed = spec.autoRenew() ? validity.span() : engine.leaseNanos(spec);
-        if (validity.deadline() - now < needed / 2 - Validity.MARGIN_NANOS && confirmations++ < MOST_CONFIRMATIONS) {
+        if (validity.deadline() - now >= needed / 2 - Validity.MARGIN_NANOS) {
+            over();
+            resource.queue().admit(this, new Grant(resource, spec, claim, counter, validity, now));
+        } else if (confirmations++ < MOST_CONFIRMATIONS) {
             state = State.CONFIRMING;
             renewAt = now;
             engine.renewals().add(this);
+        } else {
+            tooSlow(now);
+        }
+    }
+
+    // The store answers, but so late that what it grants is half over: no better than an outage.
+    private void tooSlow(long now) {
+        engine.releases().sendLater(claim.again());
+        confirmations = 0;
+        String message = "it takes longer to answer than half of the lease of "
+                + spec.lease().toMillis() + " ms";
+        fail(StoreException.unavailable(Effect.NONE, message, null), now);
+        if (state != State.OVER) {
+            beginAnew(Backoff.jittered(tries++, RETRY_FIRST_NANOS, RETRY_MOST_NANOS));
+        }
+    }
+
+    private void sendFailed(StoreException cause) {
+        if (cause.effect() == Effect.UNKNOWN) {
+            claim = claim.again();
+        }
+        if (!cause.retryable()) {
+            over();
+            resource.queue().refused(this, cause);
             return;
         }
-        over();
-        resource.admit(this, new Grant(resource, spec, claim, counter, validity, now));
-    }
-
-    private void busy() {
-        resource.transition(() -> {
-            if (state == State.SENT) {
-                well();
-                again(Backoff.jittered(tries++, SPIN_FIRST_NANOS, SPIN_MOST_NANOS));
-            }
-        });
-    }
-
-    private void hinted() {
-        resource.transition(() -> {
-            if (state == State.READY) {
-                notBefore = engine.now();
-                resource.wakeDriver(this);
-            }
-        });
-    }
-
-    @Override
-    public void ended(Renewed.Reason reason) {
-        resource.transition(() -> {
-            if (state == State.SENT || state == State.WAITING) {
-                beginAnew();
-            }
-        });
-    }
-
-    @Override
-    public void failed(StoreException cause) {
-        resource.transition(() -> {
-            if (state != State.SENT) {
-                return;
-            }
-            if (cause.effect() == Effect.UNKNOWN) {
-                claim = claim.again();
-            }
-            if (!cause.retryable()) {
-                over();
-                resource.refused(this, cause);
-                return;
-            }
-            outage(cause);
-            // The last waiter may just have given up, and ended this.
-            if (state == State.SENT) {
-                again(Backoff.jittered(tries++, RETRY_FIRST_NANOS, RETRY_MOST_NANOS));
-            }
-        });
+        fail(cause, sentAt);
+        // The last waiter may just have given up, and ended this.
+        if (state == State.SENT) {
+            again(Backoff.jittered(tries++, RETRY_FIRST_NANOS, RETRY_MOST_NANOS));
+        }
     }
 
     private void again(long after) {
         state = State.READY;
         notBefore = engine.now() + after;
         engine.forget(this);
-        resource.wakeDriver(this);
+        resource.queue().wakeDriver(this);
     }
 
     // The old claim is gone from the store, so a new one is made: an id is used for one attempt only.
-    private void beginAnew() {
-        engine.renewals().remove(this);
-        ticket.close();
-        ticket = Ticket.NONE;
-        engine.forget(this);
+    private void beginAnew(long after) {
+        leave();
+        askedAt = -1;
         claim = engine.newClaim(spec);
         everSent = false;
-        state = State.READY;
-        renewAt = Long.MAX_VALUE;
-        notBefore = engine.now();
-        resource.wakeDriver(this);
+        again(after);
     }
 
-    private void outage(StoreException cause) {
-        if (outageSince < 0) {
-            outageSince = sentAt;
+    private void asked(long now) {
+        if (askedAt < 0) {
+            askedAt = now;
         }
-        resource.outage(this, outageSince, cause);
+    }
+
+    private void fail(StoreException cause, long since) {
+        if (outageSince < 0) {
+            outageSince = askedAt >= 0 ? askedAt : since;
+        }
+        askedAt = -1;
+        trouble = cause;
+        resource.queue().outage(this, cause);
     }
 
     private void well() {
         outageSince = -1;
-        tries = state == State.SENT && !queues ? tries : 0;
+        askedAt = -1;
+        trouble = null;
+        tries = 0;
     }
 
+    // ---- refreshing the ticket ----
+
     private void scheduleRefresh(int position, Duration retryAfter) {
-        long now = engine.now();
         long refresh = engine.traits().ticketTtl().toNanos() / REFRESH_PART;
         refresh -= ThreadLocalRandom.current().nextLong(refresh / 10 + 1);
         if (!retryAfter.isZero()) {
             long stagger = Math.min(position, STAGGER_MOST) * STAGGER_NANOS;
             refresh = Math.min(refresh, retryAfter.toNanos() + stagger + AFTER_EXPIRY_NANOS);
         }
-        renewAt = now + refresh;
+        renewAt = engine.now() + refresh;
     }
 
     @Override
@@ -357,15 +401,15 @@ final class Contender implements ClaimListener, Renewable {
     }
 
     @Override
-    public @Nullable Claim beginRenewal(long sentAt) {
+    public @Nullable Claim beginRenewal(long now, HeldNames held) {
         resource.mutex().lock();
         try {
             if (state != State.WAITING && state != State.CONFIRMING) {
                 return null;
             }
-            renewAt = sentAt + engine.callTimeout();
-            this.sentAt = sentAt;
-            OwnerInfo owner = engine.ownerOf(resource.queuedThreads(only));
+            renewAt = now + engine.repeatAfter(engine.traits().ticketTtl().toNanos());
+            asked(now);
+            OwnerInfo owner = engine.ownerOf(resource.queue().threadsBehind(this), held);
             claim = new Claim(
                     claim.name(), claim.id(), claim.permits(), claim.limit(), claim.lease(), owner, claim.repeated());
             return claim;
@@ -375,37 +419,39 @@ final class Contender implements ClaimListener, Renewable {
     }
 
     @Override
-    public void renewed(Renewed answer, long sentAt) {
-        if (answer instanceof Renewed.Failed failure) {
-            renewalFailed(failure.cause());
-            return;
-        }
+    public void renewed(Claim asked, Renewed answer, long answeredFrom) {
         resource.transition(() -> {
-            if (state != State.WAITING && state != State.CONFIRMING) {
+            if (!asked.id().equals(claim.id()) || (state != State.WAITING && state != State.CONFIRMING)) {
                 return;
             }
             if (answer instanceof Renewed.Held held) {
-                arrive(held.counter(), Validity.of(sentAt, held.lease()));
+                arrive(held.counter(), Validity.of(answeredFrom, held.lease()));
             } else if (answer instanceof Renewed.Waiting place) {
                 well();
                 state = State.WAITING;
-                waitingSince = sentAt;
+                waitingSince = Math.max(waitingSince, answeredFrom);
                 scheduleRefresh(place.position(), place.retryAfter());
                 engine.renewals().wakeBy(renewAt);
+            } else if (answer instanceof Renewed.Failed failure) {
+                refreshFailed(failure.cause());
             } else {
-                beginAnew();
+                beginAnew(0);
             }
         });
     }
 
     @Override
-    public void renewalFailed(StoreException cause) {
+    public void renewalFailed(Claim asked, StoreException cause) {
         resource.transition(() -> {
-            if (state == State.WAITING || state == State.CONFIRMING) {
-                renewAt = engine.now() + Backoff.jittered(tries++, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
-                engine.renewals().wakeBy(renewAt);
-                outage(cause);
+            if (asked.id().equals(claim.id()) && (state == State.WAITING || state == State.CONFIRMING)) {
+                refreshFailed(cause);
             }
         });
+    }
+
+    private void refreshFailed(StoreException cause) {
+        renewAt = engine.now() + Backoff.jittered(tries++, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
+        engine.renewals().wakeBy(renewAt);
+        fail(cause, engine.now());
     }
 }

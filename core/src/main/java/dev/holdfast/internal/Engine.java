@@ -15,7 +15,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -28,6 +28,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +47,12 @@ public final class Engine implements AutoCloseable {
 
     /** The most acquisitions without a thread that may wait at once. */
     static final int MOST_FUTURES = 100_000;
+
+    /** A renewal that is not answered is repeated after this part of the lease, */
+    static final int REPEAT_PART = 6;
+
+    /** but not sooner than this. */
+    static final long REPEAT_LEAST_NANOS = 10_000_000;
 
     /** How long a close waits for releases that are under way. */
     static final long CLOSE_NANOS = 2_000_000_000;
@@ -72,8 +79,9 @@ public final class Engine implements AutoCloseable {
     private final Renewals renewals;
     private final Releases releases;
     private final ThreadPoolExecutor io;
-    private final Executor callbacks;
-    private final @Nullable ThreadPoolExecutor ownCallbacks;
+    private final @Nullable Executor callbacks;
+    private final ThreadPoolExecutor ownCallbacks;
+    private final ReentrantLock closing = new ReentrantLock();
     private volatile boolean closed;
 
     /**
@@ -106,14 +114,8 @@ public final class Engine implements AutoCloseable {
         this.renewals = new Renewals(this, clock, origin);
         this.releases = new Releases(this);
         this.io = Pools.fixed("holdfast-io", IO_THREADS);
-        if (callbacks == null) {
-            ThreadPoolExecutor own = Pools.growing("holdfast-callback");
-            this.ownCallbacks = own;
-            this.callbacks = own;
-        } else {
-            this.ownCallbacks = null;
-            this.callbacks = callbacks;
-        }
+        this.callbacks = callbacks;
+        this.ownCallbacks = Pools.growing("holdfast-callback");
     }
 
     /** The store. */
@@ -147,8 +149,9 @@ public final class Engine implements AutoCloseable {
         return handOffNanos;
     }
 
-    long callTimeout() {
-        return callTimeout;
+    /** When to ask again if a renewal is not answered, of something that lives for {@code span}: repeating does no harm. */
+    long repeatAfter(long span) {
+        return Math.max(REPEAT_LEAST_NANOS, Math.min(callTimeout, span / REPEAT_PART));
     }
 
     Timer timer() {
@@ -203,24 +206,13 @@ public final class Engine implements AutoCloseable {
     }
 
     /** The owner of a claim behind which these threads wait, with the names that they hold. */
-    OwnerInfo ownerOf(List<Thread> waiting) {
-        if (waiting.isEmpty()) {
-            return identity.owner(null, List.of());
-        }
-        List<String> held = new ArrayList<>();
-        for (Resource resource : resources.values()) {
-            // tryLock: the caller has another resource's mutex, and this is for people.
-            if (held.size() < OwnerInfo.MAX_HELD && resource.mutex().tryLock()) {
-                try {
-                    if (waiting.stream().anyMatch(resource.threads()::has)) {
-                        held.add(resource.name().value());
-                    }
-                } finally {
-                    resource.mutex().unlock();
-                }
-            }
-        }
-        return identity.owner(waiting.get(0), held);
+    OwnerInfo ownerOf(List<Thread> waiting, HeldNames held) {
+        return identity.owner(waiting.isEmpty() ? null : waiting.get(0), held.of(waiting));
+    }
+
+    /** The resources that are in use here. */
+    Collection<Resource> resources() {
+        return resources.values();
     }
 
     void hold(Grant grant) {
@@ -249,19 +241,32 @@ public final class Engine implements AutoCloseable {
         if (handed.id().client().equals(identity.client())) {
             Contender contender = expecting.get(handed.id().sequence());
             if (contender != null) {
-                contender.grantedSince(handed.counter(), handed.lease(), sentAt);
+                contender.handed(handed.id(), handed.counter(), handed.lease(), sentAt);
             }
+        }
+    }
+
+    /** This client broke a claim. If it was one of its own, its holder need not wait for a renewal to hear of it. */
+    void brokenHere(Claim claim) {
+        Resource resource = claim.id().client().equals(identity.client()) ? peek(claim.name()) : null;
+        if (resource != null) {
+            resource.brokenHere(claim.id());
         }
     }
 
     // ---- threads ----
 
-    /** Runs a task that may block on a thread of the engine's. After a close it is dropped: leases end what is left. */
-    void dispatch(Runnable task) {
+    /**
+     * Runs a task that may block on a thread of the engine's.
+     *
+     * @return false if the engine is closed and the task will not run: leases end what is left in the store
+     */
+    boolean dispatch(Runnable task) {
         try {
             io.execute(task);
+            return true;
         } catch (RejectedExecutionException afterClose) {
-            assert closed : "only a closed pool refuses";
+            return false;
         }
     }
 
@@ -278,13 +283,17 @@ public final class Engine implements AutoCloseable {
         futures.decrementAndGet();
     }
 
-    /** Runs code of the user's. */
+    /**
+     * Runs code of the user's: on the executor that he gave, to which a thread of the engine's own hands it, since it may
+     * be one that works in the calling thread.
+     */
     void callBack(Runnable code) {
+        Runnable task = callbacks == null ? code : () -> callbacks.execute(code);
         try {
-            callbacks.execute(code);
-        } catch (RejectedExecutionException shutDown) {
-            // The user's executor is shut down; losing the call would leave somebody waiting for ever.
-            Thread last = new Thread(code, "holdfast-callback-last");
+            ownCallbacks.execute(task);
+        } catch (RejectedExecutionException afterClose) {
+            // Somebody may wait for this call; a pool that is shut down is no reason to keep him waiting for ever.
+            Thread last = new Thread(task, "holdfast-callback-last");
             last.setDaemon(true);
             last.start();
         }
@@ -292,13 +301,22 @@ public final class Engine implements AutoCloseable {
 
     /** Waits for a store's answer, without regard to interrupts, whose flag is kept. */
     <T> T join(Supplier<CompletionStage<T>> call, long timeout) {
+        try {
+            return join(call, timeout, false);
+        } catch (InterruptedException impossible) {
+            throw new AssertionError("This wait is not interruptible", impossible);
+        }
+    }
+
+    /** Waits for a store's answer. Whoever is interrupted must take the call for one with an unknown outcome. */
+    <T> T join(Supplier<CompletionStage<T>> call, long timeout, boolean interruptible) throws InterruptedException {
         CompletableFuture<T> answer;
         try {
             answer = call.get().toCompletableFuture();
         } catch (RuntimeException failure) {
             throw Stages.storeException(failure);
         }
-        if (!isDoneWithin(answer, timeout)) {
+        if (!isDoneWithin(answer, timeout, interruptible)) {
             String message = "No answer from the store within " + timeout / 1_000_000 + " ms";
             throw StoreException.unavailable(Effect.UNKNOWN, message, null);
         }
@@ -311,20 +329,28 @@ public final class Engine implements AutoCloseable {
 
     /** The value of a future that never fails; null if it does not come in time. */
     <T> @Nullable T joinQuietly(CompletableFuture<@Nullable T> future, long timeout) {
-        return isDoneWithin(future, timeout) ? future.join() : null;
+        try {
+            return isDoneWithin(future, timeout, false) ? future.join() : null;
+        } catch (InterruptedException impossible) {
+            throw new AssertionError("This wait is not interruptible", impossible);
+        }
     }
 
-    private boolean isDoneWithin(CompletableFuture<?> future, long timeout) {
+    private boolean isDoneWithin(CompletableFuture<?> future, long timeout, boolean interruptible)
+            throws InterruptedException {
         if (future.isDone()) {
             return true;
         }
-        long deadline = now() + timeout;
+        long deadline = Times.after(now(), timeout);
         Thread waiting = Thread.currentThread();
         future.whenComplete((value, failure) -> LockSupport.unpark(waiting));
         boolean interrupted = false;
         while (!future.isDone() && now() < deadline) {
             clock.parkNanos(future, deadline - now());
             interrupted |= Thread.interrupted();
+            if (interrupted && interruptible) {
+                throw new InterruptedException("Interrupted while waiting for the store");
+            }
         }
         if (interrupted) {
             waiting.interrupt();
@@ -403,25 +429,40 @@ public final class Engine implements AutoCloseable {
                 "Lock \"" + name + "\" cannot be acquired: Holdfast client " + clientId() + " is closed");
     }
 
-    /** Ends all waits and holds, releases their claims within a bound of two seconds, and ends the threads. Idempotent. */
+    /**
+     * Ends all waits and holds, releases their claims within a bound of two seconds, and ends the threads. Idempotent; a
+     * second caller waits until the first is done.
+     */
     @Override
     public void close() {
-        if (closed) {
-            return;
+        closing.lock();
+        try {
+            if (!closed) {
+                closed = true;
+                end();
+            }
+        } finally {
+            closing.unlock();
         }
-        closed = true;
+    }
+
+    private void end() {
         for (Resource resource : List.copyOf(resources.values())) {
             resource.transition(resource::close);
         }
+        boolean interrupted = Thread.interrupted();
+        // By the system's clock: this bound must hold also when a test's clock stands still.
         long deadline = System.nanoTime() + CLOSE_NANOS;
         while (releases.pending() > 0 && System.nanoTime() < deadline) {
             LockSupport.parkNanos(this, CLOSE_POLL_NANOS);
+            interrupted |= Thread.interrupted();
         }
         renewals.close();
         timer.close();
         io.shutdown();
-        if (ownCallbacks != null) {
-            ownCallbacks.shutdown();
+        ownCallbacks.shutdown();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 }

@@ -1,40 +1,40 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.Lease;
-import dev.holdfast.LockException;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockTimeoutException;
+import dev.holdfast.internal.Acquisition.Owner;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An acquisition without a thread: each pass is made on the dispatcher, when the waiter is signalled or its time has come.
- * The future is completed on the callback executor, so that no code of the user's runs on a thread of the engine's.
+ * The future is completed on the callback executor, so that no code of the user's runs on a thread of the engine's. A
+ * future that the user completes himself (by a cancel or a time-out of his own) is given up.
  */
 final class FutureAcquisition {
 
     private final Engine engine;
     private final Request request;
     private final CompletableFuture<Lease> future = new CompletableFuture<>();
-    private final AtomicBoolean completed = new AtomicBoolean();
+    private final AtomicBoolean ended = new AtomicBoolean();
     private final Waiter waiter;
     private final Resource resource;
     private final long begun;
-    /** The earliest alarm that is set, so that passes do not set one each. Guarded by this. */
-    private long alarmAt = Long.MAX_VALUE;
+    /** The one alarm that is set, so that passes do not set one each. Guarded by this. */
+    private Timer.@Nullable Alarm alarm;
 
     private FutureAcquisition(Engine engine, Request request, long maxWait) {
         this.engine = engine;
         this.request = request;
         this.begun = engine.now();
-        long deadline = maxWait >= Long.MAX_VALUE - begun ? Long.MAX_VALUE : begun + maxWait;
-        this.waiter = Waiter.ofFuture(request, begun, deadline, this::dispatchPass);
+        this.waiter = Waiter.ofFuture(request, begun, Times.after(begun, maxWait), this::dispatchPass);
         this.resource = engine.enter(request.name());
         try {
             Hold here = resource.takeLocal(request, null, false);
             if (here == null) {
-                resource.join(waiter);
+                resource.queue().join(waiter);
             } else {
                 waiter.succeed(here);
             }
@@ -44,62 +44,48 @@ final class FutureAcquisition {
         }
     }
 
+    /** Acquires within a time; a time of zero makes one attempt. The future fails with what {@code acquire} throws. */
     static CompletableFuture<Lease> start(Engine engine, Request request, long maxWait) {
-        FutureAcquisition acquisition;
         try {
             engine.beginFuture();
-        } catch (LockException tooMany) {
+        } catch (RuntimeException tooMany) {
             return CompletableFuture.failedFuture(tooMany);
         }
+        if (maxWait == 0) {
+            return tryOnce(engine, request);
+        }
+        FutureAcquisition acquisition;
         try {
             acquisition = new FutureAcquisition(engine, request, maxWait);
         } catch (RuntimeException refused) {
             engine.endFuture();
             return CompletableFuture.failedFuture(refused);
         }
-        acquisition.future.whenComplete((lease, failure) -> {
-            if (acquisition.future.isCancelled()) {
-                acquisition.cancelled();
-            }
-        });
+        acquisition.future.whenComplete((lease, failure) -> acquisition.userIsDone());
         acquisition.dispatchPass();
         return acquisition.future;
     }
 
-    private void dispatchPass() {
-        engine.dispatch(this::pass);
+    private static CompletableFuture<Lease> tryOnce(Engine engine, Request request) {
+        CompletableFuture<Lease> future = new CompletableFuture<>();
+        boolean dispatched = engine.dispatch(() -> {
+            try {
+                Hold hold = new Acquisition(engine, request, Owner.FUTURE).tryNow();
+                engine.endFuture();
+                deliver(engine, request, hold, future);
+            } catch (Throwable failure) {
+                engine.endFuture();
+                engine.callBack(() -> future.completeExceptionally(failure));
+            }
+        });
+        if (!dispatched) {
+            engine.endFuture();
+            future.completeExceptionally(engine.closedException(request.name()));
+        }
+        return future;
     }
 
-    private void pass() {
-        long until = resource.advance(waiter);
-        if (waiter.isDone()) {
-            complete();
-        } else if (until != Long.MAX_VALUE) {
-            setAlarm(until);
-        }
-    }
-
-    private synchronized void setAlarm(long until) {
-        if (until < alarmAt || alarmAt <= engine.now()) {
-            alarmAt = until;
-            engine.timer().alarm(until, this::dispatchPass);
-        }
-    }
-
-    private void complete() {
-        if (!completed.compareAndSet(false, true)) {
-            return;
-        }
-        engine.endFuture();
-        Hold hold;
-        try {
-            hold = waiter.outcome();
-        } catch (RuntimeException failure) {
-            engine.observeEnd(request.name(), Outcome.FAILED, begun);
-            engine.callBack(() -> future.completeExceptionally(failure));
-            return;
-        }
-        engine.observeEnd(request.name(), outcome(hold), begun);
+    private static void deliver(Engine engine, Request request, @Nullable Hold hold, CompletableFuture<Lease> future) {
         if (hold == null) {
             engine.callBack(() -> future.completeExceptionally(timedOut(engine, request)));
             return;
@@ -112,17 +98,82 @@ final class FutureAcquisition {
         });
     }
 
+    private void dispatchPass() {
+        if (!engine.dispatch(this::pass)) {
+            resource.abandon(waiter);
+            fail(engine.closedException(request.name()));
+        }
+    }
+
+    private void pass() {
+        long until;
+        try {
+            until = resource.queue().advance(waiter);
+        } catch (Throwable failure) {
+            resource.abandon(waiter);
+            fail(failure);
+            return;
+        }
+        if (waiter.isDone()) {
+            end();
+        } else if (until != Long.MAX_VALUE) {
+            setAlarm(until);
+        }
+    }
+
+    private synchronized void setAlarm(long until) {
+        if (ended.get() || (alarm != null && alarm.at() > engine.now() && alarm.at() <= until)) {
+            return;
+        }
+        if (alarm != null) {
+            engine.timer().cancel(alarm);
+        }
+        alarm = engine.timer().alarm(until, this::dispatchPass);
+    }
+
+    private synchronized boolean isFirstEnd() {
+        if (!ended.compareAndSet(false, true)) {
+            return false;
+        }
+        if (alarm != null) {
+            engine.timer().cancel(alarm);
+        }
+        engine.endFuture();
+        return true;
+    }
+
+    private void end() {
+        Hold hold;
+        try {
+            hold = waiter.outcome();
+        } catch (RuntimeException failure) {
+            fail(failure);
+            return;
+        }
+        if (isFirstEnd()) {
+            engine.observeEnd(request.name(), outcome(hold), begun);
+            deliver(engine, request, hold, future);
+        }
+    }
+
+    private void fail(Throwable failure) {
+        if (isFirstEnd()) {
+            engine.observeEnd(request.name(), Outcome.FAILED, begun);
+            engine.callBack(() -> future.completeExceptionally(failure));
+        }
+    }
+
     private Outcome outcome(@Nullable Hold hold) {
         if (hold != null) {
             return Outcome.ACQUIRED;
         }
-        return future.isCancelled() ? Outcome.CANCELLED : Outcome.TIMED_OUT;
+        return future.isDone() ? Outcome.CANCELLED : Outcome.TIMED_OUT;
     }
 
-    // If the waiter was done already, complete() finds that nobody wants the lease and gives it back.
-    private void cancelled() {
+    // If the waiter was done already, the delivery finds that nobody wants the lease and gives it back.
+    private void userIsDone() {
         if (resource.abandon(waiter)) {
-            complete();
+            end();
         }
     }
 

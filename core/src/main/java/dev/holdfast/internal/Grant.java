@@ -38,7 +38,11 @@ final class Grant implements Renewable {
     private final List<Hold> holds = new ArrayList<>(1);
     private Request spec;
     private Claim claim;
+    /** How many holds there were. */
     private int shares;
+    /** The part of the token that counts local hand-offs; stays when a write grant becomes a read grant. */
+    private int k;
+
     private long heldSince;
     private boolean storeFailed;
 
@@ -123,7 +127,7 @@ final class Grant implements Renewable {
 
     /** Gives a share to a new holder. */
     Hold share(Request request, @Nullable Thread thread, long now) {
-        int k = isExclusive() ? shares : 0;
+        k = isExclusive() ? shares : k;
         shares++;
         heldSince = now;
         Hold hold = new Hold(this, request, counter * TOKENS_PER_GRANT + k, now, thread);
@@ -148,15 +152,13 @@ final class Grant implements Renewable {
         return !over && shares == 0 && validity.hasHalfLeft(now);
     }
 
-    /** From now on this is a read grant with the same token. */
+    /**
+     * From now on this is a read grant with the same token, here at once and in the store as soon as the smaller claim
+     * gets there. That claim is an acquire of the same id, and a copy of it may come late: hence the mark.
+     */
     void shrinkTo(Request read) {
-        claim = claim.withPermits(read.permits());
+        claim = claim.withPermits(read.permits()).again();
         spec = read;
-    }
-
-    /** Marks that a copy of an acquire may still be on its way. */
-    void markRepeated() {
-        claim = claim.again();
     }
 
     /** Stops the renewal: a fixed lease of a multi-lock begins when all members are held. */
@@ -214,14 +216,14 @@ final class Grant implements Renewable {
     }
 
     @Override
-    public @Nullable Claim beginRenewal(long sentAt) {
+    public @Nullable Claim beginRenewal(long sentAt, HeldNames held) {
         resource.mutex().lock();
         try {
             if (over || renewAt == Long.MAX_VALUE) {
                 return null;
             }
             // Not again before the answer, unless there is none within the time that the store promises.
-            renewAt = sentAt + engine.callTimeout();
+            renewAt = sentAt + engine.repeatAfter(validity.span());
             return claim;
         } finally {
             resource.mutex().unlock();
@@ -229,26 +231,27 @@ final class Grant implements Renewable {
     }
 
     @Override
-    public void renewed(Renewed answer, long sentAt) {
+    public void renewed(Claim asked, Renewed answer, long sentAt) {
         if (answer instanceof Renewed.Failed failed) {
-            renewalFailed(failed.cause());
+            renewalFailed(asked, failed.cause());
         } else if (answer instanceof Renewed.Held held) {
             resource.grantRenewed(this, held.counter(), Validity.of(sentAt, held.lease()));
         } else if (answer instanceof Renewed.Gone gone) {
             resource.lost(this, reasonOf(gone.reason()));
         } else {
             // A store that lets a holder wait again has lost the grant.
-            resource.lost(this, LossReason.TAKEN);
+            resource.lostToAnother(this);
         }
     }
 
     @Override
-    public void renewalFailed(StoreException cause) {
+    public void renewalFailed(Claim asked, StoreException cause) {
         resource.mutex().lock();
         try {
-            if (!over) {
-                storeFailed = true;
+            storeFailed = true;
+            if (!over && spec.autoRenew()) {
                 renewAt = engine.now() + Math.max(RETRY_LEAST_NANOS, validity.span() / RETRY_PART);
+                engine.renewals().wakeBy(renewAt);
             }
         } finally {
             resource.mutex().unlock();

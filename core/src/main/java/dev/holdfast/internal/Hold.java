@@ -35,7 +35,7 @@ final class Hold {
         this.token = token;
         this.since = now;
         this.thread = thread;
-        this.holdEnds = request.maxHold() == Long.MAX_VALUE ? Long.MAX_VALUE : now + request.maxHold();
+        this.holdEnds = Times.after(now, request.maxHold());
         if (request.onLost() != null) {
             listeners.add(request.onLost());
         }
@@ -68,7 +68,7 @@ final class Hold {
 
     /** Begins {@code maxHold} now: when a multi-lock has all its members. */
     void limitFrom(long now, long maxHold) {
-        holdEnds = maxHold == Long.MAX_VALUE ? Long.MAX_VALUE : now + maxHold;
+        holdEnds = Times.after(now, maxHold);
     }
 
     /** What can be known without asking the store. */
@@ -97,6 +97,11 @@ final class Hold {
     @Nullable
     LossReason lossReason() {
         return lost;
+    }
+
+    /** Whether it was neither lost nor released. */
+    boolean isOpen() {
+        return !released && lost == null;
     }
 
     boolean isReleased() {

@@ -2,7 +2,6 @@ package dev.holdfast.internal;
 
 import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
-import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Claim;
@@ -75,9 +74,9 @@ final class HoldLease implements Lease {
         }
         Grant grant = hold.grant();
         long sentAt = engine.now();
+        Claim claim = grant.claimFor(lease);
         Renewed answer;
         try {
-            Claim claim = grant.claimFor(lease);
             answer = engine.join(
                             () -> engine.store().renew(List.of(claim)),
                             hold.request().storeTimeout())
@@ -88,7 +87,7 @@ final class HoldLease implements Lease {
         if (answer instanceof Renewed.Failed failed) {
             throw notExtended(failed.cause());
         }
-        grant.renewed(answer, sentAt);
+        grant.renewed(claim, answer, sentAt);
         if (!hold.isHeld(engine.now())) {
             throw hold.lostException(engine);
         }
@@ -115,14 +114,18 @@ final class HoldLease implements Lease {
             done.complete(null);
             return done;
         }
-        engine.dispatch(() -> {
+        Runnable release = () -> {
             try {
                 Unlocking.release(engine, hold);
                 engine.callBack(() -> done.complete(null));
-            } catch (LockLostException lost) {
+            } catch (RuntimeException lost) {
                 engine.callBack(() -> done.completeExceptionally(lost));
             }
-        });
+        };
+        if (!engine.dispatch(release)) {
+            // Closed: all is lost already, and nothing is sent.
+            release.run();
+        }
         return done;
     }
 

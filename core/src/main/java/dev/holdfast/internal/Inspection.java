@@ -55,6 +55,7 @@ public final class Inspection {
                 () -> engine.store().release(seen.claim().again()),
                 timeout);
         released.granted().forEach(handed -> engine.handed(handed, sentAt));
+        engine.brokenHere(seen.claim());
         return released.wasOwner();
     }
 

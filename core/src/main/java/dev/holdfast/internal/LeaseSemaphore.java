@@ -3,6 +3,7 @@ package dev.holdfast.internal;
 import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.internal.Acquisition.Owner;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
@@ -43,7 +44,7 @@ public final class LeaseSemaphore implements DistributedSemaphore {
     public Lease acquire(int permits) throws InterruptedException {
         Request request = request(permits);
         Checks.notInterrupted(request);
-        return lease(request, new Acquisition(engine, request, false).await(Long.MAX_VALUE, true));
+        return lease(request, new Acquisition(engine, request, Owner.LEASE).await(Long.MAX_VALUE, true));
     }
 
     @Override
@@ -51,13 +52,13 @@ public final class LeaseSemaphore implements DistributedSemaphore {
         Request request = request(permits);
         long nanos = Checks.wait(maxWait);
         Checks.notInterrupted(request);
-        Acquisition acquisition = new Acquisition(engine, request, false);
+        Acquisition acquisition = new Acquisition(engine, request, Owner.LEASE);
         return lease(request, nanos == 0 ? acquisition.tryNow() : acquisition.await(nanos, true));
     }
 
     @Override
     public Optional<Lease> tryAcquire(int permits) {
-        return Optional.ofNullable(new Acquisition(engine, request(permits), false).tryNow())
+        return Optional.ofNullable(new Acquisition(engine, request(permits), Owner.LEASE).tryNow())
                 .map(hold -> new HoldLease(engine, hold));
     }
 

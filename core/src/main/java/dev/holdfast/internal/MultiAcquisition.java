@@ -4,6 +4,7 @@ import dev.holdfast.LockConflictException;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.internal.Acquisition.Owner;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.KindConflictException;
@@ -26,6 +27,7 @@ final class MultiAcquisition {
     private final List<Request> requests;
     private final boolean forThread;
 
+    /** @param forThread whether the holds become the calling thread's own, through {@code lock()} */
     MultiAcquisition(Engine engine, List<Request> requests, boolean forThread) {
         this.engine = engine;
         this.requests = requests;
@@ -36,8 +38,8 @@ final class MultiAcquisition {
     @Nullable
     List<Hold> await(long maxWait, boolean interruptible) throws InterruptedException {
         long begun = engine.now();
-        long deadline = maxWait >= Long.MAX_VALUE - begun ? Long.MAX_VALUE : begun + maxWait;
-        List<Hold> atOnce = tryAtOnce(false);
+        long deadline = Times.after(begun, maxWait);
+        List<Hold> atOnce = tryAtOnce(false, maxWait, interruptible);
         if (atOnce != null) {
             return atOnce;
         }
@@ -50,10 +52,10 @@ final class MultiAcquisition {
     /** Takes all if all are free now. */
     @Nullable
     List<Hold> tryNow() {
-        if (isAtOncePossible()) {
-            return tryAtOnce(true);
-        }
         try {
+            if (isAtOncePossible()) {
+                return tryAtOnce(true, Long.MAX_VALUE, false);
+            }
             return oneByOne(Acquisition::tryNow);
         } catch (InterruptedException impossible) {
             throw new AssertionError("Nobody waits", impossible);
@@ -73,7 +75,8 @@ final class MultiAcquisition {
         try {
             for (Request request : requests) {
                 boolean isHeld = isHeld(request);
-                Hold hold = step.take(new Acquisition(engine, request.renewedWithoutEnd(), forThread));
+                Hold hold = step.take(
+                        new Acquisition(engine, request.renewedWithoutEnd(), forThread ? Owner.THREAD : Owner.LEASE));
                 if (hold == null) {
                     return null;
                 }
@@ -119,7 +122,8 @@ final class MultiAcquisition {
 
     // One trip. Null if not all are free; also after a failure if the caller goes on one by one, where failures are
     // repeated and reported.
-    private @Nullable List<Hold> tryAtOnce(boolean failuresMatter) {
+    private @Nullable List<Hold> tryAtOnce(boolean failuresMatter, long maxWait, boolean interruptible)
+            throws InterruptedException {
         if (!isAtOncePossible() || isAnyKnownBusy()) {
             return null;
         }
@@ -127,13 +131,16 @@ final class MultiAcquisition {
         long sentAt = engine.now();
         List<Attempt> attempts;
         try {
-            attempts = engine.join(
-                    () -> engine.store().tryAcquireAll(claims), requests.get(0).storeTimeout());
+            long most = Math.min(maxWait, requests.get(0).storeTimeout());
+            attempts = engine.join(() -> engine.store().tryAcquireAll(claims), most, interruptible);
         } catch (KindConflictException conflict) {
             throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
+        } catch (InterruptedException interrupted) {
+            giveBack(claims);
+            throw interrupted;
         } catch (StoreException failure) {
             if (failure.effect() == Effect.UNKNOWN) {
-                claims.forEach(engine.releases()::sendLater);
+                giveBack(claims);
             }
             if (failuresMatter) {
                 throw unavailable(failure);
@@ -146,27 +153,34 @@ final class MultiAcquisition {
         return adopt(claims, attempts, sentAt);
     }
 
+    private void giveBack(List<Claim> claims) {
+        claims.forEach(engine.releases()::sendLater);
+    }
+
     private @Nullable List<Hold> adopt(List<Claim> claims, List<Attempt> attempts, long sentAt) {
+        List<Validity> validities = attempts.stream()
+                .map(attempt -> Validity.of(sentAt, ((Attempt.Granted) attempt).lease()))
+                .toList();
         long now = engine.now();
-        List<Hold> holds = new ArrayList<>();
-        boolean late = engine.isClosed();
-        for (int i = 0; i < claims.size(); i++) {
-            Attempt.Granted granted = (Attempt.Granted) attempts.get(i);
-            late |= !Validity.of(sentAt, granted.lease()).hasHalfLeft(now);
-        }
-        if (late) {
-            claims.forEach(engine.releases()::sendLater);
+        if (!validities.stream().allMatch(validity -> validity.hasHalfLeft(now))) {
+            giveBack(claims);
             return null;
         }
+        List<Hold> holds = new ArrayList<>();
         for (int i = 0; i < claims.size(); i++) {
-            Attempt.Granted granted = (Attempt.Granted) attempts.get(i);
-            Resource resource = engine.enter(requests.get(i).name());
+            Request request = requests.get(i).withoutListener();
+            long counter = ((Attempt.Granted) attempts.get(i)).counter();
+            Resource resource = engine.enter(request.name());
             try {
-                Validity validity = Validity.of(sentAt, granted.lease());
-                Grant grant = new Grant(
-                        resource, requests.get(i).withoutListener(), claims.get(i), granted.counter(), validity, now);
-                holds.add(resource.adopt(grant, requests.get(i).withoutListener(), Thread.currentThread(), forThread));
+                if (engine.isClosed()) {
+                    // The close has lost those before this one; these it does not know.
+                    giveBack(claims.subList(i, claims.size()));
+                    throw engine.closedException(request.name());
+                }
+                Grant grant = new Grant(resource, request, claims.get(i), counter, validities.get(i), now);
+                holds.add(resource.adopt(grant, request, Thread.currentThread(), forThread));
             } finally {
+                resource.retireIfUnused();
                 resource.mutex().unlock();
             }
         }
@@ -226,7 +240,7 @@ final class MultiAcquisition {
                     "The lease of a multi-lock could not be begun: " + failure.getMessage(), failure);
         }
         for (int i = 0; i < holds.size(); i++) {
-            holds.get(i).grant().renewed(answers.get(i), sentAt);
+            holds.get(i).grant().renewed(claims.get(i), answers.get(i), sentAt);
         }
     }
 

@@ -1,7 +1,6 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.Lease;
-import dev.holdfast.LockException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -15,21 +14,22 @@ final class MultiFuture {
     private final long deadline;
     private final CompletableFuture<Lease> future = new CompletableFuture<>();
     private final List<Hold> holds = new ArrayList<>();
+    private volatile boolean unwanted;
     private volatile CompletableFuture<Lease> step = new CompletableFuture<>();
 
     private MultiFuture(Engine engine, List<Request> requests, long maxWait) {
         this.engine = engine;
         this.requests = requests;
         long begun = engine.now();
-        this.deadline = maxWait >= Long.MAX_VALUE - begun ? Long.MAX_VALUE : begun + maxWait;
+        this.deadline = Times.after(begun, maxWait);
     }
 
     static CompletableFuture<Lease> start(Engine engine, List<Request> requests, long maxWait) {
         MultiFuture all = new MultiFuture(engine, requests, maxWait);
         all.future.whenComplete((lease, failure) -> {
-            if (all.future.isCancelled()) {
-                all.step.cancel(false);
-            }
+            // Cancelled, or completed by somebody else, such as its time-out: nobody wants the locks any more.
+            all.unwanted = true;
+            all.step.cancel(false);
         });
         all.next();
         return all.future;
@@ -41,7 +41,7 @@ final class MultiFuture {
         Request request = requests.get(holds.size()).renewedWithoutEnd();
         CompletableFuture<Lease> started = FutureAcquisition.start(engine, request, left);
         step = started;
-        if (future.isCancelled()) {
+        if (unwanted) {
             started.cancel(false);
         }
         started.whenComplete((lease, failure) -> {
@@ -50,12 +50,14 @@ final class MultiFuture {
                 return;
             }
             holds.add(((HoldLease) lease).hold());
-            if (future.isCancelled()) {
+            if (unwanted) {
                 rollBack(new CancellationException());
             } else if (holds.size() < requests.size()) {
                 next();
             } else {
-                engine.dispatch(this::complete);
+                if (!engine.dispatch(this::complete)) {
+                    rollBack(engine.closedException(request.name()));
+                }
             }
         });
     }
@@ -63,7 +65,7 @@ final class MultiFuture {
     private void complete() {
         try {
             MultiAcquisition.begin(engine, requests.get(0), holds);
-        } catch (LockException lostMeanwhile) {
+        } catch (RuntimeException lostMeanwhile) {
             rollBack(lostMeanwhile);
             return;
         }

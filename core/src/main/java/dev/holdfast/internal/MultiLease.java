@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /** Several holds as one handle: held while all are held, lost as soon as one is lost. */
 final class MultiLease implements Lease {
@@ -107,22 +106,18 @@ final class MultiLease implements Lease {
     @Override
     public CompletableFuture<Void> releaseAsync() {
         CompletableFuture<Void> done = new CompletableFuture<>();
-        engine.dispatch(() -> {
-            @Nullable LockLostException lost = null;
+        Runnable release = () -> {
             try {
                 release();
-            } catch (LockLostException ofOne) {
-                lost = ofOne;
+                engine.callBack(() -> done.complete(null));
+            } catch (RuntimeException lost) {
+                engine.callBack(() -> done.completeExceptionally(lost));
             }
-            LockLostException failure = lost;
-            engine.callBack(() -> {
-                if (failure == null) {
-                    done.complete(null);
-                } else {
-                    done.completeExceptionally(failure);
-                }
-            });
-        });
+        };
+        if (!engine.dispatch(release)) {
+            // Closed: all is lost already, and nothing is sent.
+            release.run();
+        }
         return done;
     }
 

@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Pacer implements AutoCloseable {
 
+    /** After a pass that failed, which none should, the next one follows so soon. */
+    private static final long AFTER_FAILURE_NANOS = 100_000_000;
+
     private final String name;
     private final MonotonicClock clock;
     private final long origin;
@@ -58,13 +61,24 @@ final class Pacer implements AutoCloseable {
         while (!closed) {
             // Requests that come during the pass find MAX_VALUE and lower it, so none is lost.
             wakeAt.set(Long.MAX_VALUE);
-            long next = pass.applyAsLong(now());
+            long next = safePass();
             wakeAt.accumulateAndGet(next, Math::min);
             long wait = wakeAt.get() - now();
             while (!closed && wait > 0) {
                 clock.parkNanos(this, wait);
                 wait = wakeAt.get() - now();
             }
+        }
+    }
+
+    // Whatever goes wrong, the next pass must be made: without this thread nothing is renewed, or no loss is declared.
+    private long safePass() {
+        try {
+            return pass.applyAsLong(now());
+        } catch (Throwable failure) {
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, failure);
+            return now() + AFTER_FAILURE_NANOS;
         }
     }
 

@@ -44,10 +44,13 @@ final class Releases {
     /** Releases a claim on another thread. */
     void sendLater(Claim claim) {
         pending.incrementAndGet();
-        engine.dispatch(() -> {
+        boolean dispatched = engine.dispatch(() -> {
             send(claim);
             pending.decrementAndGet();
         });
+        if (!dispatched) {
+            pending.decrementAndGet();
+        }
     }
 
     private void attempt(Claim claim, CompletableFuture<@Nullable Released> first, long until, int tries) {
@@ -62,7 +65,7 @@ final class Releases {
                     first.complete(released);
                 }
             });
-        } catch (RuntimeException failure) {
+        } catch (Throwable failure) {
             repeat(claim, first, until, tries, Stages.storeException(failure));
         }
     }
@@ -75,6 +78,10 @@ final class Releases {
             pending.decrementAndGet();
             return;
         }
-        engine.timer().alarm(next, () -> engine.dispatch(() -> attempt(claim, first, until, tries + 1)));
+        engine.timer().alarm(next, () -> {
+            if (!engine.dispatch(() -> attempt(claim, first, until, tries + 1))) {
+                pending.decrementAndGet();
+            }
+        });
     }
 }

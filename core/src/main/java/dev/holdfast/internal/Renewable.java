@@ -18,13 +18,14 @@ interface Renewable {
      * What to send, or null if it does not want to take part after all. It will not be asked again until it was answered.
      *
      * @param sentAt the time before the batch is sent
+     * @param held what the threads of this client hold
      */
     @Nullable
-    Claim beginRenewal(long sentAt);
+    Claim beginRenewal(long sentAt, HeldNames held);
 
-    /** The answer to a renewal. */
-    void renewed(Renewed answer, long sentAt);
+    /** The answer to a renewal of this claim. */
+    void renewed(Claim asked, Renewed answer, long sentAt);
 
-    /** The renewal failed, with the same end for all of the batch. */
-    void renewalFailed(StoreException cause);
+    /** The renewal of this claim failed, with the same end for all of the batch. */
+    void renewalFailed(Claim asked, StoreException cause);
 }

@@ -57,9 +57,10 @@ final class Renewals implements AutoCloseable {
     private void sendBatch(long now) {
         List<Renewable> asked = new ArrayList<>();
         List<Claim> claims = new ArrayList<>();
+        HeldNames held = new HeldNames(engine);
         long sentAt = engine.now();
         for (Renewable member : members) {
-            Claim claim = member.renewFrom() <= now ? member.beginRenewal(sentAt) : null;
+            Claim claim = member.renewFrom() <= now ? member.beginRenewal(sentAt, held) : null;
             if (claim != null) {
                 asked.add(member);
                 claims.add(claim);
@@ -71,36 +72,36 @@ final class Renewals implements AutoCloseable {
         try {
             engine.store().renew(claims).whenComplete((answers, failure) -> {
                 if (failure != null) {
-                    failed(asked, Stages.storeException(failure), sentAt);
+                    failed(asked, claims, Stages.storeException(failure), sentAt);
                 } else {
-                    answered(asked, answers, sentAt);
+                    answered(asked, claims, answers, sentAt);
                 }
             });
-        } catch (RuntimeException failure) {
-            failed(asked, Stages.storeException(failure), sentAt);
+        } catch (Throwable failure) {
+            // Also an Error: unanswered, the leases would just run out.
+            failed(asked, claims, Stages.storeException(failure), sentAt);
         }
     }
 
-    private void answered(List<Renewable> asked, List<Renewed> answers, long sentAt) {
+    private void answered(List<Renewable> asked, List<Claim> claims, List<Renewed> answers, long sentAt) {
         if (answers.size() != asked.size()) {
             String message = "The store answered " + answers.size() + " of " + asked.size() + " renewals";
-            failed(asked, StoreException.unavailable(Effect.UNKNOWN, message, null), sentAt);
+            failed(asked, claims, StoreException.unavailable(Effect.UNKNOWN, message, null), sentAt);
             return;
         }
         int failures = 0;
         for (int i = 0; i < answers.size(); i++) {
             Renewed answer = answers.get(i);
             failures += answer instanceof Renewed.Failed ? 1 : 0;
-            asked.get(i).renewed(answer, sentAt);
+            asked.get(i).renewed(claims.get(i), answer, sentAt);
         }
         observe(asked.size(), failures, sentAt);
     }
 
-    private void failed(List<Renewable> asked, StoreException cause, long sentAt) {
-        asked.forEach(member -> {
-            member.renewalFailed(cause);
-            pacer.wakeBy(member.renewAt());
-        });
+    private void failed(List<Renewable> asked, List<Claim> claims, StoreException cause, long sentAt) {
+        for (int i = 0; i < asked.size(); i++) {
+            asked.get(i).renewalFailed(claims.get(i), cause);
+        }
         observe(asked.size(), asked.size(), sentAt);
     }
 

@@ -35,12 +35,12 @@ record Request(
                 limit,
                 options.lease(),
                 options.autoRenew(),
-                options.maxHold().map(Duration::toNanos).orElse(Long.MAX_VALUE),
+                options.maxHold().map(Times::nanos).orElse(Long.MAX_VALUE),
                 options.fair(),
                 options.spin(),
                 options.reentrant(),
                 options.interruptOnLoss(),
-                options.storeTimeout().toNanos(),
+                Times.nanos(options.storeTimeout()),
                 options.onLost().orElse(null));
     }
 

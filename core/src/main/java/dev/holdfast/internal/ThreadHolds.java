@@ -91,15 +91,16 @@ final class ThreadHolds {
     }
 
     /**
-     * Takes the lock once more if the thread holds it.
+     * Takes the lock once more for a thread that holds it.
      *
-     * @param wouldWait whether the caller would wait; a {@code tryLock} that cannot upgrade is just told so
-     * @return whether it did; false too if the thread holds nothing, or must be refused without an error
+     * @param wouldWait whether the caller would wait for what he cannot have; a {@code tryLock} is just told so
+     * @return the thread's hold; null if a {@code tryLock} cannot have it
      */
-    boolean reenter(Thread thread, Request request, boolean wouldWait, Engine engine) {
+    @Nullable
+    Hold reenter(Thread thread, Request request, boolean wouldWait, Engine engine) {
         Counts counts = threads.get(thread);
         if (counts == null) {
-            return false;
+            return null;
         }
         if (counts.hold.request().limit() != request.limit()) {
             throw new LockConflictException(
@@ -108,21 +109,26 @@ final class ThreadHolds {
         if (!counts.hold.isHeld(engine.now())) {
             throw counts.hold.lostException(engine);
         }
-        if (request.isExclusive() && counts.exclusive == 0) {
-            if (!wouldWait) {
-                return false;
+        String refusal = refusal(thread, request, counts);
+        if (refusal != null) {
+            if (wouldWait) {
+                throw new LockException(refusal);
             }
-            throw new LockException("Thread " + thread.getName() + " holds the read lock \"" + request.name()
-                    + "\" and asked for the write lock: it would wait for itself. Release the read lock first");
-        }
-        if (!request.reentrant() && counts.of(request) > 0) {
-            if (!wouldWait) {
-                return false;
-            }
-            throw new LockException("Thread " + thread.getName() + " holds \"" + request.name()
-                    + "\" already, and this lock is not re-entrant: it would wait for itself");
+            return null;
         }
         counts.add(request, 1);
-        return true;
+        return counts.hold;
+    }
+
+    private static @Nullable String refusal(Thread thread, Request request, Counts counts) {
+        if (request.isExclusive() && counts.exclusive == 0) {
+            return "Thread " + thread.getName() + " holds the read lock \"" + request.name()
+                    + "\" and asked for the write lock: it would wait for itself. Release the read lock first";
+        }
+        if (!request.reentrant() && counts.of(request) > 0) {
+            return "Thread " + thread.getName() + " holds \"" + request.name()
+                    + "\" already, and this lock is not re-entrant: it would wait for itself";
+        }
+        return null;
     }
 }

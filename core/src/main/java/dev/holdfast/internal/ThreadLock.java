@@ -3,6 +3,7 @@ package dev.holdfast.internal;
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.internal.Acquisition.Owner;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
@@ -24,8 +25,8 @@ public final class ThreadLock implements DistributedLock {
     private ThreadLock(Engine engine, Request request) {
         this.engine = engine;
         this.request = request;
-        this.forThread = new Acquisition(engine, request, true);
-        this.forLease = new Acquisition(engine, request, false);
+        this.forThread = new Acquisition(engine, request, Owner.THREAD);
+        this.forLease = new Acquisition(engine, request, Owner.LEASE);
         Checks.options(engine, request);
     }
 

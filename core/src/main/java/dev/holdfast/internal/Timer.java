@@ -1,8 +1,8 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.spi.MonotonicClock;
-import java.util.PriorityQueue;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -12,16 +12,22 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Timer implements AutoCloseable {
 
-    private record Alarm(long at, Runnable ring) implements Comparable<Alarm> {
+    /** Something to be done at a time; must neither block nor throw. */
+    record Alarm(long at, long number, Runnable ring) implements Comparable<Alarm> {
         @Override
         public int compareTo(Alarm other) {
-            return Long.compare(at, other.at);
+            int byTime = Long.compare(at, other.at);
+            return byTime != 0 ? byTime : Long.compare(number, other.number);
         }
     }
 
     private final Set<Grant> grants = ConcurrentHashMap.newKeySet();
-    private final PriorityQueue<Alarm> alarms = new PriorityQueue<>();
     private final ReentrantLock mutex = new ReentrantLock();
+    /** Guarded by the mutex. */
+    private final TreeSet<Alarm> alarms = new TreeSet<>();
+    /** Guarded by the mutex. */
+    private long numbers;
+
     private final Pacer pacer;
 
     Timer(MonotonicClock clock, long origin) {
@@ -41,19 +47,28 @@ final class Timer implements AutoCloseable {
         pacer.wakeBy(at);
     }
 
-    /**
-     * Rings once at this time.
-     *
-     * @param ring must neither block nor throw
-     */
-    void alarm(long at, Runnable ring) {
+    /** Rings once at this time, unless it is cancelled. */
+    Alarm alarm(long at, Runnable ring) {
+        Alarm alarm;
         mutex.lock();
         try {
-            alarms.add(new Alarm(at, ring));
+            alarm = new Alarm(at, numbers++, ring);
+            alarms.add(alarm);
         } finally {
             mutex.unlock();
         }
         pacer.wakeBy(at);
+        return alarm;
+    }
+
+    /** Forgets an alarm that is not needed any more, with all that hangs on it. */
+    void cancel(Alarm alarm) {
+        mutex.lock();
+        try {
+            alarms.remove(alarm);
+        } finally {
+            mutex.unlock();
+        }
     }
 
     private long pass(long now) {
@@ -72,11 +87,14 @@ final class Timer implements AutoCloseable {
             Alarm due;
             mutex.lock();
             try {
-                due = alarms.peek();
-                if (due == null || due.at() > now) {
-                    return due == null ? Long.MAX_VALUE : due.at();
+                if (alarms.isEmpty()) {
+                    return Long.MAX_VALUE;
                 }
-                alarms.remove();
+                due = alarms.first();
+                if (due.at() > now) {
+                    return due.at();
+                }
+                alarms.remove(due);
             } finally {
                 mutex.unlock();
             }

@@ -2,7 +2,6 @@ package dev.holdfast.internal;
 
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Attempt;
-import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.StoreException;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +35,7 @@ final class Unlocking {
         ThreadHolds.Counts counts;
         Hold hold;
         Grant back = null;
+        boolean shrinks = false;
         try {
             counts = resource.threads().leave(thread, request);
             if (counts == null) {
@@ -46,6 +46,12 @@ final class Unlocking {
                 back = end(resource, hold);
             } else {
                 resource.noticeLoss(hold);
+                shrinks = request.isExclusive() && counts.isOnlyShared() && hold.isOpen();
+            }
+            if (shrinks) {
+                // Here at once, so that nobody takes the grant for a write grant while the trip is under way.
+                hold.grant().shrinkTo(hold.grant().spec().asRead());
+                resource.wakeHead();
             }
         } finally {
             resource.retireIfUnused();
@@ -55,7 +61,7 @@ final class Unlocking {
             finish(engine, resource, hold, back);
         } else if (hold.lossReason() != null) {
             throw hold.lostException(engine);
-        } else if (request.isExclusive() && counts.isOnlyShared()) {
+        } else if (shrinks) {
             shrink(engine, hold.grant(), 0);
         }
     }
@@ -91,44 +97,35 @@ final class Unlocking {
 
     // The same claim with fewer permits keeps the token. It is repeated until it is known to have worked: until then
     // the
-    // grant merely shuts out more than it must. A copy that comes late must not acquire anew, hence the mark.
+    // grant merely shuts out more than it must.
     private static void shrink(Engine engine, Grant grant, int tries) {
         if (grant.isOver()) {
             return;
         }
-        Claim smaller = grant.claim().withPermits(1);
         try {
-            engine.store().tryAcquire(smaller).whenComplete((attempt, failure) -> {
+            engine.store().tryAcquire(grant.claim()).whenComplete((attempt, failure) -> {
                 if (failure != null) {
                     repeatShrink(engine, grant, tries, Stages.storeException(failure));
                 } else {
-                    shrunk(grant, attempt);
+                    shrunk(engine, grant, attempt);
                 }
             });
-        } catch (RuntimeException failure) {
+        } catch (Throwable failure) {
             repeatShrink(engine, grant, tries, Stages.storeException(failure));
         }
     }
 
-    private static void shrunk(Grant grant, Attempt attempt) {
-        Resource resource = grant.resource();
-        resource.transition(() -> {
-            if (grant.isOver()) {
-                return;
-            }
-            if (attempt instanceof Attempt.Granted granted && granted.counter() == grant.counter()) {
-                grant.shrinkTo(grant.spec().asRead());
-                resource.wakeHead();
-            } else {
-                // The write grant had ended in the store; what was granted now is another one, behind others' work.
-                grant.markRepeated();
-                resource.lose(grant, LossReason.EXPIRED);
-            }
-        });
+    private static void shrunk(Engine engine, Grant grant, Attempt attempt) {
+        boolean same = attempt instanceof Attempt.Granted granted && granted.counter() == grant.counter();
+        if (!same) {
+            // The write grant had ended in the store; what was granted now is another one, behind others' work.
+            grant.resource().lostToAnother(grant);
+        } else if (grant.isOver()) {
+            engine.releases().sendLater(grant.claim());
+        }
     }
 
     private static void repeatShrink(Engine engine, Grant grant, int tries, StoreException cause) {
-        grant.resource().transition(() -> grant.markRepeated());
         if (cause.retryable()) {
             long next = engine.now() + Backoff.jittered(tries, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
             engine.timer().alarm(next, () -> engine.dispatch(() -> shrink(engine, grant, tries + 1)));

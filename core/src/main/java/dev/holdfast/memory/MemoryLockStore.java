@@ -49,17 +49,7 @@ public final class MemoryLockStore implements LockStore {
     /** How long a waiter keeps its place without a refresh. */
     public static final Duration TICKET_TTL = Duration.ofSeconds(5);
 
-    private static final StoreTraits TRAITS = new StoreTraits(
-            "memory",
-            true,
-            true,
-            true,
-            TokenSurvival.PROCESS,
-            Liveness.LEASE,
-            Duration.ofNanos(1_000),
-            TICKET_TTL,
-            Duration.ofSeconds(1));
-
+    private final StoreTraits traits;
     private final MonotonicClock clock;
     private final long origin;
     private final ReentrantLock mutex = new ReentrantLock();
@@ -83,13 +73,28 @@ public final class MemoryLockStore implements LockStore {
 
     /** A store on a clock of the caller's. */
     public MemoryLockStore(MonotonicClock clock) {
+        this(clock, TICKET_TTL);
+    }
+
+    /** A store on a clock of the caller's, whose waiters keep their places for so long without a refresh. */
+    public MemoryLockStore(MonotonicClock clock, Duration ticketTtl) {
+        this.traits = new StoreTraits(
+                "memory",
+                true,
+                true,
+                true,
+                TokenSurvival.PROCESS,
+                Liveness.LEASE,
+                Duration.ofNanos(1_000),
+                ticketTtl,
+                Duration.ofSeconds(1));
         this.clock = clock;
         this.origin = clock.nanoTime();
     }
 
     @Override
     public StoreTraits traits() {
-        return TRAITS;
+        return traits;
     }
 
     @Override
@@ -175,8 +180,13 @@ public final class MemoryLockStore implements LockStore {
             List<Renewed> answers = new ArrayList<>(batch.size());
             for (Claim claim : batch) {
                 ResourceRecord record = recordOf(claim.name());
-                answers.add(record.renew(claim, now(), mintFloor()));
+                Renewed answer = record.renew(claim, now(), mintFloor());
+                answers.add(answer);
                 settled(record, told);
+                ClaimListener waiter = answer instanceof Renewed.Gone ? listeners.remove(claim.id()) : null;
+                if (waiter != null) {
+                    told.add(() -> waiter.ended(((Renewed.Gone) answer).reason()));
+                }
             }
             return answers;
         });
@@ -208,6 +218,9 @@ public final class MemoryLockStore implements LockStore {
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
+        if (limit < 1 || limit > MAX_LIST) {
+            throw new IllegalArgumentException("1 to " + MAX_LIST + " names can be listed, not " + limit);
+        }
         return call(told -> {
             TreeMap<LockName, ResourceRecord> sorted = new TreeMap<>();
             for (ResourceRecord record : List.copyOf(records.values())) {
@@ -308,7 +321,7 @@ public final class MemoryLockStore implements LockStore {
     }
 
     private ResourceRecord recordOf(LockName name) {
-        return records.computeIfAbsent(name, unused -> new ResourceRecord(name, TICKET_TTL));
+        return records.computeIfAbsent(name, unused -> new ResourceRecord(name, traits.ticketTtl()));
     }
 
     // Counted from the store's birth, so that the sum of a time and a lease cannot overflow.

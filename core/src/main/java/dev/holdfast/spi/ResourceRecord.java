@@ -140,19 +140,18 @@ public final class ResourceRecord {
         Place held = grants.get(claim.id());
         if (held != null) {
             long expires = Math.max(held.expires(), now + micros(claim.lease()));
-            Claim renewed = claim.withPermits(held.claim().permits());
-            grants.put(claim.id(), new Place(renewed, held.counter(), held.since(), expires));
+            grants.put(claim.id(), new Place(renewed(held, claim), held.counter(), held.since(), expires));
             return new Renewed.Held(held.counter(), duration(expires - now));
         }
         Place place = waiters.get(claim.id());
         if (place != null) {
-            waiters.put(claim.id(), new Place(claim, 0, place.since(), now + ticketTtl));
+            waiters.put(claim.id(), new Place(renewed(place, claim), 0, place.since(), now + ticketTtl));
             return waiting(positionOf(claim.id()), now);
         }
         if (tombstones.containsKey(claim.id())) {
             return new Renewed.Gone(Renewed.Reason.RELEASED);
         }
-        boolean taken = limit != claim.limit() ? !grants.isEmpty() : !fits(claim);
+        boolean taken = !grants.isEmpty() && (limit != claim.limit() || !fits(claim));
         return new Renewed.Gone(taken ? Renewed.Reason.TAKEN : Renewed.Reason.EXPIRED);
     }
 
@@ -274,6 +273,13 @@ public final class ResourceRecord {
         return place;
     }
 
+    // A renewal replaces the lease and the owner. How much of what is claimed is not its to change.
+    private static Claim renewed(Place place, Claim claim) {
+        Claim old = place.claim();
+        return new Claim(
+                old.name(), old.id(), old.permits(), old.limit(), claim.lease(), claim.owner(), claim.repeated());
+    }
+
     private void checkKind(Claim claim) {
         if (!isFree() && limit != claim.limit()) {
             throw new KindConflictException(name, claim.limit(), limit);
@@ -332,8 +338,9 @@ public final class ResourceRecord {
                 .toList();
     }
 
+    // Rounded up: a lease never ends before its time.
     private static long micros(Duration duration) {
-        return duration.toNanos() / 1_000;
+        return (duration.toNanos() + 999) / 1_000;
     }
 
     private static Duration duration(long micros) {
