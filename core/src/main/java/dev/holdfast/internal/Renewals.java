@@ -1,6 +1,7 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -66,9 +67,13 @@ final class Renewals implements AutoCloseable {
                 claims.add(claim);
             }
         }
-        if (claims.isEmpty()) {
-            return;
+        for (int from = 0; from < claims.size(); from += LockStore.MAX_BATCH) {
+            int to = Math.min(claims.size(), from + LockStore.MAX_BATCH);
+            send(asked.subList(from, to), claims.subList(from, to), from == 0 ? sentAt : engine.now());
         }
+    }
+
+    private void send(List<Renewable> asked, List<Claim> claims, long sentAt) {
         try {
             engine.store().renew(claims).whenComplete((answers, failure) -> {
                 if (failure != null) {

@@ -175,6 +175,10 @@ public final class MemoryLockStore implements LockStore {
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+        if (claims.size() > MAX_BATCH) {
+            throw new IllegalArgumentException(
+                    "At most " + MAX_BATCH + " claims can be renewed at once, not " + claims.size());
+        }
         List<Claim> batch = List.copyOf(claims);
         return call(told -> {
             List<Renewed> answers = new ArrayList<>(batch.size());

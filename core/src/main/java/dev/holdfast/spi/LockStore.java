@@ -32,6 +32,9 @@ public interface LockStore extends AutoCloseable {
     /** The most waiters of one name; a further one is refused. */
     int MAX_QUEUE = 10_000;
 
+    /** The most claims of one {@link #renew}. */
+    int MAX_BATCH = 10_000;
+
     /** The most names that {@link #list} returns. */
     int MAX_LIST = 10_000;
 
@@ -75,6 +78,7 @@ public interface LockStore extends AutoCloseable {
      * Renews claims that hold and refreshes the tickets of claims that wait, in one batch. A held claim then ends no
      * earlier than before and no earlier than its lease from now. A claim whose time is over is not revived.
      *
+     * @param claims at most {@value #MAX_BATCH}
      * @return one answer for each claim, in the order in which the collection gives them; a store that could ask only for
      *     some answers {@link Renewed.Failed} for the others
      */
@@ -106,7 +110,7 @@ public interface LockStore extends AutoCloseable {
      */
     CompletionStage<List<LockName>> list(String prefix, int limit);
 
-    /** Gives up connections and threads. Claims that hold live on in the store until their lease ends. Idempotent. */
+    /** Gives up connections and threads; listeners hear nothing more. Claims that hold live on in the store until their lease ends. Idempotent. */
     @Override
     void close();
 

@@ -1,0 +1,41 @@
+# What a build needs: a JDK 17 and Maven. Sourced by ./test and ./holdfast.
+
+BUILD_JDK=17
+JDKS=/usr/lib/jvm
+
+# The major version of the JDK in folder $1, or nothing if there is no compiler in it.
+jdk_major() {
+    [[ -x $1/bin/javac ]] || return 0
+    "$1/bin/javac" -version 2>&1 | sed -n 's/^javac \(1\.\)\{0,1\}\([0-9]*\).*/\2/p'
+}
+
+# The folder of a JDK of version $1, or nothing.
+find_jdk() {
+    local jdk
+    for jdk in "$JDKS"/*; do
+        if [[ $(jdk_major "$jdk") == "$1" ]]; then
+            printf '%s\n' "$jdk"
+            return
+        fi
+    done
+}
+
+# Installs what is missing from the system's packages; says what to do where it cannot. Prints to standard error only.
+install_toolchain() {
+    local -a missing=()
+    if ! command -v javac >/dev/null && [[ -z $(find_jdk "$BUILD_JDK") ]]; then
+        missing+=("openjdk-$BUILD_JDK-jdk-headless")
+    fi
+    command -v mvn >/dev/null || missing+=(maven)
+    ((${#missing[@]})) || return 0
+    if ! command -v apt-get >/dev/null; then
+        echo "Missing: ${missing[*]}. Install a JDK $BUILD_JDK or newer and Maven 3.8 or newer, then run this again." >&2
+        return 1
+    elif ((EUID != 0)); then
+        echo "Missing: ${missing[*]}. Run this as root once, or: sudo apt-get install ${missing[*]}" >&2
+        return 1
+    fi
+    echo "Installing ${missing[*]}" >&2
+    apt-get update -q >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+}
