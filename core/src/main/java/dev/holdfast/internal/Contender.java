@@ -178,9 +178,20 @@ final class Contender implements Renewable {
 
     // Only from the second attempt on: most attempts of a spinning lock succeed at once.
     private void askForHints() {
-        if (tries > 0 && hint == Ticket.NONE) {
-            hint = engine.store().watch(spec.name(), this::hinted);
+        if (tries == 0 || hint != Ticket.NONE) {
+            return;
         }
+        Ticket listening = engine.store().watch(spec.name(), this::hinted);
+        resource.mutex().lock();
+        try {
+            if (state != State.OVER) {
+                hint = listening;
+                return;
+            }
+        } finally {
+            resource.mutex().unlock();
+        }
+        listening.close();
     }
 
     private void hinted() {

@@ -288,7 +288,7 @@ public final class Engine implements AutoCloseable {
      * be one that works in the calling thread.
      */
     void callBack(Runnable code) {
-        Runnable task = callbacks == null ? code : () -> callbacks.execute(code);
+        Runnable task = callbacks == null ? code : () -> handOver(callbacks, code);
         try {
             ownCallbacks.execute(task);
         } catch (RejectedExecutionException afterClose) {
@@ -296,6 +296,14 @@ public final class Engine implements AutoCloseable {
             Thread last = new Thread(task, "holdfast-callback-last");
             last.setDaemon(true);
             last.start();
+        }
+    }
+
+    private static void handOver(Executor theirs, Runnable code) {
+        try {
+            theirs.execute(code);
+        } catch (RejectedExecutionException shutDown) {
+            code.run();
         }
     }
 

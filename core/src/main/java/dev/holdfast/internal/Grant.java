@@ -45,6 +45,8 @@ final class Grant implements Renewable {
 
     private long heldSince;
     private boolean storeFailed;
+    /** Whether a renewal was sent and not answered yet; one that is sent again then says that the store is out of reach. */
+    private boolean unanswered;
 
     private volatile Validity validity;
     private volatile boolean over;
@@ -159,6 +161,8 @@ final class Grant implements Renewable {
     void shrinkTo(Request read) {
         claim = claim.withPermits(read.permits()).again();
         spec = read;
+        // Those who join later lie between the writer, who keeps his token, and the next exclusive grant.
+        k = shares;
     }
 
     /** Stops the renewal: a fixed lease of a multi-lock begins when all members are held. */
@@ -173,6 +177,7 @@ final class Grant implements Renewable {
             return false;
         }
         storeFailed = false;
+        unanswered = false;
         if (later.deadline() > validity.deadline()) {
             validity = later;
         }
@@ -223,6 +228,8 @@ final class Grant implements Renewable {
                 return null;
             }
             // Not again before the answer, unless there is none within the time that the store promises.
+            storeFailed |= unanswered;
+            unanswered = true;
             renewAt = sentAt + engine.repeatAfter(validity.span());
             return claim;
         } finally {
@@ -249,6 +256,7 @@ final class Grant implements Renewable {
         resource.mutex().lock();
         try {
             storeFailed = true;
+            unanswered = false;
             if (!over && spec.autoRenew()) {
                 renewAt = engine.now() + Math.max(RETRY_LEAST_NANOS, validity.span() / RETRY_PART);
                 engine.renewals().wakeBy(renewAt);

@@ -119,6 +119,7 @@ final class Resource {
 
     /** Whether the request cannot be served now, by what is known here: an attempt needs no trip. */
     boolean isKnownBusy(Request request) {
+        checkKind(request);
         long granted = 0;
         for (Grant grant : grants) {
             granted += grant.spec().permits();

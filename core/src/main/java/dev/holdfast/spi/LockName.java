@@ -64,6 +64,6 @@ public record LockName(String value) implements Comparable<LockName> {
     }
 
     private static String printable(String value) {
-        return value.replaceAll("\\p{Cntrl}", "?");
+        return value.replaceAll("\\p{Cc}", "?");
     }
 }

@@ -55,11 +55,24 @@ public record OwnerInfo(String client, String host, long pid, String thread, Str
     }
 
     private static String bounded(String text) {
+        boolean plain = text.length() <= MAX_TEXT && !hasControl(text);
+        if (plain) {
+            return text;
+        }
+        int end = Math.min(text.length(), MAX_TEXT);
+        if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
+            end--; // not half of a character
+        }
+        return text.substring(0, end).replaceAll("\\p{Cc}", "?");
+    }
+
+    // A loop and no stream: owners are made on the hot path.
+    private static boolean hasControl(String text) {
         for (int i = 0; i < text.length(); i++) {
             if (Character.isISOControl(text.charAt(i))) {
-                return bounded(text.replaceAll("\\p{Cntrl}", "?"));
+                return true;
             }
         }
-        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT);
+        return false;
     }
 }

@@ -1,0 +1,130 @@
+package dev.holdfast.cli;
+
+import java.util.Arrays;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The command line tool: finds the subcommand, runs it, exits with its code. */
+final class Main implements Runnable, IParameterExceptionHandler, IExecutionExceptionHandler {
+
+    private static final List<String> NAMES = List.of("run", "list", "show", "break", "demo", "completion");
+
+    /** Everything after this word is the command that {@code run} runs. */
+    private static final String END_OF_OPTIONS = "--";
+
+    private static final String[] FOOTER = {
+        "",
+        "Examples:",
+        "  holdfast run -n report -- ./report.sh       # exit 1 at once if busy",
+        "  holdfast run -w 60s deploy -- make deploy   # wait at most a minute",
+        "  holdfast list",
+        "  holdfast show deploy",
+        "  holdfast demo flash-sale                    # see what a lock is for",
+        "",
+        "Locks are kept in a SQLite file of yours, or where --store URL or HOLDFAST_STORE",
+        "says.",
+        "'holdfast COMMAND --help' tells more."
+    };
+
+    private final boolean verbose;
+
+    private Main(List<String> args) {
+        this.verbose = args.contains("-v") || args.contains("--verbose");
+    }
+
+    /** Runs the tool. */
+    public static void main(String[] args) {
+        System.exit(execute(args, System.nanoTime()));
+    }
+
+    private static int execute(String[] args, long startNanos) {
+        int split = Arrays.asList(args).indexOf(END_OF_OPTIONS);
+        boolean isRun = args.length > 0 && args[0].equals("run") && split >= 0;
+        String[] own = isRun ? Arrays.copyOf(args, split) : args;
+        List<String> command = isRun ? List.of(args).subList(split + 1, args.length) : List.of();
+        Main main = new Main(Arrays.asList(own));
+        try {
+            return main.commandLine(own, command, startNanos).execute(own);
+        } catch (RuntimeException | Error failed) {
+            return ErrorReport.print(failed, main.verbose, System.err);
+        }
+    }
+
+    /** The whole tool, for completion. */
+    static CommandLine everyCommand() {
+        return new Main(List.of()).commandLine(new String[0], List.of(), 0);
+    }
+
+    private CommandLine commandLine(String[] args, List<String> command, long startNanos) {
+        CommandLine line = new CommandLine(spec());
+        // Only what will run is made: each subcommand costs some milliseconds of reflection.
+        List<String> wanted = args.length > 0 && NAMES.contains(args[0]) ? List.of(args[0]) : NAMES;
+        for (String name : wanted) {
+            line.addSubcommand(name, subcommand(name, command, startNanos));
+        }
+        // A name may begin with @, which would else name a file of options.
+        line.setExpandAtFiles(false);
+        line.setParameterExceptionHandler(this);
+        line.setExecutionExceptionHandler(this);
+        return line;
+    }
+
+    private CommandSpec spec() {
+        CommandSpec spec = CommandSpec.wrapWithoutInspection(this).name("holdfast");
+        spec.usageMessage()
+                .header("One lock for all your processes, on the store you already run.")
+                .customSynopsis("holdfast COMMAND [OPTIONS] ...")
+                .description("")
+                .footer(FOOTER);
+        spec.versionProvider(new ToolVersion());
+        spec.addOption(OptionSpec.builder("-h", "--help")
+                .usageHelp(true)
+                .type(boolean.class)
+                .description(ToolOptions.HELP_TEXT)
+                .build());
+        spec.addOption(OptionSpec.builder("-V", "--version")
+                .versionHelp(true)
+                .type(boolean.class)
+                .description("Show the version.")
+                .build());
+        return spec;
+    }
+
+    private static Object subcommand(String name, List<String> command, long startNanos) {
+        return switch (name) {
+            case "run" -> new RunCommand(command, startNanos).spec();
+            case "list" -> new ListCommand();
+            case "show" -> new ShowCommand();
+            case "break" -> new BreakCommand();
+            case "demo" -> new DemoCommand();
+            default -> new CompletionCommand();
+        };
+    }
+
+    @Override
+    public int handleParseException(ParameterException wrong, String[] args) {
+        String command = wrong.getCommandLine().getCommandSpec().qualifiedName();
+        boolean isRun = command.endsWith(" run") && wrong instanceof UnmatchedArgumentException;
+        String remedy = isRun ? "; the command goes behind --" : "";
+        System.err.println(
+                "holdfast: " + ErrorReport.oneLine(wrong.getMessage()) + remedy + "; see: " + command + " --help");
+        return ExitCode.USAGE;
+    }
+
+    @Override
+    public int handleExecutionException(Exception failed, CommandLine at, ParseResult given) {
+        return ErrorReport.print(failed, verbose, System.err);
+    }
+
+    @Override
+    public void run() {
+        throw Failure.usage("name a command: " + String.join(", ", NAMES) + "; see: holdfast --help");
+    }
+}

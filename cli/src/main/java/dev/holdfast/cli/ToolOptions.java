@@ -1,0 +1,43 @@
+package dev.holdfast.cli;
+
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of every command that opens a store. */
+final class ToolOptions {
+
+    static final String STORE_TEXT =
+            "The store, such as sqlite:PATH. Default: $HOLDFAST_STORE, else a SQLite file in your state folder.";
+    static final String VERBOSE_TEXT = "Tell on standard error what happens and when; with an error, its stack trace.";
+    static final String HELP_TEXT = "Show this help.";
+
+    @Option(names = "--store", paramLabel = "URL", description = STORE_TEXT)
+    private @Nullable String store;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = VERBOSE_TEXT)
+    private boolean verbose;
+
+    @SuppressWarnings("UnusedVariable") // picocli reads it
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            description = HELP_TEXT)
+    private boolean help;
+
+    StoreUrl url() {
+        return StoreUrl.of(store);
+    }
+
+    /** The store that was asked for, or null if the default would be used. */
+    @Nullable
+    String chosenUrl() {
+        StoreUrl chosen = url();
+        return chosen.file() == null ? chosen.url() : null;
+    }
+
+    boolean verbose() {
+        return verbose;
+    }
+}

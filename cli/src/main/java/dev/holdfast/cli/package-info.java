@@ -1,0 +1,5 @@
+/** The command line tool. */
+@NullMarked
+package dev.holdfast.cli;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,193 @@
+package dev.holdfast.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.cli.Tool.Result;
+import dev.holdfast.cli.Tool.Running;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** {@code holdfast run} of commands that end by themselves. */
+class RunProcessTest extends ToolTest {
+
+    @Test
+    void givesTheCommandsOwnExitCode() {
+        assertThat(tool.run("run", "x", "--", "sh", "-c", "exit 42").exit()).isEqualTo(42);
+        assertThat(tool.run("run", "x", "--", "true").exit()).isZero();
+        assertThat(tool.run("run", "x", "--", "sh", "-c", "exit 255").exit()).isEqualTo(255);
+    }
+
+    @Test
+    void gives128AndTheSignalThatEndedTheCommand() {
+        assertThat(tool.run("run", "x", "--", "sh", "-c", "kill -TERM $$").exit())
+                .isEqualTo(128 + 15);
+        assertThat(tool.run("run", "x", "--", "sh", "-c", "kill -KILL $$").exit())
+                .isEqualTo(128 + 9);
+    }
+
+    @Test
+    void gives127And126ForCommandsThatCannotRun() throws IOException {
+        Result missing = tool.run("run", "x", "--", "no-such-program");
+        assertThat(missing.exit()).isEqualTo(127);
+        assertThat(missing.err())
+                .startsWith("holdfast: no-such-program was not found in PATH")
+                .hasLineCount(1);
+        assertThat(tool.run("run", "x", "--", "./no-such-file").exit()).isEqualTo(127);
+        Files.writeString(tool.file("plain"), "text");
+        assertThat(tool.run("run", "x", "--", "./plain").exit()).isEqualTo(126);
+        assertThat(tool.run("run", "x", "--", "/").exit()).isEqualTo(126);
+    }
+
+    @Test
+    void passesArgumentsUntouched() {
+        String[] odd = {"a b", "", "new\nline", "q'\"$HOME`\\", "@file", "-n", "--", "*", "é☃"};
+        List<String> command = new ArrayList<>(List.of("run", "x", "--", "printf", "[%s]"));
+        command.addAll(List.of(odd));
+        assertThat(tool.run(command.toArray(String[]::new)).out()).isEqualTo("[" + String.join("][", odd) + "]");
+    }
+
+    @Test
+    void passesStandardInputThrough() {
+        assertThat(tool.startWith("one\ntwo\n", "run", "x", "--", "cat").await().out())
+                .isEqualTo("one\ntwo\n");
+    }
+
+    @Test
+    void tellsTheCommandItsLockAndKeepsTheRestOfTheEnvironment() {
+        tool.with("spring.profiles.active", "kept")
+                .with("session", "kept too")
+                .with("HOLDFAST_TOKENS", "of an outer run");
+        long before = System.currentTimeMillis();
+        String environment = tool.run("run", "--lease", "1h", "x", "--", "env").out();
+        assertThat(environment).contains("\nHOLDFAST_LOCK=x\n", "spring.profiles.active=kept\n", "session=kept too\n");
+        assertThat(environment).containsPattern("\nHOLDFAST_OWNER=\\w").doesNotContain("HOLDFAST_TOKENS");
+        assertThat(number(environment, "HOLDFAST_TOKEN") % 1024).isZero();
+        assertThat(number(environment, "HOLDFAST_DEADLINE_MS"))
+                .isBetween(before + 3_500_000, System.currentTimeMillis() + 3_600_000);
+    }
+
+    private static long number(String environment, String name) {
+        int at = environment.indexOf("\n" + name + "=") + name.length() + 2;
+        return Long.parseLong(environment.substring(at, environment.indexOf('\n', at)));
+    }
+
+    @Test
+    void tellsATokenForEachOfSeveralNames() {
+        String tokens = tool.run(
+                        "run", "-k", "a=b", "z", "--", "sh", "-c", "echo $HOLDFAST_LOCK; echo \"$HOLDFAST_TOKENS\"")
+                .out();
+        assertThat(tokens).matches("z\na=b=[0-9]+\nz=[0-9]+\n");
+    }
+
+    @Test
+    void laterRunsHaveLargerTokens() {
+        long first = Long.parseLong(tool.run("run", "x", "--", "sh", "-c", "echo $HOLDFAST_TOKEN")
+                .out()
+                .strip());
+        long second = Long.parseLong(tool.run("run", "x", "--", "sh", "-c", "echo $HOLDFAST_TOKEN")
+                .out()
+                .strip());
+        assertThat(second).isGreaterThan(first);
+    }
+
+    @Test
+    void doesNotWaitWithNAndWaitsNoLongerThanW() {
+        Running holder = tool.start("run", "x", "--", "sh", "-c", "echo $$ > held; sleep 30");
+        tool.await("held");
+        Result busy = tool.run("run", "-n", "x", "--", "touch", "ran");
+        assertThat(busy.exit()).isEqualTo(1);
+        assertThat(busy.err()).startsWith("holdfast: ").hasLineCount(1);
+        assertThat(tool.run("run", "-n", "-E", "75", "x", "--", "touch", "ran").exit())
+                .isEqualTo(75);
+        assertThat(tool.run("run", "-w", "0.2", "x", "--", "touch", "ran").exit())
+                .isEqualTo(1);
+        assertThat(tool.file("ran")).doesNotExist();
+        holder.signal("TERM");
+        assertThat(holder.await().exit()).isEqualTo(143);
+        assertThat(tool.run("run", "-n", "x", "--", "true").exit()).isZero();
+    }
+
+    @Test
+    void takesReadAndWriteLocksAndSemaphores() {
+        Running reader = tool.start("run", "-s", "x", "--", "sh", "-c", "echo $$ > held; sleep 30");
+        tool.await("held");
+        assertThat(tool.run("run", "-n", "-s", "x", "--", "true").exit()).isZero();
+        assertThat(tool.run("run", "-n", "-x", "x", "--", "true").exit()).isEqualTo(1);
+        Result otherKind = tool.run("run", "-n", "x", "--", "true");
+        assertThat(otherKind.exit()).isEqualTo(64);
+        assertThat(otherKind.err()).contains("read-write lock");
+        reader.signal("TERM");
+        reader.await();
+
+        Running two =
+                tool.start("run", "--permits", "2", "--of", "3", "s", "--", "sh", "-c", "echo $$ > two; sleep 30");
+        tool.await("two");
+        assertThat(tool.run("run", "-n", "--of", "3", "s", "--", "true").exit()).isZero();
+        assertThat(tool.run("run", "-n", "--permits", "2", "--of", "3", "s", "--", "true")
+                        .exit())
+                .isEqualTo(1);
+        two.signal("TERM");
+        two.await();
+    }
+
+    @Test
+    void takesSeveralNamesTogether() {
+        Running holder = tool.start("run", "-k", "b", "a", "--", "sh", "-c", "echo $$ > held; sleep 30");
+        tool.await("held");
+        assertThat(tool.run("run", "-n", "a", "--", "true").exit()).isEqualTo(1);
+        assertThat(tool.run("run", "-n", "b", "--", "true").exit()).isEqualTo(1);
+        assertThat(tool.run("run", "-n", "-k", "b", "c", "--", "true").exit()).isEqualTo(1);
+        assertThat(tool.run("run", "-n", "c", "--", "true").exit()).isZero();
+        holder.signal("TERM");
+        holder.await();
+    }
+
+    @Test
+    void twentyProcessesCountToTwenty() throws IOException {
+        Files.writeString(tool.file("f"), "0\n");
+        List<Running> running = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            running.add(tool.start(
+                    "run", "-w", "60s", "counter", "--", "sh", "-c", "n=$(cat f); sleep 0.01; echo $((n+1)) > f"));
+        }
+        running.forEach(run -> assertThat(run.await()).isEqualTo(new Result(0, "", "")));
+        assertThat(tool.text("f")).isEqualTo("20\n");
+    }
+
+    @Test
+    void leavesAloneWhatTheCommandLeftInTheBackground() {
+        String command =
+                "sh -c 'echo $$ > pid; echo " + folder + "; exec sleep 60' & while ! [ -s pid ]; do sleep 0.01; done";
+        assertThat(tool.run("run", "x", "--", "sh", "-c", command).exit()).isZero();
+        Tool.sleep(Duration.ofMillis(300));
+        String pid = tool.await("pid");
+        assertThat(Tool.isAlive(pid)).isTrue();
+        Tool.signal("KILL", Long.parseLong(pid));
+    }
+
+    @Test
+    void aStoreThatCannotBeOpenedIs69() {
+        Result result = tool.with("HOLDFAST_STORE", "sqlite:/proc/no/such/folder/locks.db")
+                .run("run", "x", "--", "true");
+        assertThat(result.exit()).isEqualTo(69);
+        assertThat(result.err()).startsWith("holdfast: ").hasLineCount(1);
+        assertThat(tool.with("HOLDFAST_STORE", "nosuch:store")
+                        .run("run", "x", "--", "true")
+                        .exit())
+                .isEqualTo(64);
+    }
+
+    @Test
+    void keepsLocksInTheStateFolderByDefault() throws IOException {
+        tool.with("HOLDFAST_STORE", "")
+                .with("XDG_STATE_HOME", folder.resolve("state").toString());
+        assertThat(tool.run("run", "x", "--", "true")).isEqualTo(new Result(0, "", ""));
+        assertThat(folder.resolve("state/holdfast/locks.db")).exists();
+        assertThat(Files.getPosixFilePermissions(folder.resolve("state/holdfast")))
+                .hasSize(3);
+    }
+}

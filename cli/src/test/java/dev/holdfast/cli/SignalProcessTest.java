@@ -1,0 +1,92 @@
+package dev.holdfast.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
+import dev.holdfast.cli.Tool.Result;
+import dev.holdfast.cli.Tool.Running;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Signals to the tool. */
+class SignalProcessTest extends ToolTest {
+
+    /** A signal that was ignored when the tests were started, as a shell does for jobs in the background, stays ignored. */
+    private static void assumeNotIgnored(int signal) throws IOException {
+        Path status = Path.of("/proc/self/status");
+        String line = Files.readAllLines(status).stream()
+                .filter(any -> any.startsWith("SigIgn:"))
+                .findFirst()
+                .orElse("SigIgn: 0");
+        long ignored = Long.parseUnsignedLong(line.substring("SigIgn:".length()).strip(), 16);
+        assumeFalse((ignored >> (signal - 1) & 1) == 1, "signal " + signal + " is ignored here");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"HUP, 1", "INT, 2", "TERM, 15", "USR1, 10", "ALRM, 14"})
+    void reachTheCommand(String name, int number) throws IOException {
+        assumeNotIgnored(number);
+        Running running = tool.start("run", "x", "--", "sh", "-c", "echo $$ > pid; exec sleep 60");
+        tool.await("pid");
+        running.signal(name);
+        assertThat(running.await()).isEqualTo(new Result(128 + number, "", ""));
+    }
+
+    @Test
+    void leaveTheExitCodeToACommandThatHandlesThem() {
+        Running running = tool.start(
+                "run",
+                "x",
+                "--",
+                "sh",
+                "-c",
+                "trap 'echo once; exit 9' TERM; echo $$ > pid; while :; do sleep 0.05; done");
+        tool.await("pid");
+        running.signal("TERM");
+        Result result = running.await();
+        assertThat(result.exit()).isEqualTo(9);
+        assertThat(result.out()).isEqualTo("once\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"HUP, 1", "INT, 2", "TERM, 15"})
+    void endTheWaitAndLeaveNoEntryInTheQueue(String name, int number) throws IOException {
+        assumeNotIgnored(number);
+        Running holder = tool.start("run", "x", "--", "sh", "-c", "echo $$ > held; exec sleep 60");
+        tool.await("held");
+        Running waiter = tool.start("run", "x", "--", "touch", "ran");
+        Tool.await("the waiter in the queue", () -> show().contains("1 waiter"));
+        waiter.signal(name);
+        assertThat(waiter.await()).isEqualTo(new Result(128 + number, "", ""));
+        assertThat(show()).contains("1 holder, 0 waiters");
+        holder.signal("TERM");
+        assertThat(holder.await().exit()).isEqualTo(143);
+        assertThat(show()).contains("nobody holds it and nobody waits");
+        assertThat(tool.file("ran")).doesNotExist();
+    }
+
+    private String show() {
+        return tool.run("show", "x").out();
+    }
+
+    @Test
+    void ctrlZStopsTheCommandAndTheToolAndContinuesBoth() {
+        Running running = tool.start("run", "x", "--", "sh", "-c", "echo $$ > pid; sleep 1; exit 4");
+        String command = tool.await("pid");
+        running.signal("TSTP");
+        Tool.await(
+                "both stopped",
+                () -> isStopped(command)
+                        && isStopped(Long.toString(running.process().pid())));
+        running.signal("CONT");
+        assertThat(running.await().exit()).isEqualTo(4);
+    }
+
+    private static boolean isStopped(String pid) {
+        return Tool.state(pid) == 'T';
+    }
+}

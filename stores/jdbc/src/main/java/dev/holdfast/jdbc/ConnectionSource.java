@@ -1,0 +1,20 @@
+package dev.holdfast.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+
+/** Where a store's connections come from. Thread-safe. */
+interface ConnectionSource extends AutoCloseable {
+
+    /** A connection in autocommit mode, prepared for the dialect. */
+    Connection open() throws SQLException;
+
+    /**
+     * Whether a connection is kept for as long as it works, with its prepared statements; else it goes back after each
+     * call, to a pool that checks and replaces it.
+     */
+    boolean keep();
+
+    @Override
+    void close();
+}

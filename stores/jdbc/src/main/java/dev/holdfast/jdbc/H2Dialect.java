@@ -1,0 +1,220 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import org.h2.api.ErrorCode;
+
+/**
+ * H2. The time is the database's wall clock. A single row is changed in autocommit, by compare-and-set on its version, so
+ * that no client holds a row lock between two statements; several rows are changed in one transaction, in the order of
+ * their names. No statement waits longer than {@link #LOCK_TIMEOUT} for a row that a user's transaction may hold.
+ */
+class H2Dialect extends Dialect {
+
+    static final Duration LOCK_TIMEOUT = Duration.ofMillis(100);
+
+    private static final String CLOCK = "utc";
+
+    // Bytes, because the comparison of text depends on settings of the database: case, collation, trailing spaces.
+    private static final String CREATE_LOCK = """
+            CREATE TABLE IF NOT EXISTS holdfast_lock (
+              name VARBINARY(255) NOT NULL PRIMARY KEY, version BIGINT NOT NULL, counter BIGINT NOT NULL,
+              clock VARCHAR(64) NOT NULL, holder VARCHAR(100) NOT NULL, held BIGINT NOT NULL, permits INTEGER NOT NULL,
+              capacity INTEGER NOT NULL, since BIGINT NOT NULL, expires BIGINT NOT NULL, owner VARCHAR NOT NULL,
+              more INTEGER NOT NULL, others CHARACTER LARGE OBJECT NOT NULL
+            )
+            """;
+
+    private static final String CREATE_SCHEMA = """
+            CREATE TABLE IF NOT EXISTS holdfast_schema (
+              version INTEGER NOT NULL PRIMARY KEY, clock VARCHAR(64) NOT NULL, origin BIGINT NOT NULL
+            )
+            """;
+
+    private static final Set<Integer> RACES = Set.of(
+            ErrorCode.DEADLOCK_1,
+            ErrorCode.CONCURRENT_UPDATE_1,
+            ErrorCode.DUPLICATE_KEY_1,
+            ErrorCode.LOCK_TIMEOUT_1,
+            ErrorCode.ROW_NOT_FOUND_WHEN_DELETING_1);
+
+    private static final Set<Integer> MISSING = Set.of(
+            ErrorCode.TABLE_OR_VIEW_NOT_FOUND_1,
+            ErrorCode.TABLE_OR_VIEW_NOT_FOUND_WITH_CANDIDATES_2,
+            ErrorCode.TABLE_OR_VIEW_NOT_FOUND_DATABASE_EMPTY_1,
+            ErrorCode.COLUMN_NOT_FOUND_1);
+
+    private static final Set<Integer> REFUSED = Set.of(
+            ErrorCode.WRONG_USER_OR_PASSWORD,
+            ErrorCode.NOT_ENOUGH_RIGHTS_FOR_1,
+            ErrorCode.DATABASE_IS_READ_ONLY,
+            ErrorCode.DATABASE_NOT_FOUND_WITH_IF_EXISTS_1,
+            ErrorCode.REMOTE_DATABASE_NOT_FOUND_1,
+            ErrorCode.URL_FORMAT_ERROR_2,
+            ErrorCode.UNSUPPORTED_SETTING_1,
+            ErrorCode.FILE_VERSION_ERROR_1,
+            ErrorCode.FILE_CORRUPTED_1);
+
+    private final String url;
+
+    /** @param url the database, for messages; without a password */
+    H2Dialect(String url) {
+        this.url = url;
+    }
+
+    @Override
+    String product() {
+        return "h2";
+    }
+
+    @Override
+    String clock() {
+        return CLOCK;
+    }
+
+    @Override
+    String now() {
+        return "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)";
+    }
+
+    @Override
+    String epoch() {
+        return now();
+    }
+
+    @Override
+    List<String> createTables() {
+        return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
+    }
+
+    // Both times are taken once, as columns of the source, so that all that is written agrees.
+    @Override
+    String acquireFree() {
+        return """
+                SELECT counter FROM FINAL TABLE (
+                  MERGE INTO holdfast_lock AS l USING (
+                    SELECT CAST(? AS VARBINARY(255)) AS name, CAST(? AS VARCHAR) AS clock, CAST(? AS VARCHAR) AS holder,
+                      CAST(? AS INTEGER) AS permits, CAST(? AS INTEGER) AS capacity, CAST(? AS BIGINT) AS lease,
+                      CAST(? AS VARCHAR) AS owner, $now AS since, $epoch AS counter
+                  ) AS c ON l.name = c.name
+                  WHEN MATCHED AND ((l.more = 0 AND l.expires <= c.since) OR l.clock <> c.clock) THEN UPDATE SET
+                    version = l.version + 1, counter = GREATEST(l.counter + 1, c.counter), clock = c.clock,
+                    holder = c.holder, held = GREATEST(l.counter + 1, c.counter), permits = c.permits,
+                    capacity = c.capacity, since = c.since, expires = c.since + c.lease, owner = c.owner, more = 0,
+                    others = '-'
+                  WHEN NOT MATCHED THEN INSERT (name, version, counter, clock, holder, held, permits, capacity, since,
+                    expires, owner, more, others)
+                  VALUES (c.name, c.counter, c.counter, c.clock, c.holder, c.counter, c.permits, c.capacity, c.since,
+                    c.since + c.lease, c.owner, 0, '-')
+                )
+                """;
+    }
+
+    @Override
+    String renewSole(int claims) {
+        String values = String.join(
+                ", ",
+                Collections.nCopies(
+                        claims,
+                        "(CAST(? AS VARBINARY(255)), CAST(? AS VARCHAR), CAST(? AS BIGINT), CAST(? AS VARCHAR))"));
+        return """
+                SELECT name, holder, held, expires - $now FROM FINAL TABLE (
+                  MERGE INTO holdfast_lock AS l USING (VALUES %s) AS c(name, holder, lease, owner)
+                  ON l.name = c.name
+                  WHEN MATCHED AND l.holder = c.holder AND l.more = 0 AND l.expires > $now AND l.clock = ? THEN UPDATE SET
+                    version = l.version + 1, expires = GREATEST(l.expires, $now + c.lease), owner = c.owner
+                )
+                """.formatted(values);
+    }
+
+    @Override
+    void bindName(PreparedStatement statement, int index, String name) throws SQLException {
+        statement.setBytes(index, name.getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Override
+    LockName readName(ResultSet rows, int index) throws SQLException {
+        return new LockName(new String(rows.getBytes(index), StandardCharsets.UTF_8));
+    }
+
+    @Override
+    void prepare(Connection connection) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement("SET LOCK_TIMEOUT " + LOCK_TIMEOUT.toMillis())) {
+            statement.execute();
+        }
+    }
+
+    @Override
+    void begin(LockStatements statements, int rows) throws SQLException {
+        if (rows > 1) {
+            statements.connection().setAutoCommit(false);
+        }
+    }
+
+    @Override
+    void commit(LockStatements statements) throws SQLException {
+        Connection connection = statements.connection();
+        if (!connection.getAutoCommit()) {
+            connection.commit();
+            connection.setAutoCommit(true);
+        }
+    }
+
+    @Override
+    void rollBack(LockStatements statements) throws SQLException {
+        Connection connection = statements.connection();
+        if (!connection.getAutoCommit()) {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        }
+    }
+
+    // The lock time-out is short already, and a transition tries again only while its call has time left.
+    @Override
+    void limitWait(Connection connection, Duration most) {}
+
+    @Override
+    boolean isRace(SQLException failure) {
+        return RACES.contains(failure.getErrorCode());
+    }
+
+    @Override
+    boolean isMissing(SQLException failure) {
+        return MISSING.contains(failure.getErrorCode());
+    }
+
+    // The pool looks at what it gets back.
+    @Override
+    boolean breaksConnection(SQLException failure) {
+        return false;
+    }
+
+    @Override
+    StoreException failure(SQLException failure) {
+        String what = url + ": " + failure.getMessage();
+        if (isMissing(failure)) {
+            return TableSchema.wrong(url, String.valueOf(failure.getMessage()), failure);
+        }
+        if (failure.getErrorCode() == ErrorCode.DATABASE_ALREADY_OPEN_1) {
+            return StoreException.refused(
+                    what + " To share a file of H2 between processes, add ;AUTO_SERVER=TRUE to the URL in all of them",
+                    failure);
+        }
+        if (REFUSED.contains(failure.getErrorCode())) {
+            return StoreException.refused(what, failure);
+        }
+        boolean notSent = isRace(failure) || failure instanceof SQLTransientConnectionException;
+        return StoreException.unavailable(notSent ? Effect.NONE : Effect.UNKNOWN, what, failure);
+    }
+}

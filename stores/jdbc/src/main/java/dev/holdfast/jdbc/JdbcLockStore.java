@@ -1,0 +1,391 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.Lane.Turn;
+import dev.holdfast.jdbc.Transition.Applied;
+import dev.holdfast.jdbc.Transition.Read;
+import dev.holdfast.jdbc.WaitingClaims.Waiter;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.BlockingCalls;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Released.Handed;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.Renewed.Held;
+import dev.holdfast.spi.ResourceRecord;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Liveness;
+import dev.holdfast.spi.StoreTraits.TokenSurvival;
+import dev.holdfast.spi.Ticket;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store in the rows of a database: one row for each name, with the whole state of the lock in it, and {@link
+ * ResourceRecord} to say what may become of it. The database gives what a record cannot: one change at a time, and one
+ * clock.
+ *
+ * <p>Acquiring a free lock, releasing it, and renewing all of a client's sole-held locks are one statement each. What
+ * concerns others besides (a second reader, a waiter, a tombstone, a downgrade) is a read and a write of the row.
+ *
+ * <p>Opened by URL; see {@link SqliteLockStoreProvider} and {@code JdbcLockStoreProvider}. Thread-safe.
+ */
+final class JdbcLockStore implements LockStore {
+
+    private final StoreTraits traits;
+    private final ConnectionSource source;
+    private final Duration ticketTtl;
+    private final Lane work;
+    private final Lane renewals;
+    private final Lane polls;
+    private final BlockingCalls workCalls;
+    private final BlockingCalls renewalCalls;
+    private final WaitingClaims waiting = new WaitingClaims();
+    private final ContendedNames contended = new ContendedNames();
+    private final WaitPoller poller;
+    private final IdleRows idleRows;
+
+    /**
+     * @param callerMayWork whether an interrupt of a calling thread does not harm the driver
+     * @param ownPolls whether polls have a connection of their own; else they share that of the renewals
+     */
+    JdbcLockStore(
+            Dialect dialect,
+            ConnectionSource source,
+            StoreOptions options,
+            PollPace pace,
+            MonotonicClock clock,
+            boolean callerMayWork,
+            boolean ownPolls) {
+        this.source = source;
+        this.ticketTtl = options.ticketTtl();
+        this.traits = new StoreTraits(
+                dialect.product(),
+                true,
+                false,
+                true,
+                TokenSurvival.RESTART,
+                Liveness.LEASE,
+                Duration.ofNanos(1_000),
+                ticketTtl,
+                options.callTimeout());
+        Supplier<Lane> lanes = () -> new Lane(source, dialect, ticketTtl, options.busyTimeout(), clock);
+        this.work = lanes.get();
+        this.renewals = lanes.get();
+        this.polls = ownPolls ? lanes.get() : renewals;
+        String threads = "holdfast-" + dialect.product();
+        this.workCalls = new BlockingCalls(threads + "-work", 1, callerMayWork);
+        this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, callerMayWork);
+        this.poller = new WaitPoller(polls, waiting, pace, ticketTtl, threads + "-poller");
+        this.idleRows = new IdleRows(options.keep(), clock);
+    }
+
+    @Override
+    public StoreTraits traits() {
+        return traits;
+    }
+
+    @Override
+    public CompletionStage<Attempt> tryAcquire(Claim claim) {
+        return workCalls.call(() -> {
+            Applied<Attempt> applied = work.call(turn -> {
+                Attempt.Granted granted = acquireFree(turn, claim);
+                return granted != null
+                        ? Applied.of(granted)
+                        : turn.further()
+                                .look(claim.name(), read -> read.only().tryAcquire(claim, read.now(), read.epoch()));
+            });
+            contended.saw(claim.name(), applied.contended());
+            waiting.grantedAll(applied.handed());
+            return applied.answerOrThrow();
+        });
+    }
+
+    @Override
+    public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
+        if (claims.isEmpty() || claims.size() > MAX_SEVERAL) {
+            throw new IllegalArgumentException(
+                    "1 to " + MAX_SEVERAL + " claims can be made at once, not " + claims.size());
+        }
+        List<LockName> names = claims.stream().map(Claim::name).distinct().toList();
+        if (names.size() < claims.size()) {
+            throw new IllegalArgumentException("Claims made at once must name different resources");
+        }
+        List<Claim> several = List.copyOf(claims);
+        return workCalls.call(() -> tryAcquireAll(several, names));
+    }
+
+    // One transaction: read, see whether all can be had, and write only then. Else only settle what was looked at.
+    private List<Attempt> tryAcquireAll(List<Claim> claims, List<LockName> names) {
+        Applied<List<Attempt>> tried;
+        try {
+            tried = work.call(turn -> turn.table().transition(names, read -> acquireEach(claims, read)));
+        } catch (NotAll notAll) {
+            List<LockName> seen = names.subList(0, notAll.seen);
+            Applied<Boolean> settled = work.call(turn -> turn.table().transition(seen, read -> {
+                read.records().values().forEach(record -> record.settle(read.now(), read.epoch()));
+                return true;
+            }));
+            waiting.grantedAll(settled.handed());
+            if (notAll.refusal != null) {
+                throw notAll.refusal;
+            }
+            return List.of(notAll.busy);
+        }
+        waiting.grantedAll(tried.handed());
+        return tried.answerOrThrow();
+    }
+
+    private static List<Attempt> acquireEach(List<Claim> claims, Read read) {
+        List<Attempt> attempts = new ArrayList<>(claims.size());
+        for (Claim claim : claims) {
+            Attempt attempt;
+            try {
+                attempt = read.record(claim.name()).tryAcquire(claim, read.now(), read.epoch());
+            } catch (StoreException refused) {
+                throw new NotAll(attempts.size() + 1, new Attempt.Busy(Duration.ZERO), refused);
+            }
+            if (attempt instanceof Attempt.Busy busy) {
+                throw new NotAll(attempts.size() + 1, busy, null);
+            }
+            attempts.add(attempt);
+        }
+        return attempts;
+    }
+
+    @Override
+    public Ticket enqueue(Claim claim, ClaimListener listener) {
+        Waiter waiter = new Waiter(claim, listener, waiting);
+        workCalls.call(() -> enqueue(claim, waiter)).whenComplete((answer, failure) -> {
+            if (waiter.isClosed()) {
+                return;
+            }
+            if (failure != null) {
+                listener.failed(storeException(failure));
+            } else if (answer instanceof Held held) {
+                listener.granted(held.counter(), held.lease());
+            } else if (answer instanceof Renewed.Waiting place) {
+                listener.waiting(place.position(), place.retryAfter());
+            } else if (answer instanceof Renewed.Gone gone) {
+                listener.ended(gone.reason());
+            }
+        });
+        return waiter;
+    }
+
+    private Attempt.@Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
+        return contended.contains(claim.name()) ? null : turn.table().acquireFree(claim);
+    }
+
+    private Renewed enqueue(Claim claim, Waiter waiter) {
+        Applied<Renewed> applied = work.call(turn -> {
+            Attempt.Granted granted = acquireFree(turn, claim);
+            if (granted != null) {
+                return Applied.of(new Held(granted.counter(), granted.lease()));
+            }
+            return turn.further()
+                    .transition(List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
+        });
+        contended.saw(claim.name(), applied.contended());
+        waiting.grantedAll(applied.handed());
+        Renewed answer = applied.answerOrThrow();
+        if (answer instanceof Renewed.Waiting) {
+            waiting.add(waiter, goodUntil(claim, applied.now()));
+            poller.wake();
+        }
+        return answer;
+    }
+
+    @Override
+    public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+        List<Claim> batch = List.copyOf(claims);
+        return renewalCalls.call(() -> renewAll(batch));
+    }
+
+    private List<Renewed> renewAll(List<Claim> batch) {
+        if (batch.isEmpty()) {
+            return List.of();
+        }
+        Map<ClaimId, Renewed> answers = new HashMap<>();
+        List<Handed> handed = new ArrayList<>();
+        try {
+            renewals.call(turn -> renewAll(batch, turn, answers, handed));
+        } catch (StoreException failure) {
+            if (answers.isEmpty()) {
+                throw failure;
+            }
+            batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(failure)));
+        }
+        waiting.grantedAll(handed);
+        answers.forEach(this::tellIfItWaited);
+        removeIdle(batch.get(0).name());
+        return batch.stream().map(claim -> answers.get(claim.id())).toList();
+    }
+
+    // All in one turn, so that the batch has one limit of time. What is answered when it fails half-way stays answered.
+    private boolean renewAll(List<Claim> batch, Turn turn, Map<ClaimId, Renewed> answers, List<Handed> handed)
+            throws SQLException {
+        List<Claim> perhapsSole =
+                batch.stream().filter(claim -> !waiting.contains(claim.id())).toList();
+        answers.putAll(turn.table().renewSole(perhapsSole));
+        for (Claim claim : batch) {
+            if (!answers.containsKey(claim.id())) {
+                answers.put(claim.id(), renewOne(claim, turn, handed));
+            }
+        }
+        return true;
+    }
+
+    // A claim that waits, or has others beside it or behind it. If its row cannot be read, that concerns no other
+    // claim.
+    private Renewed renewOne(Claim claim, Turn turn, List<Handed> handed) throws SQLException {
+        try {
+            Applied<Renewed> applied = turn.further()
+                    .transition(List.of(claim.name()), read -> read.only().renew(claim, read.now(), read.epoch()));
+            handed.addAll(applied.handed());
+            Renewed answer = applied.answerOrThrow();
+            if (answer instanceof Renewed.Waiting) {
+                waiting.refreshed(claim.id(), goodUntil(claim, applied.now()));
+            }
+            return answer;
+        } catch (StoreException failure) {
+            return new Renewed.Failed(failure);
+        }
+    }
+
+    private void tellIfItWaited(ClaimId id, Renewed answer) {
+        if (answer instanceof Held held) {
+            waiting.granted(id, held.counter(), held.lease());
+        } else if (answer instanceof Renewed.Gone gone) {
+            waiting.ended(id, gone.reason());
+        }
+    }
+
+    private void removeIdle(LockName renewed) {
+        try {
+            renewals.call(turn -> {
+                idleRows.step(turn.table(), renewed.value());
+                return true;
+            });
+        } catch (StoreException notThisTime) {
+            // The renewal is what counts and it has succeeded. What stayed is removed at a later one.
+            return;
+        }
+    }
+
+    @Override
+    public CompletionStage<Released> release(Claim claim) {
+        return workCalls.call(() -> {
+            Applied<Boolean> applied = work.call(turn ->
+                    !contended.contains(claim.name()) && turn.table().releaseSole(claim)
+                            ? Applied.of(true)
+                            : turn.further()
+                                    .transition(
+                                            List.of(claim.name()),
+                                            read -> read.only().release(claim, read.now(), read.epoch())));
+            contended.saw(claim.name(), applied.contended());
+            waiting.ended(claim.id(), Renewed.Reason.RELEASED);
+            List<Handed> elsewhere = waiting.grantedAll(applied.handed());
+            boolean found = applied.answerOrThrow();
+            if (elsewhere.isEmpty()) {
+                return found ? Released.ALONE : Released.NOT_OWNER;
+            }
+            return new Released(found, elsewhere);
+        });
+    }
+
+    @Override
+    public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
+        return workCalls.call(() -> {
+            Applied<Optional<ResourceState>> applied = work.call(turn ->
+                    turn.table().look(name, read -> read.only().inspect(read.now(), read.epoch())));
+            waiting.grantedAll(applied.handed());
+            return applied.answerOrThrow().filter(ResourceState::isInUse);
+        });
+    }
+
+    @Override
+    public CompletionStage<List<LockName>> list(String prefix, int limit) {
+        if (limit < 1 || limit > MAX_LIST) {
+            throw new IllegalArgumentException("1 to " + MAX_LIST + " names can be listed, not " + limit);
+        }
+        return workCalls.call(() -> work.call(turn -> turn.table().list(prefix, limit)));
+    }
+
+    /** Opens the first connection and has something checked on it. */
+    void start(Starter starter) {
+        work.call(turn -> {
+            starter.check(turn.table().statements());
+            return true;
+        });
+    }
+
+    /** What is done with the first connection. */
+    @FunctionalInterface
+    interface Starter {
+        void check(LockStatements statements) throws SQLException;
+    }
+
+    @Override
+    public void close() {
+        poller.close();
+        waiting.clear();
+        workCalls.close();
+        renewalCalls.close();
+        work.close();
+        renewals.close();
+        polls.close();
+        source.close();
+    }
+
+    // A handed grant lives as long as this at least, so a claim that is gone earlier was released by somebody.
+    private long goodUntil(Claim claim, long now) {
+        return now + Math.min(RowText.micros(ticketTtl), RowText.micros(claim.lease()));
+    }
+
+    private static StoreException storeException(Throwable failure) {
+        return failure instanceof StoreException ours
+                ? ours
+                : StoreException.unavailable(Effect.UNKNOWN, "The store failed: " + failure, failure);
+    }
+
+    @Override
+    public String toString() {
+        return traits.product() + " store " + source;
+    }
+
+    /** Not all of several claims can be had. Thrown out of the transition, so that nothing of it is written. */
+    private static final class NotAll extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        /** How many of the claims were looked at, the one that could not be had included. */
+        final int seen;
+
+        final transient Attempt.Busy busy;
+        final @Nullable StoreException refusal;
+
+        NotAll(int seen, Attempt.Busy busy, @Nullable StoreException refusal) {
+            super(null, null, false, false);
+            this.seen = seen;
+            this.busy = busy;
+            this.refusal = refusal;
+        }
+    }
+}

@@ -1,0 +1,179 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection, and the calls that queue for it. A store has several lanes, so that calls of one sort never stand behind
+ * another sort that is stuck: renewals have a lane of their own.
+ *
+ * <p>The time of a call, its wait for the lane included, is limited: what the wait took is taken off the time that the
+ * statements may wait for other clients. Neither wait is ended by an interrupt.
+ */
+final class Lane implements AutoCloseable {
+
+    /** How much longer than its limit a call may take, to spare the common call the setting of a limit. */
+    private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final ConnectionSource source;
+    private final Dialect dialect;
+    private final Duration ticketTtl;
+    private final long limitNanos;
+    private final MonotonicClock clock;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private @Nullable LockTable table;
+    private boolean closed;
+
+    Lane(ConnectionSource source, Dialect dialect, Duration ticketTtl, Duration limit, MonotonicClock clock) {
+        this.source = source;
+        this.dialect = dialect;
+        this.ticketTtl = ticketTtl;
+        this.limitNanos = limit.toNanos();
+        this.clock = clock;
+    }
+
+    /** What is done on the connection. */
+    @FunctionalInterface
+    interface Work<T> {
+
+        /** Does it. The turn has the table, and knows how long it may still be waited for. */
+        T on(Turn turn) throws SQLException;
+    }
+
+    /** A call's time on the lane. */
+    final class Turn {
+
+        private final LockTable table;
+        private final long start;
+        private boolean limited;
+
+        private Turn(LockTable table, long start) {
+            this.table = table;
+            this.start = start;
+        }
+
+        LockTable table() {
+            return table;
+        }
+
+        /** To be called before a further statement: makes it wait no longer than what is left of the call's time. */
+        LockTable further() throws SQLException {
+            long left = limitNanos - (clock.nanoTime() - start);
+            if (left <= 0) {
+                throw tooLate();
+            }
+            // Mostly next to nothing is gone, and the connection's own limit is good enough.
+            if (limitNanos - left > SLACK_NANOS) {
+                limited = true;
+                table.limitWait(Duration.ofNanos(left));
+            }
+            return table;
+        }
+
+        private void end() throws SQLException {
+            if (limited) {
+                table.limitWait(Duration.ofNanos(limitNanos));
+            }
+        }
+    }
+
+    /** @throws StoreException if the work failed, or the lane was not free in time */
+    <T> T call(Work<T> work) {
+        long start = clock.nanoTime();
+        if (!lockInTime()) {
+            throw tooLate();
+        }
+        try {
+            return callLocked(work, start);
+        } catch (SQLException failure) {
+            if (dialect.breaksConnection(failure)) {
+                drop();
+            }
+            throw dialect.failure(failure);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private <T> T callLocked(Work<T> work, long start) throws SQLException {
+        if (closed) {
+            throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
+        }
+        LockTable open = table;
+        if (open == null) {
+            open = new LockTable(source.open(), dialect, ticketTtl, source.keep(), clock);
+            table = open;
+        }
+        open.tryUntil(start + limitNanos);
+        Turn turn = new Turn(open, start);
+        try {
+            turn.further();
+            return work.on(turn);
+        } finally {
+            turn.end();
+            if (!source.keep()) {
+                drop();
+            }
+        }
+    }
+
+    // Like lock(), which no interrupt ends, but with a limit.
+    private boolean lockInTime() {
+        if (mutex.tryLock()) {
+            return true;
+        }
+        boolean interrupted = false;
+        long deadline = clock.nanoTime() + limitNanos;
+        try {
+            while (true) {
+                try {
+                    return mutex.tryLock(deadline - clock.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException keptForLater) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private StoreException tooLate() {
+        return StoreException.unavailable(
+                Effect.NONE,
+                source + " was not reached within "
+                        + Duration.ofNanos(limitNanos).toMillis() + " ms: other calls or other clients were in the way",
+                null);
+    }
+
+    private void drop() {
+        LockTable dropped = table;
+        table = null;
+        if (dropped != null) {
+            try {
+                dropped.close();
+            } catch (SQLException alreadyBroken) {
+                // It is of no more use, which is why it is dropped.
+                return;
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        mutex.lock();
+        try {
+            closed = true;
+            drop();
+        } finally {
+            mutex.unlock();
+        }
+    }
+}

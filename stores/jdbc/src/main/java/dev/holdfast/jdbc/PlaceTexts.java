@@ -1,0 +1,47 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.ResourceRecord.Place;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The entries of rows that this connection has read or written lately, as text and as what they say. A queue changes by one
+ * entry at a time, so that of a long one almost everything is known from the last time. Not thread-safe.
+ */
+final class PlaceTexts {
+
+    /** The most entries that are remembered. */
+    private static final int MOST = 2_048;
+
+    private final Map<String, Place> places = new LinkedHashMap<>();
+    /** By identity: comparing two places costs more than writing one anew. */
+    private final IdentityHashMap<Place, String> texts = new IdentityHashMap<>();
+
+    /** What an entry says, without its line feed; null if that is not known. */
+    @Nullable
+    Place place(String text) {
+        return places.get(text);
+    }
+
+    /** How a place is written, without its line feed; null if that is not known. */
+    @Nullable
+    String text(Place place) {
+        return texts.get(place);
+    }
+
+    void remember(String text, Place place) {
+        Place before = places.put(text, place);
+        if (before != null) {
+            texts.remove(before);
+        }
+        texts.put(place, text);
+        if (places.size() > MOST) {
+            Iterator<Place> oldest = places.values().iterator();
+            texts.remove(oldest.next());
+            oldest.remove();
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package dev.holdfast.jdbc;
+
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/** How often a poller asks, and whether there is a cheaper question than reading the rows. For one thread. */
+interface PollPace {
+
+    /**
+     * What one poll did.
+     *
+     * @param news whether something happened to a claim that waits here
+     * @param statements how many statements read rows
+     */
+    record Poll(boolean news, int statements) {}
+
+    /** Whether rows may have changed since the last time this was asked. */
+    boolean isWorthReading(Lane lane);
+
+    /** How long to wait after a poll. */
+    long pauseNanos(Poll last);
+
+    /**
+     * SQLite: {@code PRAGMA data_version} on a connection of its own costs a few microseconds and says whether anybody has
+     * committed. It is asked every millisecond at first, then more seldom, at last every few milliseconds: half of that is
+     * what a hand-over to another process costs on average.
+     */
+    final class DataVersion implements PollPace {
+
+        private static final long SHORTEST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+        private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+        private long pause = SHORTEST_NANOS;
+        private long version = -1;
+
+        @Override
+        public boolean isWorthReading(Lane lane) {
+            long before = version;
+            version = lane.call(turn -> turn.table().statements().dataVersion());
+            return version != before;
+        }
+
+        @Override
+        public long pauseNanos(Poll last) {
+            pause = last.news() ? SHORTEST_NANOS : Math.min(LONGEST_NANOS, pause + pause / 32);
+            return pause;
+        }
+    }
+
+    /**
+     * A server, which is asked for the rows themselves: at most 20 statements a second, however many claims wait, and not
+     * in step with other clients.
+     */
+    final class Rows implements PollPace {
+
+        private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+        @Override
+        public boolean isWorthReading(Lane lane) {
+            return true;
+        }
+
+        @Override
+        public long pauseNanos(Poll last) {
+            long interval = INTERVAL_NANOS * Math.max(1, last.statements());
+            return interval + ThreadLocalRandom.current().nextLong(INTERVAL_NANOS / 5);
+        }
+    }
+}

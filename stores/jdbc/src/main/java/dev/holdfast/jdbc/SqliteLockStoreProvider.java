@@ -1,0 +1,93 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LockStoreProvider;
+import dev.holdfast.spi.MonotonicClock;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+
+/**
+ * Opens {@code sqlite:PATH}: a file that several processes of one host share, with no server. PATH is relative to the
+ * working directory or absolute; {@code ~} is not expanded. A missing file, and missing folders above it, are made for the
+ * owner alone.
+ *
+ * <p>Options stand behind a question mark, as in {@code sqlite:/var/lib/app/locks.db?keep=7d&busyTimeout=2s}. Times look
+ * like {@code 500ms}, {@code 5s}, {@code 10m}, {@code 24h}, {@code 30d} or {@code PT5S}.
+ *
+ * <table>
+ * <caption>Options</caption>
+ * <tr><th>name</th><th>default</th><th>meaning</th></tr>
+ * <tr><td>{@code keep}</td><td>30d</td><td>how long the row of an idle lock is kept</td></tr>
+ * <tr><td>{@code busyTimeout}</td><td>5s</td><td>how long a call may wait for other processes and other calls</td></tr>
+ * <tr><td>{@code ticketTtl}</td><td>5s</td><td>how long a waiter keeps its place without a refresh; the same in all
+ *     processes that share the file</td></tr>
+ * <tr><td>{@code boot}</td><td>the system's</td><td>an id of the host's boot, for a system that tells none</td></tr>
+ * </table>
+ *
+ * An option that is not in this table is refused.
+ */
+public final class SqliteLockStoreProvider implements LockStoreProvider {
+
+    private static final String SCHEME = "sqlite:";
+
+    @Override
+    public String form() {
+        return "sqlite:PATH[?OPTION=VALUE&...]";
+    }
+
+    @Override
+    public boolean accepts(String url) {
+        return url.startsWith(SCHEME);
+    }
+
+    @Override
+    public LockStore open(String url, MonotonicClock clock) {
+        int question = url.indexOf('?');
+        StoreOptions options = question < 0
+                ? StoreOptions.DEFAULTS
+                : StoreOptions.of(StoreOptions.parse(url.substring(question + 1)), true);
+        Path path = path(url, url.substring(SCHEME.length(), question < 0 ? url.length() : question));
+        String boot = options.boot();
+        return open(path, options, clock, boot == null ? BootId.ofThisHost() : boot);
+    }
+
+    static JdbcLockStore open(Path path, StoreOptions options, MonotonicClock clock, String boot) {
+        SqliteDialect dialect = new SqliteDialect(clock, boot, path.toString());
+        SqliteFile file = new SqliteFile(path, options.busyTimeout(), dialect);
+        file.create();
+        return open(dialect, file, options, clock);
+    }
+
+    static JdbcLockStore open(
+            SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
+        // The driver is native code, which no interrupt reaches, so calls are made on the thread that calls.
+        JdbcLockStore store = new JdbcLockStore(dialect, file, options, new PollPace.DataVersion(), clock, true, true);
+        boolean ready = false;
+        try {
+            TableSchema schema = new TableSchema(dialect, file.toString());
+            store.start(statements -> {
+                schema.ensure(statements.connection());
+                dialect.start(statements);
+            });
+            ready = true;
+            return store;
+        } finally {
+            if (!ready) {
+                store.close();
+            }
+        }
+    }
+
+    private static Path path(String url, String text) {
+        if (text.isEmpty() || text.startsWith(":")) {
+            throw new IllegalArgumentException(
+                    "The URL of a store in SQLite is sqlite:PATH with the path of a file, but was " + url
+                            + ". For a store in memory use memory:");
+        }
+        try {
+            return Path.of(text).toAbsolutePath().normalize();
+        } catch (InvalidPathException wrong) {
+            throw new IllegalArgumentException("The path in " + url + " is wrong: " + wrong.getMessage(), wrong);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.Claim;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a store in a database.
+ *
+ * @param keep how long the row of an idle lock is kept
+ * @param busyTimeout how long a call may wait for other clients and for other calls
+ * @param ticketTtl how long a waiter keeps its place without a refresh
+ * @param boot an id of the host's boot, instead of the system's; null for the system's
+ */
+record StoreOptions(
+        Duration keep,
+        Duration busyTimeout,
+        Duration ticketTtl,
+        @Nullable String boot) {
+
+    static final Duration DEFAULT_KEEP = Duration.ofDays(30);
+    static final Duration DEFAULT_BUSY_TIMEOUT = Duration.ofSeconds(5);
+    static final Duration DEFAULT_TICKET_TTL = Duration.ofSeconds(5);
+
+    static final StoreOptions DEFAULTS = new StoreOptions(DEFAULT_KEEP, DEFAULT_BUSY_TIMEOUT, DEFAULT_TICKET_TTL, null);
+
+    /** What a call takes beyond its waits: the statements themselves, a slow disk, a busy processor. */
+    private static final Duration MARGIN = Duration.ofSeconds(1);
+
+    private static final Pattern SHORT = Pattern.compile("(\\d{1,9})(ms|s|m|h|d)");
+    private static final Pattern BOOT = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
+
+    StoreOptions {
+        // A row must outlive what may still arrive for it, and its counter must be surely below the wall clock's.
+        check("keep", keep, Claim.MAX_LEASE, Duration.ofDays(36_500));
+        check("busyTimeout", busyTimeout, Duration.ofMillis(10), Duration.ofMinutes(10));
+        check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
+        if (boot != null && !BOOT.matcher(boot).matches()) {
+            throw new IllegalArgumentException(
+                    "Option boot must match " + BOOT.pattern() + ", but was \"" + boot + "\"");
+        }
+    }
+
+    /**
+     * Reads options.
+     *
+     * @param values values by name
+     * @param allowsBoot whether {@code boot} is one of the options
+     * @throws IllegalArgumentException if one is unknown or wrong
+     */
+    static StoreOptions of(Map<String, String> values, boolean allowsBoot) {
+        Duration keep = DEFAULT_KEEP;
+        Duration busyTimeout = DEFAULT_BUSY_TIMEOUT;
+        Duration ticketTtl = DEFAULT_TICKET_TTL;
+        String boot = null;
+        for (Map.Entry<String, String> option : values.entrySet()) {
+            String value = option.getValue();
+            switch (option.getKey()) {
+                case "keep" -> keep = duration("keep", value);
+                case "busyTimeout" -> busyTimeout = duration("busyTimeout", value);
+                case "ticketTtl" -> ticketTtl = duration("ticketTtl", value);
+                case "boot" -> boot = value;
+                default -> throw unknown(option.getKey(), allowsBoot);
+            }
+            if (boot != null && !allowsBoot) {
+                throw unknown("boot", false);
+            }
+        }
+        return new StoreOptions(keep, busyTimeout, ticketTtl, boot);
+    }
+
+    /** Reads {@code NAME=VALUE&NAME=VALUE}. */
+    static Map<String, String> parse(String query) {
+        Map<String, String> values = new TreeMap<>();
+        for (String pair : query.split("&", -1)) {
+            int equals = pair.indexOf('=');
+            if (equals < 1) {
+                throw new IllegalArgumentException(
+                        "Options look like ?NAME=VALUE&NAME=VALUE, but one was \"" + pair + "\"");
+            }
+            if (values.put(pair.substring(0, equals), pair.substring(equals + 1)) != null) {
+                throw new IllegalArgumentException("Option " + pair.substring(0, equals) + " is given twice");
+            }
+        }
+        return values;
+    }
+
+    Duration callTimeout() {
+        return busyTimeout.plus(MARGIN);
+    }
+
+    private static IllegalArgumentException unknown(String name, boolean allowsBoot) {
+        return new IllegalArgumentException("Unknown option \"" + name + "\"; there are keep, busyTimeout, ticketTtl"
+                + (allowsBoot ? " and boot" : ""));
+    }
+
+    private static Duration duration(String name, String value) {
+        Matcher matcher = SHORT.matcher(value);
+        if (matcher.matches()) {
+            long number = Long.parseLong(matcher.group(1));
+            return switch (matcher.group(2)) {
+                case "ms" -> Duration.ofMillis(number);
+                case "s" -> Duration.ofSeconds(number);
+                case "m" -> Duration.ofMinutes(number);
+                case "h" -> Duration.ofHours(number);
+                default -> Duration.ofDays(number);
+            };
+        }
+        try {
+            return Duration.parse(value.toUpperCase(Locale.ROOT));
+        } catch (DateTimeParseException notIso) {
+            throw new IllegalArgumentException(
+                    "Option " + name + " must be a time such as 500ms, 5s, 10m, 24h, 30d or PT5S, but was \"" + value
+                            + "\"",
+                    notIso);
+        }
+    }
+
+    private static void check(String name, Duration value, Duration least, Duration most) {
+        if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+            throw new IllegalArgumentException(
+                    "Option " + name + " must be " + least + " to " + most + ", but was " + value);
+        }
+    }
+}

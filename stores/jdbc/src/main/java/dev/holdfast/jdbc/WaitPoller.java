@@ -1,0 +1,118 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.LockTable.Rows;
+import dev.holdfast.jdbc.WaitingClaims.Waiter;
+import dev.holdfast.spi.LockName;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out what other processes did for the claims that wait here: one thread for a store object, and only while there
+ * are such claims. A poll is a hint turned into a fact; what it misses, the refresh of the tickets finds.
+ */
+final class WaitPoller implements AutoCloseable {
+
+    /** How long the thread stays when nobody waits, so that it is not started anew for each wait. */
+    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final Lane lane;
+    private final WaitingClaims waiting;
+    private final PollPace pace;
+    private final Duration ticketTtl;
+    private final String threadName;
+    /** Set when a claim was added: it must be looked for at least once, whatever was changed before. */
+    private final AtomicBoolean added = new AtomicBoolean();
+
+    private @Nullable Thread thread;
+    private volatile boolean closed;
+
+    WaitPoller(Lane lane, WaitingClaims waiting, PollPace pace, Duration ticketTtl, String threadName) {
+        this.lane = lane;
+        this.waiting = waiting;
+        this.pace = pace;
+        this.ticketTtl = ticketTtl;
+        this.threadName = threadName;
+    }
+
+    /** A claim was added to those that wait. */
+    synchronized void wake() {
+        added.set(true);
+        if (closed) {
+            return;
+        }
+        if (thread == null) {
+            thread = new Thread(this::run, threadName);
+            thread.setDaemon(true);
+            thread.start();
+        } else {
+            LockSupport.unpark(thread);
+        }
+    }
+
+    private void run() {
+        while (!closed) {
+            if (waiting.isEmpty()) {
+                LockSupport.parkNanos(LINGER_NANOS);
+                if (mayEnd()) {
+                    return;
+                }
+                continue;
+            }
+            long pause;
+            try {
+                pause = pace.pauseNanos(poll());
+            } catch (RuntimeException failure) {
+                // Refreshing the tickets fails for the same reason, and there somebody listens.
+                added.set(true);
+                pause = PAUSE_AFTER_FAILURE_NANOS;
+            }
+            LockSupport.parkNanos(pause);
+        }
+    }
+
+    private synchronized boolean mayEnd() {
+        if (closed || waiting.isEmpty()) {
+            thread = null;
+            return true;
+        }
+        return false;
+    }
+
+    private PollPace.Poll poll() {
+        boolean isNew = added.getAndSet(false);
+        if (!pace.isWorthReading(lane) && !isNew) {
+            return new PollPace.Poll(false, 0);
+        }
+        // First who waits, then what the rows say: a claim that is missing there has not just been added.
+        Map<LockName, Set<Waiter>> byName = waiting.byName();
+        List<LockName> names = List.copyOf(byName.keySet());
+        boolean told = false;
+        int statements = 0;
+        for (int from = 0; from < names.size(); from += LockTable.MAX_BATCH) {
+            List<LockName> chunk = names.subList(from, Math.min(names.size(), from + LockTable.MAX_BATCH));
+            Rows rows = lane.call(turn -> turn.table().read(chunk));
+            List<Waiter> claims = new ArrayList<>();
+            chunk.forEach(name -> claims.addAll(byName.getOrDefault(name, Set.of())));
+            told |= waiting.compare(claims, rows, ticketTtl);
+            statements++;
+        }
+        return new PollPace.Poll(told || isNew, statements);
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        if (thread != null) {
+            LockSupport.unpark(thread);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.LockTable.Rows;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Released.Handed;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.ResourceRecord;
+import dev.holdfast.spi.ResourceRecord.Place;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.Ticket;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The claims that wait and were enqueued through this store object, and who hears of them. Whoever removes a claim from
+ * here tells its listener, so that it is told once, although a grant may be seen by several: by the call that made it, by
+ * a renewal, and by the poller.
+ *
+ * <p>Thread-safe. Nothing is told under a lock.
+ */
+final class WaitingClaims {
+
+    private final Map<ClaimId, Waiter> waiters = new ConcurrentHashMap<>();
+
+    /** A claim that waits. */
+    static final class Waiter implements Ticket {
+
+        private final Claim claim;
+        private final ClaimListener listener;
+        private final WaitingClaims all;
+        /** Until when the ticket is surely good, on the store's clock: a claim that is gone earlier was released. */
+        private volatile long goodUntil;
+
+        private volatile boolean closed;
+        /** The version of the row in which the claim was last seen waiting. */
+        private volatile long seenVersion = -1;
+
+        Waiter(Claim claim, ClaimListener listener, WaitingClaims all) {
+            this.claim = claim;
+            this.listener = listener;
+            this.all = all;
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+            all.waiters.remove(claim.id(), this);
+        }
+
+        boolean isClosed() {
+            return closed;
+        }
+
+        private void tellGranted(long counter, Duration lease) {
+            if (!closed) {
+                listener.granted(counter, lease);
+            }
+        }
+
+        private void tellEnded(Renewed.Reason reason) {
+            if (!closed) {
+                listener.ended(reason);
+            }
+        }
+    }
+
+    boolean isEmpty() {
+        return waiters.isEmpty();
+    }
+
+    boolean contains(ClaimId id) {
+        return waiters.containsKey(id);
+    }
+
+    void add(Waiter waiter, long goodUntil) {
+        waiter.goodUntil = goodUntil;
+        waiters.put(waiter.claim.id(), waiter);
+        if (waiter.closed) {
+            waiters.remove(waiter.claim.id(), waiter);
+        }
+    }
+
+    /** A refresh of the ticket succeeded. */
+    void refreshed(ClaimId id, long goodUntil) {
+        Waiter waiter = waiters.get(id);
+        if (waiter != null) {
+            waiter.goodUntil = goodUntil;
+        }
+    }
+
+    /** Tells the listener of a granted claim; false if it has none here. */
+    boolean granted(ClaimId id, long counter, Duration lease) {
+        Waiter waiter = waiters.remove(id);
+        if (waiter == null) {
+            return false;
+        }
+        waiter.tellGranted(counter, lease);
+        return true;
+    }
+
+    /** Tells the listeners of claims that were granted, and returns those that have none here. */
+    List<Handed> grantedAll(List<Handed> handed) {
+        return handed.isEmpty()
+                ? handed
+                : handed.stream()
+                        .filter(one -> !granted(one.id(), one.counter(), one.lease()))
+                        .toList();
+    }
+
+    void ended(ClaimId id, Renewed.Reason reason) {
+        Waiter waiter = waiters.remove(id);
+        if (waiter != null) {
+            waiter.tellEnded(reason);
+        }
+    }
+
+    /** The waiting claims of this moment, by name. */
+    Map<LockName, Set<Waiter>> byName() {
+        Map<LockName, Set<Waiter>> byName = new HashMap<>();
+        for (Waiter waiter : waiters.values()) {
+            byName.computeIfAbsent(waiter.claim.name(), name -> new HashSet<>()).add(waiter);
+        }
+        return byName;
+    }
+
+    /**
+     * Compares claims that were waiting before some rows were read with those rows.
+     *
+     * @return whether anybody was told
+     */
+    boolean compare(Collection<Waiter> claims, Rows rows, Duration ticketTtl) {
+        boolean told = false;
+        Map<LockName, Optional<ResourceRecord>> records = new HashMap<>();
+        for (Waiter waiter : claims) {
+            LockName name = waiter.claim.name();
+            LockRow row = rows.row(name);
+            if (row.version() == waiter.seenVersion) {
+                continue;
+            }
+            Optional<ResourceRecord> record = records.computeIfAbsent(name, unused -> readable(row, ticketTtl));
+            if (record.isPresent()) {
+                told |= compare(waiter, record.get(), record.get().placeOf(waiter.claim.id()), rows.now());
+            }
+            waiter.seenVersion = row.version();
+        }
+        return told;
+    }
+
+    // An unreadable row must not hide the others. Refreshing the tickets on it fails, and there somebody listens.
+    private static Optional<ResourceRecord> readable(LockRow row, Duration ticketTtl) {
+        try {
+            return Optional.of(row.toRecord(ticketTtl));
+        } catch (StoreException unreadable) {
+            return Optional.empty();
+        }
+    }
+
+    private boolean compare(Waiter waiter, ResourceRecord record, @Nullable Place place, long now) {
+        ClaimId id = waiter.claim.id();
+        if (place == null) {
+            // If its time may have been over, nobody knows who ended it, and the next refresh of the ticket tells.
+            boolean released = record.tombstones().containsKey(id) || now < waiter.goodUntil;
+            if (released) {
+                ended(id, Renewed.Reason.RELEASED);
+            }
+            return released;
+        }
+        // A waiting claim has no counter. The lease is told as it was counted from the moment of the grant.
+        return place.counter() != 0 && granted(id, place.counter(), RowText.duration(place.expires() - place.since()));
+    }
+
+    void clear() {
+        waiters.clear();
+    }
+}

@@ -1,0 +1,174 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.Claimant;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Somebody else has the file, or a thread is interrupted. */
+@Timeout(60)
+class BusyFileTest {
+
+    private static final LockName NAME = new LockName("door");
+
+    @TempDir
+    Path folder;
+
+    private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
+    private Path file;
+    private LockStore store;
+
+    @BeforeEach
+    void open() {
+        file = folder.resolve("locks.db");
+        store = new SqliteLockStoreProvider().open("sqlite:" + file + "?busyTimeout=300ms", MonotonicClock.SYSTEM);
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    @Test
+    void callsGiveUpInTimeAndHadNoEffect() throws SQLException {
+        Claim claim = alice.mutex(NAME);
+        try (Connection other = DriverManager.getConnection("jdbc:sqlite:" + file);
+                Statement statement = other.createStatement()) {
+            statement.execute("BEGIN IMMEDIATE");
+            long start = System.nanoTime();
+            StoreException failure = failure(store.tryAcquire(claim));
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure.retryable()).isTrue();
+            assertThat(failure).hasMessageContaining(file.toString());
+            assertThat(System.nanoTime() - start)
+                    .isLessThan(store.traits().callTimeout().toNanos());
+            assertThat(store.list("", 10).toCompletableFuture().join())
+                    .as("readers do not wait for the writer")
+                    .isEmpty();
+            statement.execute("ROLLBACK");
+        }
+        assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+    }
+
+    @Test
+    void manyCallsThatQueueForABusyFileAllEndInTime() throws Exception {
+        try (Connection other = DriverManager.getConnection("jdbc:sqlite:" + file);
+                Statement statement = other.createStatement()) {
+            statement.execute("BEGIN IMMEDIATE");
+            long start = System.nanoTime();
+            List<CompletableFuture<StoreException>> failures = new ArrayList<>();
+            for (int i = 0; i < 16; i++) {
+                failures.add(CompletableFuture.supplyAsync(
+                        () -> failure(store.tryAcquire(alice.mutex(NAME))), task -> new Thread(task).start()));
+            }
+            failures.forEach(failure -> assertThat(failure.join().effect()).isEqualTo(Effect.NONE));
+            assertThat(System.nanoTime() - start)
+                    .isLessThan(store.traits().callTimeout().toNanos());
+        }
+    }
+
+    @Test
+    void renewalsDoNotStandBehindWork() throws Exception {
+        Claim held = alice.mutex(NAME);
+        SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", "file");
+        SqliteFile source = new SqliteFile(folder.resolve("stuck.db"), Duration.ofSeconds(5), dialect);
+        try (JdbcLockStore stuck =
+                SqliteLockStoreProvider.open(dialect, source, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
+            stuck.tryAcquire(held).toCompletableFuture().join();
+            CountDownLatch inside = new CountDownLatch(1);
+            CountDownLatch mayEnd = new CountDownLatch(1);
+            Thread work = new Thread(() -> stuck.start(statements -> {
+                inside.countDown();
+                try {
+                    mayEnd.await();
+                } catch (InterruptedException end) {
+                    return;
+                }
+            }));
+            work.start();
+            inside.await();
+            assertThat(stuck.renew(List.of(held)).toCompletableFuture().join().get(0))
+                    .isInstanceOf(Renewed.Held.class);
+            mayEnd.countDown();
+            work.join();
+        }
+    }
+
+    @Test
+    void interruptedThreadIsServedAndStaysInterrupted() {
+        Claim claim = alice.mutex(NAME);
+        Thread.currentThread().interrupt();
+        try {
+            assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+            assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        } finally {
+            Thread.interrupted();
+        }
+    }
+
+    @Test
+    void interruptsDoNoHarmToAFileOfH2() throws Exception {
+        try (LockStore h2 =
+                new JdbcLockStoreProvider().open("jdbc:h2:" + folder.resolve("h2"), MonotonicClock.SYSTEM)) {
+            List<Claim> held = new ArrayList<>();
+            Thread worker = new Thread(() -> {
+                for (int i = 0; i < 300; i++) {
+                    Claim claim = alice.mutex(new LockName("n" + i));
+                    h2.tryAcquire(claim).toCompletableFuture().join();
+                    held.add(claim);
+                }
+            });
+            worker.start();
+            while (worker.isAlive()) {
+                worker.interrupt();
+                Thread.sleep(1);
+            }
+            worker.join();
+            assertThat(h2.renew(held).toCompletableFuture().join())
+                    .hasSize(300)
+                    .allMatch(Renewed.Held.class::isInstance);
+        }
+    }
+
+    @Test
+    void closedStoreSaysSo() {
+        store.close();
+        store.close();
+        StoreException failure = failure(store.tryAcquire(alice.mutex(NAME)));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure).hasMessageContaining("closed");
+    }
+
+    private static StoreException failure(CompletionStage<?> stage) {
+        try {
+            throw new AssertionError(
+                    "should have failed but gave " + stage.toCompletableFuture().join());
+        } catch (CompletionException failure) {
+            return (StoreException) failure.getCause();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package dev.holdfast.jdbc;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** Connections that write down each statement they run. */
+final class CountingSource implements ConnectionSource {
+
+    private static final Set<String> RUNS = Set.of("execute", "executeQuery", "executeUpdate");
+
+    private final ConnectionSource source;
+    private final List<String> run = new ArrayList<>();
+
+    CountingSource(ConnectionSource source) {
+        this.source = source;
+    }
+
+    /** The statements since the last call. */
+    synchronized List<String> take() {
+        List<String> taken = List.copyOf(run);
+        run.clear();
+        return taken;
+    }
+
+    @Override
+    public Connection open() throws SQLException {
+        Connection connection = source.open();
+        return (Connection) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                    Object result = invoke(connection, method, arguments);
+                    return method.getName().equals("prepareStatement")
+                            ? counting((PreparedStatement) result, (String) arguments[0])
+                            : result;
+                });
+    }
+
+    private PreparedStatement counting(PreparedStatement statement, String sql) {
+        return (PreparedStatement) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {PreparedStatement.class}, (proxy, method, arguments) -> {
+                    if (RUNS.contains(method.getName())) {
+                        synchronized (this) {
+                            run.add(sql);
+                        }
+                    }
+                    return invoke(statement, method, arguments);
+                });
+    }
+
+    private static Object invoke(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException thrown) {
+            throw thrown.getCause();
+        }
+    }
+
+    @Override
+    public boolean keep() {
+        return source.keep();
+    }
+
+    @Override
+    public void close() {
+        source.close();
+    }
+
+    @Override
+    public String toString() {
+        return source.toString();
+    }
+}

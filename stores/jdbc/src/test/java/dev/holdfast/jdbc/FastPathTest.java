@@ -1,0 +1,190 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt.Granted;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.Seeds;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The one-statement paths leave the row as the record itself would have: the same random operations are made by statement on
+ * one name and by transition on another, and the two rows are compared after each.
+ */
+class FastPathTest {
+
+    private static final Duration TTL = Duration.ofSeconds(5);
+    private static final LockName BY_STATEMENT = new LockName("by statement");
+    private static final LockName BY_TRANSITION = new LockName("by transition");
+
+    @TempDir
+    Path folder;
+
+    private final Random random = new Random(Seeds.of("fast path"));
+    private final ManualClock clock = new ManualClock(random.nextLong());
+    private LockTable table;
+    private long sequence;
+
+    @BeforeEach
+    void open() throws SQLException {
+        Path path = folder.resolve("locks.db");
+        SqliteDialect dialect = new SqliteDialect(clock, "boot", path.toString());
+        SqliteFile file = new SqliteFile(path, Duration.ofSeconds(5), dialect);
+        SqliteLockStoreProvider.open(dialect, file, StoreOptions.DEFAULTS, clock)
+                .close();
+        table = new LockTable(file.open(), dialect, TTL, true, clock);
+        table.tryUntil(clock.nanoTime() + Duration.ofDays(1_000).toNanos());
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        table.close();
+    }
+
+    @Test
+    void bothPathsLeaveTheSameRow() throws SQLException {
+        Claim last = claim();
+        int applied = 0;
+        for (int i = 0; i < 3_000; i++) {
+            clock.advance(Duration.ofMillis(random.nextInt(400)));
+            boolean byStatement = switch (random.nextInt(3)) {
+                case 0 -> {
+                    last = claim();
+                    yield acquire(last);
+                }
+                // A release that finds nothing leaves a tombstone, and then nothing is a single statement for a while.
+                case 1 -> (holds(last) || random.nextInt(50) == 0) && release(last);
+                default -> renew(last);
+            };
+            applied += byStatement ? 1 : 0;
+            assertThat(row(BY_STATEMENT))
+                    .as("operation %d", i)
+                    .usingRecursiveComparison()
+                    .ignoringFields("name")
+                    .isEqualTo(row(BY_TRANSITION));
+        }
+        assertThat(applied).as("operations that were one statement").isGreaterThan(600);
+    }
+
+    /** A new row had two readings of the wall clock in it, so that a renewal told another number than the acquire. */
+    @Test
+    void newRowHasOneCounter() throws SQLException {
+        MonotonicClock restless = new MonotonicClock() {
+            private long epoch = clock.epochMicros();
+
+            @Override
+            public long nanoTime() {
+                return clock.nanoTime();
+            }
+
+            @Override
+            public long epochMicros() {
+                return epoch++;
+            }
+
+            @Override
+            public void parkNanos(Object blocker, long nanos) {
+                clock.parkNanos(blocker, nanos);
+            }
+        };
+        Path path = folder.resolve("restless.db");
+        try (JdbcLockStore store = SqliteLockStoreProvider.open(path, StoreOptions.DEFAULTS, restless, "boot")) {
+            Claim claim = claim();
+            Granted granted =
+                    (Granted) store.tryAcquire(claim).toCompletableFuture().join();
+            assertThat(store.renew(List.of(claim)).toCompletableFuture().join().get(0))
+                    .isEqualTo(new Renewed.Held(granted.counter(), claim.lease()));
+            assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isEqualTo(granted);
+        }
+    }
+
+    private boolean holds(Claim claim) throws SQLException {
+        LockRow row = row(BY_STATEMENT);
+        return row.holder().equals(claim.id().toString())
+                && row.expires() > table.read(List.of(BY_STATEMENT)).now();
+    }
+
+    private boolean acquire(Claim claim) throws SQLException {
+        Granted granted = table.acquireFree(on(BY_STATEMENT, claim));
+        Claim other = on(BY_TRANSITION, claim);
+        var answer = table.transition(
+                        List.of(BY_TRANSITION), read -> read.only().tryAcquire(other, read.now(), read.epoch()))
+                .answer();
+        if (granted != null) {
+            assertThat(granted).isEqualTo(answer);
+            return true;
+        }
+        table.transition(
+                List.of(BY_STATEMENT),
+                read -> read.only().tryAcquire(on(BY_STATEMENT, claim), read.now(), read.epoch()));
+        return false;
+    }
+
+    private boolean release(Claim claim) throws SQLException {
+        boolean released = table.releaseSole(on(BY_STATEMENT, claim));
+        Claim other = on(BY_TRANSITION, claim);
+        var answer = table.transition(
+                        List.of(BY_TRANSITION), read -> read.only().release(other, read.now(), read.epoch()))
+                .answer();
+        if (released) {
+            assertThat(answer).isTrue();
+            return true;
+        }
+        table.transition(
+                List.of(BY_STATEMENT), read -> read.only().release(on(BY_STATEMENT, claim), read.now(), read.epoch()));
+        return false;
+    }
+
+    private boolean renew(Claim claim) throws SQLException {
+        Claim longer = claim.withLease(Duration.ofMillis(100 + random.nextInt(3_000)));
+        Renewed renewed = table.renewSole(List.of(on(BY_STATEMENT, longer))).get(claim.id());
+        Claim other = on(BY_TRANSITION, longer);
+        var answer = table.transition(
+                        List.of(BY_TRANSITION), read -> read.only().renew(other, read.now(), read.epoch()))
+                .answer();
+        if (renewed != null) {
+            assertThat(renewed).isEqualTo(answer);
+            return true;
+        }
+        table.transition(
+                List.of(BY_STATEMENT), read -> read.only().renew(on(BY_STATEMENT, longer), read.now(), read.epoch()));
+        return false;
+    }
+
+    // A refused attempt mints no counter, so both rows have seen the same number of grants.
+    private LockRow row(LockName name) throws SQLException {
+        LockRow row = table.read(List.of(name)).row(name);
+        return LockRow.of(row.toRecord(TTL), 0);
+    }
+
+    private Claim claim() {
+        int limit = 1 + random.nextInt(3);
+        return new Claim(
+                BY_STATEMENT,
+                new ClaimId("client", ++sequence),
+                1 + random.nextInt(limit),
+                limit,
+                Duration.ofMillis(100 + random.nextInt(3_000)),
+                new OwnerInfo("client", "host", 4711, "thread " + sequence, "", List.of()),
+                random.nextInt(30) == 0);
+    }
+
+    private static Claim on(LockName name, Claim claim) {
+        return new Claim(
+                name, claim.id(), claim.permits(), claim.limit(), claim.lease(), claim.owner(), claim.repeated());
+    }
+}

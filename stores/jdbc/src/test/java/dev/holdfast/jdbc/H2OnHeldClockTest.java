@@ -1,0 +1,67 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The laws, on H2 with a function for a clock, so that time can be held: its statements are the same but for that. */
+public class H2OnHeldClockTest extends LockStoreTck {
+
+    private static final Map<String, Clock> CLOCKS = new ConcurrentHashMap<>();
+
+    private final String database = UUID.randomUUID().toString();
+
+    private record Clock(MonotonicClock clock, long origin) {}
+
+    /** Called by H2. */
+    public static long now(String database) {
+        Clock held = CLOCKS.get(database);
+        return (held.clock().nanoTime() - held.origin()) / 1_000;
+    }
+
+    /** Called by H2. */
+    public static long epoch(String database) {
+        return CLOCKS.get(database).clock().epochMicros();
+    }
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        CLOCKS.put(database, new Clock(clock, clock.nanoTime()));
+        return openAnother(clock).orElseThrow();
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        String url = "jdbc:h2:mem:" + database + ";DB_CLOSE_DELAY=-1;INIT=" + alias("now") + "\\;" + alias("epoch");
+        return Optional.of(H2LockStore.open(url, "H2", StoreOptions.DEFAULTS, clock, new HeldDialect(database)));
+    }
+
+    private static String alias(String function) {
+        return "CREATE ALIAS IF NOT EXISTS test_" + function + " FOR '" + H2OnHeldClockTest.class.getName() + "."
+                + function + "'";
+    }
+
+    private static final class HeldDialect extends H2Dialect {
+
+        private final String database;
+
+        HeldDialect(String database) {
+            super("H2 on a held clock");
+            this.database = database;
+        }
+
+        @Override
+        String now() {
+            return "test_now('" + database + "')";
+        }
+
+        @Override
+        String epoch() {
+            return "test_epoch('" + database + "')";
+        }
+    }
+}

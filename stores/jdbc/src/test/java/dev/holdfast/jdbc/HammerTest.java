@@ -1,0 +1,149 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.Seeds;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Many threads over several connections at once. */
+@Timeout(120)
+class HammerTest {
+
+    private static final int THREADS = 16;
+    private static final int STORES = 4;
+
+    @TempDir
+    Path folder;
+
+    private interface Task {
+        void run(LockStore store, int thread) throws Exception;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2"})
+    void oneHolderAtATime(String product) throws Exception {
+        int[] shared = new int[1];
+        List<Long> counters = Collections.synchronizedList(new ArrayList<>());
+        onAllThreads(product, (store, thread) -> {
+            Claimant me = new Claimant("t" + thread, Duration.ofMinutes(1));
+            for (int done = 0; done < 50; ) {
+                Claim claim = me.mutex(new LockName("one"));
+                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted granted) {
+                    int before = shared[0];
+                    counters.add(granted.counter());
+                    Thread.onSpinWait();
+                    shared[0] = before + 1;
+                    assertThat(store.release(claim).toCompletableFuture().join().wasOwner())
+                            .isTrue();
+                    done++;
+                }
+            }
+        });
+        assertThat(shared[0]).isEqualTo(THREADS * 50);
+        assertThat(counters).isSorted().doesNotHaveDuplicates();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2"})
+    void freshNamesAreTakenOnce(String product) throws Exception {
+        AtomicIntegerArray grants = new AtomicIntegerArray(200);
+        CyclicBarrier together = new CyclicBarrier(THREADS);
+        onAllThreads(product, (store, thread) -> {
+            Claimant me = new Claimant("t" + thread, Duration.ofMinutes(1));
+            for (int i = 0; i < grants.length(); i++) {
+                together.await(60, TimeUnit.SECONDS);
+                Claim claim = me.mutex(new LockName("fresh-" + i));
+                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted) {
+                    grants.incrementAndGet(i);
+                }
+            }
+        });
+        for (int i = 0; i < grants.length(); i++) {
+            assertThat(grants.get(i)).as("grants of name %d", i).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2"})
+    void severalAreTakenWholeInAnyOrder(String product) throws Exception {
+        AtomicIntegerArray holders = new AtomicIntegerArray(6);
+        onAllThreads(product, (store, thread) -> {
+            Claimant me = new Claimant("t" + thread, Duration.ofMinutes(1));
+            Random random = new Random(Seeds.of("several " + thread));
+            for (int i = 0; i < 40; i++) {
+                List<Integer> chosen = new ArrayList<>(List.of(0, 1, 2, 3, 4, 5));
+                Collections.shuffle(chosen, random);
+                List<Integer> names = chosen.subList(0, 3);
+                List<Claim> claims = names.stream()
+                        .map(name -> me.mutex(new LockName("several-" + name)))
+                        .toList();
+                List<Attempt> attempts =
+                        store.tryAcquireAll(claims).toCompletableFuture().join();
+                if (attempts.get(0) instanceof Attempt.Granted) {
+                    names.forEach(
+                            name -> assertThat(holders.incrementAndGet(name)).isEqualTo(1));
+                    names.forEach(holders::decrementAndGet);
+                    claims.forEach(
+                            claim -> store.release(claim).toCompletableFuture().join());
+                }
+            }
+        });
+        try (LockStore store = open(product)) {
+            assertThat(store.list("several-", 10).toCompletableFuture().join()).isEmpty();
+        }
+    }
+
+    private void onAllThreads(String product, Task task) throws Exception {
+        List<LockStore> stores = new ArrayList<>();
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        try (LockStore keepsTheDatabaseInMemory = open(product)) {
+            List<Future<?>> running = new ArrayList<>();
+            for (int i = 0; i < THREADS; i++) {
+                if (i < STORES) {
+                    stores.add(open(product));
+                }
+                int thread = i;
+                running.add(threads.submit(() -> {
+                    task.run(stores.get(thread % STORES), thread);
+                    return true;
+                }));
+            }
+            for (Future<?> one : running) {
+                one.get(100, TimeUnit.SECONDS);
+            }
+        } finally {
+            threads.shutdownNow();
+            stores.forEach(LockStore::close);
+        }
+    }
+
+    private LockStore open(String product) {
+        return product.equals("sqlite")
+                ? new SqliteLockStoreProvider().open("sqlite:" + folder.resolve("locks.db"), MonotonicClock.SYSTEM)
+                : new JdbcLockStoreProvider()
+                        .open(
+                                "jdbc:h2:mem:hammer" + folder.getFileName() + ";DB_CLOSE_DELAY=-1",
+                                MonotonicClock.SYSTEM);
+    }
+}

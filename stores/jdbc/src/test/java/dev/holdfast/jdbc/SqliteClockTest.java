@@ -1,0 +1,134 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Attempt.Granted;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.RecordingListener;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What time does to a file of SQLite, and what it does not. */
+class SqliteClockTest {
+
+    private static final LockName NAME = new LockName("door");
+
+    @TempDir
+    Path folder;
+
+    private final Claimant alice = new Claimant("alice", Duration.ofHours(1));
+    private final Claimant bob = new Claimant("bob", Duration.ofHours(1));
+
+    @Test
+    void whatWasGrantedBeforeARebootIsOver() {
+        ManualClock before = new ManualClock(1);
+        Claim holder = alice.mutex(NAME);
+        Claim waiter = alice.mutex(NAME);
+        long counter;
+        try (LockStore store = open(before, "boot-1")) {
+            counter = granted(store, holder).counter();
+            store.enqueue(waiter, new RecordingListener());
+            assertThat(acquire(store, bob.mutex(NAME))).isInstanceOf(Attempt.Busy.class);
+        }
+        ManualClock after = new ManualClock(2);
+        after.stepWallClock(Duration.ofMinutes(1));
+        try (LockStore store = open(after, "boot-2")) {
+            assertThat(store.list("", 10).toCompletableFuture().join()).isEmpty();
+            assertThat(store.inspect(NAME).toCompletableFuture().join()).isEmpty();
+            assertThat(renew(store, holder)).isInstanceOf(Renewed.Gone.class);
+            assertThat(renew(store, waiter)).isInstanceOf(Renewed.Gone.class);
+            assertThat(granted(store, bob.mutex(NAME)).counter()).isGreaterThan(counter);
+        }
+    }
+
+    @Test
+    void soleHolderOfAnEarlierBootIsOverToo() {
+        long counter;
+        try (LockStore store = open(new ManualClock(3), "boot-1")) {
+            counter = granted(store, alice.mutex(NAME)).counter();
+        }
+        ManualClock after = new ManualClock(4);
+        // The wall clock may even have gone back meanwhile: the counter does not.
+        after.stepWallClock(Duration.ofDays(-5));
+        try (LockStore store = open(after, "boot-2")) {
+            assertThat(granted(store, bob.mutex(NAME)).counter()).isGreaterThan(counter);
+        }
+    }
+
+    @Test
+    void stepsOfTheWallClockEndNothing() {
+        ManualClock clock = new ManualClock(5);
+        try (LockStore store = open(clock, "boot")) {
+            Claim holder = alice.mutex(NAME);
+            long counter = granted(store, holder).counter();
+            for (Duration step : List.of(Duration.ofDays(400), Duration.ofDays(-900), Duration.ofDays(100))) {
+                clock.stepWallClock(step);
+                assertThat(acquire(store, bob.mutex(NAME))).isInstanceOf(Attempt.Busy.class);
+                assertThat(renew(store, holder)).isInstanceOf(Renewed.Held.class);
+            }
+            store.release(holder).toCompletableFuture().join();
+            long next = granted(store, bob.mutex(NAME)).counter();
+            assertThat(next).isGreaterThan(counter);
+        }
+    }
+
+    @Test
+    void processWithAnEarlierClockIsRefused() {
+        ManualClock clock = new ManualClock(6);
+        open(clock, "boot").close();
+        MonotonicClock behind = new MonotonicClock() {
+            @Override
+            public long nanoTime() {
+                return clock.nanoTime() - 1;
+            }
+
+            @Override
+            public long epochMicros() {
+                return clock.epochMicros();
+            }
+
+            @Override
+            public void parkNanos(Object blocker, long nanos) {
+                clock.parkNanos(blocker, nanos);
+            }
+        };
+        assertThatThrownBy(() -> open(behind, "boot"))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("time namespace");
+    }
+
+    @Test
+    void bootOfThisHostIsTold() {
+        assertThat(BootId.ofThisHost()).isNotBlank().isEqualTo(BootId.ofThisHost());
+    }
+
+    private JdbcLockStore open(MonotonicClock clock, String boot) {
+        return SqliteLockStoreProvider.open(folder.resolve("locks.db"), StoreOptions.DEFAULTS, clock, boot);
+    }
+
+    private static Granted granted(LockStore store, Claim claim) {
+        Attempt attempt = acquire(store, claim);
+        assertThat(attempt).isInstanceOf(Granted.class);
+        return (Granted) attempt;
+    }
+
+    private static Attempt acquire(LockStore store, Claim claim) {
+        return store.tryAcquire(claim).toCompletableFuture().join();
+    }
+
+    private static Renewed renew(LockStore store, Claim claim) {
+        return store.renew(List.of(claim)).toCompletableFuture().join().get(0);
+    }
+}

@@ -1,0 +1,118 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.RecordingListener;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.h2.jdbcx.JdbcDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The budget: one statement to acquire what is free, one to release it, one to renew all that a client holds. */
+class StatementCountTest {
+
+    @TempDir
+    Path folder;
+
+    private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
+    private CountingSource statements;
+    private JdbcLockStore store;
+
+    private void open(String product) {
+        if (product.equals("sqlite")) {
+            Path path = folder.resolve("locks.db");
+            SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", path.toString());
+            statements = new CountingSource(new SqliteFile(path, Duration.ofSeconds(5), dialect));
+            store = SqliteLockStoreProvider.open(dialect, statements, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM);
+        } else {
+            H2Dialect dialect = new H2Dialect("h2");
+            JdbcDataSource database = new JdbcDataSource();
+            database.setURL("jdbc:h2:mem:" + folder.getFileName());
+            statements = new CountingSource(new ConnectionPool(database, "h2", Duration.ofSeconds(5), "test"));
+            store = H2LockStore.open(dialect, statements, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM);
+        }
+        // The second renewal is counted: the first one also looks for idle rows, which it does every ten seconds.
+        renew(List.of(held("warm-up")));
+        statements.take();
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2"})
+    void acquireAndReleaseOfAFreeLockAreOneStatementEach(String product) {
+        open(product);
+        for (int again = 0; again < 3; again++) {
+            Claim claim = held("free");
+            assertThat(statements.take()).as("acquire").hasSize(1);
+            assertThat(store.release(claim).toCompletableFuture().join()).isEqualTo(Released.ALONE);
+            assertThat(statements.take()).as("release").hasSize(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2"})
+    void enqueueOnAFreeLockIsOneStatement(String product) {
+        open(product);
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(alice.mutex(new LockName("free")), listener);
+        while (!listener.hasHeard()) {
+            Thread.onSpinWait();
+        }
+        assertThat(listener.outcome()).get().isInstanceOf(RecordingListener.Event.Granted.class);
+        assertThat(statements.take()).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2"})
+    void renewalOfAllIsOneStatement(String product) {
+        open(product);
+        List<Claim> all = new ArrayList<>();
+        for (int i = 0; i < LockTable.MAX_BATCH; i++) {
+            all.add(held("many-" + i));
+        }
+        statements.take();
+        assertThat(renew(all)).hasSize(all.size()).allMatch(Renewed.Held.class::isInstance);
+        assertThat(statements.take()).hasSize(1);
+        all.add(held("one-more"));
+        statements.take();
+        assertThat(renew(all)).hasSize(all.size()).allMatch(Renewed.Held.class::isInstance);
+        assertThat(statements.take()).hasSize(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2"})
+    void refusalIsTwoStatementsAndWritesNothing(String product) {
+        open(product);
+        held("busy");
+        statements.take();
+        Claim other = alice.mutex(new LockName("busy"));
+        assertThat(store.tryAcquire(other).toCompletableFuture().join()).isInstanceOf(Attempt.Busy.class);
+        assertThat(statements.take()).hasSize(2);
+    }
+
+    private Claim held(String name) {
+        Claim claim = alice.mutex(new LockName(name));
+        assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+        return claim;
+    }
+
+    private List<Renewed> renew(List<Claim> claims) {
+        return store.renew(claims).toCompletableFuture().join();
+    }
+}
