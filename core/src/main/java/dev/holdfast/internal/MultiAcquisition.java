@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class MultiAcquisition {
 
+    private static final long RETRY_FIRST_NANOS = 10_000_000;
+    private static final long RETRY_MOST_NANOS = 500_000_000;
+
     private final Engine engine;
     private final List<Request> requests;
     private final boolean forThread;
@@ -120,37 +123,46 @@ final class MultiAcquisition {
         }
     }
 
-    // One trip. Null if not all are free; also after a failure if the caller goes on one by one, where failures are
-    // repeated and reported.
+    // One trip if all goes well. Null if not all are free; also after a failure if the caller goes on one by one, where
+    // failures are repeated and reported. Else they are repeated here: after an unknown outcome with the same claims.
     private @Nullable List<Hold> tryAtOnce(boolean failuresMatter, long maxWait, boolean interruptible)
             throws InterruptedException {
         if (!isAtOncePossible() || isAnyKnownBusy()) {
             return null;
         }
+        long storeTimeout = requests.get(0).storeTimeout();
+        long until = Times.after(engine.now(), Math.min(maxWait, storeTimeout));
         List<Claim> claims = requests.stream().map(engine::newClaim).toList();
-        long sentAt = engine.now();
-        List<Attempt> attempts;
-        try {
-            long most = Math.min(maxWait, requests.get(0).storeTimeout());
-            attempts = engine.join(() -> engine.store().tryAcquireAll(claims), most, interruptible);
-        } catch (KindConflictException conflict) {
-            throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
-        } catch (InterruptedException interrupted) {
-            giveBack(claims);
-            throw interrupted;
-        } catch (StoreException failure) {
-            if (failure.effect() == Effect.UNKNOWN) {
-                giveBack(claims);
+        for (int tries = 0; ; tries++) {
+            List<Claim> sent = claims;
+            long sentAt = engine.now();
+            try {
+                List<Attempt> attempts =
+                        engine.join(() -> engine.store().tryAcquireAll(sent), until - sentAt, interruptible);
+                boolean busy = attempts.stream().anyMatch(Attempt.Busy.class::isInstance);
+                return busy ? null : adopt(sent, attempts, sentAt);
+            } catch (KindConflictException conflict) {
+                throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
+            } catch (InterruptedException interrupted) {
+                giveBack(sent);
+                throw interrupted;
+            } catch (StoreException failure) {
+                claims = failure.effect() == Effect.UNKNOWN
+                        ? sent.stream().map(Claim::again).toList()
+                        : sent;
+                long pause = Backoff.jittered(tries, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
+                if (!failuresMatter || !failure.retryable() || engine.now() + pause >= until) {
+                    if (claims.get(0).repeated()) {
+                        giveBack(claims);
+                    }
+                    if (failuresMatter) {
+                        throw unavailable(failure);
+                    }
+                    return null;
+                }
+                engine.pause(pause);
             }
-            if (failuresMatter) {
-                throw unavailable(failure);
-            }
-            return null;
         }
-        if (attempts.stream().anyMatch(Attempt.Busy.class::isInstance)) {
-            return null;
-        }
-        return adopt(claims, attempts, sentAt);
     }
 
     private void giveBack(List<Claim> claims) {

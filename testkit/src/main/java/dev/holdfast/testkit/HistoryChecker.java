@@ -1,0 +1,192 @@
+package dev.holdfast.testkit;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Remembers who held a resource from when to when, and says afterwards whether that was lawful: weights never exceeded the
+ * limit, tokens grew, and nobody was overtaken in the queue.
+ *
+ * <p>A hold is counted from when its owner knew of it until just before its owner sent the release, so every violation that
+ * is found is one that a user could have suffered. Times may come from any one monotonic clock; on Linux {@link
+ * System#nanoTime()} is the same for all processes of a machine, so histories of several processes can be put together with
+ * {@link #add}.
+ *
+ * <p>One checker is for one resource. Thread-safe while it records.
+ */
+public final class HistoryChecker {
+
+    /** Said of a hold that never waited in a queue, or whose place is not known. */
+    public static final long NEVER_QUEUED = Long.MAX_VALUE;
+
+    private final int limit;
+    private final Queue<Hold> holds = new ConcurrentLinkedQueue<>();
+    private final Queue<String> wrongRenewals = new ConcurrentLinkedQueue<>();
+
+    /**
+     * One hold, with times in nanoseconds of one monotonic clock.
+     *
+     * @param owner who held, for people
+     * @param permits how much was held; the limit if exclusive
+     * @param token the token or counter of the grant
+     * @param asked when the request was about to be sent
+     * @param queued when the owner knew that it had a place in the queue, or {@link #NEVER_QUEUED}
+     * @param from when the owner knew that it held
+     * @param to when the owner was about to release, or its validity was over
+     */
+    public record Hold(String owner, int permits, long token, long asked, long queued, long from, long to) {}
+
+    /** A hold that is not over yet. */
+    public final class OpenHold {
+
+        private final Hold begun;
+
+        private OpenHold(Hold begun) {
+            this.begun = begun;
+        }
+
+        /** Call after a renewal: the token must be the one that was granted. */
+        public void renewed(long token) {
+            if (token != begun.token()) {
+                wrongRenewals.add("a renewal told token " + token + " of " + begun);
+            }
+        }
+
+        /** Call just before the release is sent. */
+        public void ending() {
+            holds.add(new Hold(
+                    begun.owner(),
+                    begun.permits(),
+                    begun.token(),
+                    begun.asked(),
+                    begun.queued(),
+                    begun.from(),
+                    System.nanoTime()));
+        }
+    }
+
+    /** @param limit how much the resource has in all */
+    public HistoryChecker(int limit) {
+        this.limit = limit;
+    }
+
+    /**
+     * Call as soon as a grant is known.
+     *
+     * @param asked {@link System#nanoTime()} before the request was sent
+     * @param queued {@link System#nanoTime()} after a place in the queue was told, or {@link #NEVER_QUEUED}
+     */
+    public OpenHold acquired(String owner, int permits, long token, long asked, long queued) {
+        return new OpenHold(new Hold(owner, permits, token, asked, queued, System.nanoTime(), Long.MAX_VALUE));
+    }
+
+    /** Adds a hold that was recorded elsewhere. */
+    public void add(Hold hold) {
+        holds.add(hold);
+    }
+
+    /** How many holds were recorded and are over. */
+    public int size() {
+        return holds.size();
+    }
+
+    /**
+     * Checks weights and tokens.
+     *
+     * @throws AssertionError if a law was broken, with the holds that show it
+     */
+    public void check() {
+        if (!wrongRenewals.isEmpty()) {
+            throw new AssertionError("A grant's token changed: " + wrongRenewals);
+        }
+        List<Hold> byStart = sorted(Comparator.comparingLong(Hold::from));
+        checkWeights(byStart);
+        checkTokens(byStart);
+    }
+
+    /** {@link #check()}, and that whoever had a place in the queue before another asked was granted before it. */
+    public void checkFifo() {
+        check();
+        List<Hold> queued = sorted(Comparator.comparingLong(Hold::queued));
+        Hold latest = null;
+        int next = 0;
+        for (Hold hold : sorted(Comparator.comparingLong(Hold::asked))) {
+            for (; next < queued.size() && queued.get(next).queued() < hold.asked(); next++) {
+                if (latest == null || queued.get(next).token() > latest.token()) {
+                    latest = queued.get(next);
+                }
+            }
+            if (latest != null && latest.token() > hold.token()) {
+                throw violation("One waiter was overtaken by another that asked later", latest, hold);
+            }
+        }
+    }
+
+    // Holds are half-open intervals: one that ends when another begins does not overlap it.
+    private void checkWeights(List<Hold> byStart) {
+        PriorityQueue<Hold> live = new PriorityQueue<>(Comparator.comparingLong(Hold::to));
+        long granted = 0;
+        for (Hold hold : byStart) {
+            while (!live.isEmpty() && live.element().to() <= hold.from()) {
+                granted -= live.remove().permits();
+            }
+            granted += hold.permits();
+            live.add(hold);
+            if (granted > limit) {
+                throw violation(granted + " permits of " + limit + " were held at once", live.toArray(Hold[]::new));
+            }
+        }
+    }
+
+    // Exclusive holds do not overlap others, so the order of their beginnings is the order of their grants. Shared ones
+    // may
+    // have been told in another order than they were granted, and have no order among each other.
+    private void checkTokens(List<Hold> byStart) {
+        Hold largest = null;
+        Hold largestExclusive = null;
+        for (Hold hold : byStart) {
+            boolean exclusive = hold.permits() == limit;
+            Hold before = exclusive ? largest : largestExclusive;
+            if (before != null && before.token() >= hold.token()) {
+                throw violation("A later grant has no larger token", before, hold);
+            }
+            if (largest == null || hold.token() > largest.token()) {
+                largest = hold;
+            }
+            if (exclusive) {
+                largestExclusive = hold;
+            }
+        }
+    }
+
+    private List<Hold> sorted(Comparator<Hold> order) {
+        List<Hold> sorted = new ArrayList<>(holds);
+        sorted.sort(order);
+        return sorted;
+    }
+
+    private static AssertionError violation(String what, Hold... shownBy) {
+        StringBuilder text = new StringBuilder(what).append(':');
+        long start = Long.MAX_VALUE;
+        for (Hold hold : shownBy) {
+            start = Math.min(start, hold.asked());
+        }
+        for (Hold hold : shownBy) {
+            text.append(String.format(
+                    Locale.ROOT,
+                    "%n  %s held %d with token %d from %,d to %,d ns (asked at %,d)",
+                    hold.owner(),
+                    hold.permits(),
+                    hold.token(),
+                    hold.from() - start,
+                    hold.to() - start,
+                    hold.asked() - start));
+        }
+        return new AssertionError(text.toString());
+    }
+}

@@ -1,0 +1,299 @@
+package dev.holdfast.testkit;
+
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Liveness;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+/**
+ * A long random run on a store and, beside it, on the store in memory, which is the model of the laws. After every operation
+ * the answers, the order of the grants, and what the two tell of the name must be the same.
+ *
+ * <p>The run also counts what it has met, and fails if expiry, cancellation, dead waiters, repeats or lost replies are each
+ * under 2 % of its operations: a run that meets only fair weather proves nothing.
+ *
+ * <h2>Overview for maintainers</h2>
+ *
+ * <p>If both stores share a held clock, time passes only between operations, in steps that never end exactly at a deadline.
+ *
+ * <p>Else the store runs on real time, and a deadline must never be near when something depends on it. The names are
+ * divided into groups. A group is used for a short phase in which nothing can end yet; then it rests until everything
+ * short-lived has ended for sure, while other groups are used. Short leases are 0.38 of a ticket's time to live, so that
+ * the grants handed on by expiry (at 0.38, 0.76 and 1.14) stay clear of the end of the waiting tickets (at 1). Resting names
+ * are touched often, so that stores that move their queues by themselves and stores that wait for an operation do the
+ * same. A group that was delayed too much, by a slow machine, is given up and counted.
+ */
+public final class StoreModelRun {
+
+    /** The system property that sets how many operations there are. */
+    public static final String OPERATIONS = "holdfast.model.operations";
+
+    /** The system property that sets the seed of the run. */
+    public static final String SEED = "holdfast.model.seed";
+
+    private static final double LEAST_SHARE = 0.02;
+    private static final int NAMES = 12;
+    private static final int GROUPS = 16;
+    private static final int NAMES_OF_A_GROUP = 4;
+    private static final int OPERATIONS_OF_A_PHASE = 120;
+    private static final int OPERATIONS_BETWEEN_CHECKS = 20;
+
+    private final ModelTime time;
+    private final int operations;
+    private final long seed;
+    private final Random random;
+    private final TwinStores twins;
+    private final ModelWorkload workload;
+    private final Duration ticket;
+    private final String prefix;
+    private final boolean leases;
+    private int abandoned;
+    private int phases;
+    private long touchedAt;
+
+    /** What a run must meet. */
+    enum Met {
+        EXPIRY,
+        DEAD_WAITER,
+        CANCELLATION,
+        REPEAT,
+        LOST_REPLY
+    }
+
+    /** Names that are used and rest together. */
+    private static final class Group {
+        private final List<ModelName> names;
+        private long restsSince;
+        private boolean delayed;
+
+        private Group(List<ModelName> names, long now) {
+            this.names = names;
+            this.restsSince = now;
+        }
+    }
+
+    /**
+     * @param store the store under test; nobody else may use names that begin with {@code prefix}
+     * @param time the time of both stores
+     * @param prefix what the names begin with
+     * @param operations how many operations are run
+     * @param seed where the random numbers begin
+     */
+    public StoreModelRun(LockStore store, ModelTime time, String prefix, int operations, long seed) {
+        StoreTraits traits = store.traits();
+        this.time = time;
+        this.operations = operations;
+        this.seed = seed;
+        this.prefix = prefix;
+        this.random = new Random(seed);
+        this.leases = traits.liveness() == Liveness.LEASE;
+        this.ticket = traits.fifo()
+                ? traits.ticketTtl()
+                : atLeast(Duration.ofSeconds(2), traits.leaseStep().multipliedBy(10));
+        LockStore model = new MemoryLockStore(time.modelClock(), ticket);
+        this.twins = new TwinStores(store, model, time.isExact());
+        this.workload = new ModelWorkload(twins, time, random, leaseChoices(traits));
+    }
+
+    /**
+     * Runs.
+     *
+     * @return what was met, for people
+     * @throws AssertionError if the stores differ, with the seed and the last operations
+     */
+    public String run() {
+        try {
+            if (time.isExact()) {
+                runOnAHeldClock();
+            } else {
+                runInRealTime();
+            }
+            checkShares();
+            return report();
+        } catch (AssertionError | RuntimeException failure) {
+            throw new AssertionError(
+                    failure.getMessage() + System.lineSeparator() + "Repeat with -D" + SEED + "=" + seed + " -D"
+                            + OPERATIONS + "=" + operations + ". The last operations:" + System.lineSeparator()
+                            + twins.history(),
+                    failure);
+        } finally {
+            twins.model().close();
+        }
+    }
+
+    private void runOnAHeldClock() {
+        List<ModelName> names = newNames(NAMES);
+        workload.touchWhileWaiting(() -> touch(names));
+        Duration unit = ticket.dividedBy(10);
+        int[] quarters = {1, 1, 2, 3, 4, 6, 12};
+        int nextCheck = OPERATIONS_BETWEEN_CHECKS;
+        while (twins.operations() < operations) {
+            if (leases && random.nextInt(100) < 11) {
+                // Leases are whole units; the odd millisecond keeps every deadline away from every step.
+                Duration step = unit.multipliedBy(quarters[random.nextInt(quarters.length)])
+                        .dividedBy(4)
+                        .plusMillis(1);
+                twins.note("  " + step.toMillis() + " ms pass");
+                time.pass(step);
+                touch(names);
+                names.forEach(workload::lookAfterTime);
+            } else {
+                workload.step(names);
+            }
+            if (twins.operations() >= nextCheck) {
+                nextCheck = twins.operations() + OPERATIONS_BETWEEN_CHECKS;
+                checkListeners(names);
+            }
+        }
+        checkListeners(names);
+    }
+
+    private void runInRealTime() {
+        touchedAt = System.nanoTime();
+        List<Group> groups = new ArrayList<>();
+        for (int i = 0; i < GROUPS; i++) {
+            groups.add(new Group(newNames(NAMES_OF_A_GROUP), touchedAt - share(3)));
+        }
+        for (int i = 0; twins.operations() < operations; i = (i + 1) % GROUPS) {
+            Group group = groups.get(i);
+            wake(group, groups);
+            if (group.delayed) {
+                group = new Group(newNames(NAMES_OF_A_GROUP), System.nanoTime());
+                groups.set(i, group);
+                abandoned++;
+            }
+            phase(group, groups);
+        }
+        groups.forEach(group -> wake(group, groups));
+    }
+
+    private void wake(Group group, List<Group> groups) {
+        while (System.nanoTime() - group.restsSince < share(2.2)) {
+            time.pass(Duration.ofNanos(share(0.02)));
+            touchResting(groups);
+        }
+        if (!group.delayed) {
+            time.follow();
+            touch(group.names);
+            group.names.forEach(workload::lookAfterTime);
+            checkListeners(group.names);
+        }
+    }
+
+    private void phase(Group group, List<Group> groups) {
+        long start = System.nanoTime();
+        phases++;
+        group.restsSince = start;
+        for (int i = 0; i < OPERATIONS_OF_A_PHASE && System.nanoTime() - start < share(0.08); i++) {
+            time.follow();
+            workload.step(group.names);
+            touchResting(groups);
+        }
+        workload.settleBeforeRest(group.names, ticket);
+        group.restsSince = System.nanoTime();
+        group.delayed |= group.restsSince - start > share(0.12);
+    }
+
+    private void touchResting(List<Group> groups) {
+        long gap = System.nanoTime() - touchedAt;
+        if (gap < share(0.02)) {
+            return;
+        }
+        time.follow();
+        List<ModelName> names = new ArrayList<>();
+        for (Group group : groups) {
+            names.addAll(group.names);
+            // Later, nobody waits any more, and nothing depends on what ends first.
+            group.delayed |= gap > share(0.06) && System.nanoTime() - group.restsSince < share(1.3);
+        }
+        touch(names);
+        touchedAt = System.nanoTime();
+    }
+
+    private void touch(List<ModelName> names) {
+        twins.touch(names.stream().map(ModelName::probe).toList());
+    }
+
+    private void checkListeners(List<ModelName> names) {
+        boolean timePassed = false;
+        for (ModelName name : names) {
+            timePassed |= workload.checkListeners(name);
+        }
+        if (timePassed) {
+            touch(names);
+            names.forEach(workload::lookAfterTime);
+        }
+    }
+
+    private long share(double ofATicket) {
+        return (long) (ticket.toNanos() * ofATicket);
+    }
+
+    private List<ModelName> newNames(int count) {
+        List<ModelName> names = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            names.add(new ModelName(new LockName(prefix + "model-" + Long.toHexString(random.nextLong()))));
+        }
+        return names;
+    }
+
+    private List<Duration> leaseChoices(StoreTraits traits) {
+        if (!leases) {
+            return List.of(StoreFixture.LONG);
+        }
+        if (!time.isExact()) {
+            Duration brief = lease(ticket.multipliedBy(38).dividedBy(100), traits);
+            return List.of(brief, brief, StoreFixture.LONG);
+        }
+        Duration unit = ticket.dividedBy(10);
+        return List.of(
+                lease(unit.multipliedBy(2), traits),
+                lease(unit.multipliedBy(3), traits),
+                lease(unit.multipliedBy(5), traits),
+                lease(unit.multipliedBy(10), traits),
+                lease(unit.multipliedBy(20), traits));
+    }
+
+    private static Duration lease(Duration wished, StoreTraits traits) {
+        return LockStore.roundUp(atLeast(Claim.MIN_LEASE, wished), traits.leaseStep());
+    }
+
+    private static Duration atLeast(Duration least, Duration wished) {
+        return wished.compareTo(least) < 0 ? least : wished;
+    }
+
+    private void checkShares() {
+        EnumMap<Met, Integer> required = new EnumMap<>(workload.met());
+        if (!leases) {
+            required.remove(Met.EXPIRY);
+        }
+        if (!leases || !twins.tested().traits().fifo()) {
+            required.remove(Met.DEAD_WAITER);
+        }
+        if (!twins.tested().traits().fifo()) {
+            required.remove(Met.CANCELLATION);
+        }
+        for (Map.Entry<Met, Integer> met : required.entrySet()) {
+            if (met.getValue() < twins.operations() * LEAST_SHARE) {
+                throw new AssertionError("The run proves too little: " + report());
+            }
+        }
+        if (abandoned > phases / 2) {
+            throw new AssertionError("The machine was too slow for tickets of " + ticket
+                    + ": open the store with a longer one. " + report());
+        }
+    }
+
+    private String report() {
+        return twins.operations() + " operations on " + twins.tested() + " as on the model, seed " + seed + ", met "
+                + workload.met() + (phases > 0 ? ", " + abandoned + " of " + phases + " phases given up" : "");
+    }
+}

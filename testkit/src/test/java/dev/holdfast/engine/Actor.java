@@ -1,0 +1,146 @@
+package dev.holdfast.engine;
+
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A thread that does what a test tells it, one thing after the other: holds belong to threads. */
+final class Actor implements AutoCloseable {
+
+    /** Something to do that may throw. */
+    interface Action {
+        void run() throws Exception;
+    }
+
+    private static final Action END = () -> {};
+
+    private final BlockingQueue<Action> actions = new LinkedBlockingQueue<>();
+    private final EngineClock clock;
+    private final Thread thread;
+
+    Actor(String name, EngineClock clock, ThreadFactory factory) {
+        this.clock = clock;
+        this.thread = factory.newThread(this::work);
+        thread.setName(name);
+        thread.start();
+    }
+
+    private void work() {
+        while (true) {
+            try {
+                Action action = actions.take();
+                if (action == END) {
+                    return;
+                }
+                action.run();
+            } catch (Exception between) {
+                // An interrupt that came between two actions: an action itself catches what it throws.
+            }
+        }
+    }
+
+    /** Begins something and returns at once. An interrupt flag that it leaves behind is cleared. */
+    <T> CompletableFuture<T> start(Callable<T> call) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        actions.add(() -> {
+            T value;
+            try {
+                value = call.call();
+            } catch (Throwable failure) {
+                Thread.interrupted();
+                result.completeExceptionally(failure);
+                return;
+            }
+            Thread.interrupted();
+            result.complete(value);
+        });
+        return result;
+    }
+
+    /** Begins something that has no result. */
+    CompletableFuture<Void> begin(Action action) {
+        return start(() -> {
+            action.run();
+            return null;
+        });
+    }
+
+    /** Does something and waits for its end. */
+    <T> T get(Callable<T> call) {
+        return end(start(call));
+    }
+
+    /** Does something and waits for its end. */
+    void run(Action action) {
+        end(begin(action));
+    }
+
+    /** Begins something and waits until the thread is parked in it on the engine's clock, its steps so far done. */
+    <T> CompletableFuture<T> park(Callable<T> call) {
+        CompletableFuture<T> result = start(call);
+        awaitParked(result);
+        return result;
+    }
+
+    /** {@link #park} for what has no result. */
+    CompletableFuture<Void> parkIn(Action action) {
+        CompletableFuture<Void> result = begin(action);
+        awaitParked(result);
+        return result;
+    }
+
+    private void awaitParked(CompletableFuture<?> result) {
+        Wait.until(thread.getName() + " waits", () -> clock.isParked(thread) || result.isDone());
+        if (result.isDone()) {
+            end(result);
+            throw new AssertionError(thread.getName() + " was to wait, but has ended");
+        }
+    }
+
+    void interrupt() {
+        thread.interrupt();
+    }
+
+    Thread thread() {
+        return thread;
+    }
+
+    @Override
+    public void close() {
+        actions.add(END);
+        thread.interrupt();
+    }
+
+    /** The result of something that was begun. */
+    static <T> T end(CompletableFuture<T> begun) {
+        try {
+            return begun.get(Wait.LONGEST_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException failure) {
+            throw new AssertionError("It failed: " + failure.getCause(), failure.getCause());
+        } catch (InterruptedException | TimeoutException endless) {
+            throw new AssertionError("It did not end", endless);
+        }
+    }
+
+    /** What something that was begun threw, which must be of this type. */
+    static <E extends Throwable> E failure(Class<E> type, CompletableFuture<?> begun) {
+        try {
+            Object value = begun.get(Wait.LONGEST_SECONDS, TimeUnit.SECONDS);
+            throw new AssertionError("It was to fail with " + type.getSimpleName() + ", but ended with " + value);
+        } catch (ExecutionException failure) {
+            if (type.isInstance(failure.getCause())) {
+                return type.cast(failure.getCause());
+            }
+            throw new AssertionError(
+                    "It was to fail with " + type.getSimpleName() + ", but not with " + failure.getCause(),
+                    failure.getCause());
+        } catch (InterruptedException | TimeoutException endless) {
+            throw new AssertionError("It did not end", endless);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockException;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.testkit.Fault;
+import dev.holdfast.testkit.ForwardingStore;
+import dev.holdfast.testkit.Verb;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** The end of a client: nobody waits for ever, holders hear of it, and the store is free at once. */
+class CloseTest extends EngineFixture {
+
+    private final DistributedLock lock = locks.lock("close");
+
+    @Test
+    void allWhoWaitAreEnded() {
+        c.run(rival.lock("close")::lock);
+        CompletableFuture<Void> thread = a.parkIn(lock::lock);
+        CompletableFuture<Boolean> timed = b.park(() -> lock.tryLock(1, TimeUnit.DAYS));
+        CompletableFuture<Void> fair =
+                actor("fair").parkIn(locks.lock("close", LockOptions.defaults().withFair(true))::lock);
+        CompletableFuture<Void> spinning = actor("spinning")
+                .parkIn(locks.lock("close", LockOptions.defaults().withSpin(true))::lock);
+        CompletableFuture<Void> several = actor("several").parkIn(locks.multiLock("before", "close")::lock);
+        CompletableFuture<Lease> future = lock.acquireAsync();
+        awaitWaiters("close", 2);
+
+        locks.close();
+        for (CompletableFuture<?> waiting : List.of(thread, timed, fair, spinning, several, future)) {
+            assertThat(Actor.failure(LockException.class, waiting))
+                    .hasMessageContainingAll("close", locks.clientId(), "is closed");
+        }
+        awaitWaiters("close", 0);
+        awaitUnused("before");
+        c.run(rival.lock("close")::unlock);
+    }
+
+    @Test
+    void holdersHearThatTheClientWasClosedAndTheStoreIsFreeAtOnce() throws InterruptedException {
+        a.run(lock::lock);
+        Lease lease = locks.lock("lease").acquire();
+        CompletableFuture<LossReason> told = new CompletableFuture<>();
+        lease.onLost(told::complete);
+        locks.close();
+        assertThat(isUnused("close")).as("released before close() returned").isTrue();
+        assertThat(isUnused("lease")).isTrue();
+        assertThat(Actor.end(told)).isEqualTo(LossReason.CLOSED);
+        assertThat(lease.isValid()).isFalse();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(lease::release)
+                .satisfies(lost -> assertThat(lost.reason()).isEqualTo(LossReason.CLOSED))
+                .withMessageContaining("closed");
+        assertThat(a.get(lock::isHeldByCurrentThread)).isFalse();
+        Actor.failure(LockLostException.class, a.begin(lock::unlock));
+    }
+
+    @Test
+    void aNewAcquisitionIsRefused() {
+        locks.close();
+        store.reset();
+        Actor.failure(LockException.class, a.begin(lock::lock));
+        Actor.failure(LockException.class, a.start(() -> lock.tryLock()));
+        Actor.failure(LockException.class, a.start(() -> lock.tryLock(1, TimeUnit.SECONDS)));
+        Actor.failure(LockException.class, a.start(() -> lock.acquire()));
+        Actor.failure(LockException.class, lock.acquireAsync());
+        Actor.failure(LockException.class, a.begin(locks.multiLock("x", "y")::lock));
+        Actor.failure(LockException.class, a.start(locks.multiLock("x", "y")::tryLock));
+        Actor.failure(LockException.class, locks.multiLock("x", "y").acquireAsync());
+        Actor.failure(LockException.class, a.start(() -> locks.semaphore("s", 2).acquire()));
+        Actor.failure(
+                LockException.class,
+                a.begin(locks.lock("close", LockOptions.defaults().withFair(true))::lock));
+        assertThat(isUnused("close")).isTrue();
+        assertThat(isUnused("x")).isTrue();
+    }
+
+    @Test
+    void aGrantThatCrossesTheCloseIsGivenBack() {
+        network.next(Verb.ENQUEUE, Fault.HANG_REPLY);
+        CompletableFuture<Void> waiting = a.parkIn(lock::lock);
+        locks.close();
+        Actor.failure(LockException.class, waiting);
+        network.letGo();
+        awaitUnused("close");
+    }
+
+    @Test
+    void closeIsIdempotentAndHarmsNoOtherClientOfTheStore() {
+        a.run(rival.lock("other")::lock);
+        locks.close();
+        locks.close();
+        assertThat(a.get(rival.lock("other")::isHeldByCurrentThread)).isTrue();
+        a.run(rival.lock("other")::unlock);
+    }
+
+    /** Releases cannot be sent, and close does not wait for ever. */
+    @Test
+    void closeDuringAnOutageEnds() throws InterruptedException {
+        Lease lease = lock.acquire();
+        network.partition();
+        mayLeaveClaims();
+        locks.close();
+        assertThat(lease.isValid()).isFalse();
+    }
+
+    @Test
+    void onlyAStoreThatTheClientOpenedIsClosedWithIt() {
+        AtomicInteger closed = new AtomicInteger();
+        LockStore given = new ForwardingStore(memory) {
+            @Override
+            public void close() {
+                closed.incrementAndGet();
+            }
+        };
+        Holdfast.over(given).close();
+        assertThat(closed).hasValue(0);
+
+        Holdfast own = Holdfast.connect("memory:");
+        DistributedLock ownLock = own.lock("close");
+        ownLock.lock();
+        ownLock.unlock();
+        own.close();
+        assertThatExceptionOfType(LockException.class).isThrownBy(ownLock::lock);
+        assertThatExceptionOfType(LockException.class).isThrownBy(() -> own.state("close"));
+    }
+
+    @Test
+    void theThreadsOfAClosedClientEnd() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        Holdfast mine = client(Holdfast.builder().store(memory));
+        Actor.end(mine.lock("close").acquireAsync()).release();
+        mine.close();
+        Wait.until(
+                "no timer and no renewals are left",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> !before.contains(thread)
+                                && (thread.getName().equals("holdfast-timer")
+                                        || thread.getName().equals("holdfast-renewals"))));
+    }
+}

@@ -1,0 +1,321 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Lease;
+import dev.holdfast.LeaseState;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LockTimeoutException;
+import dev.holdfast.LossReason;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.testkit.Fault;
+import dev.holdfast.testkit.Verb;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A lock as a handle, and how long it lasts. */
+class LeaseTest extends EngineFixture {
+
+    private final DistributedLock lock = locks.lock("lease");
+    private final DistributedLock fixed =
+            locks.lock("lease", LockOptions.defaults().withFixedLease(LEASE));
+
+    @Test
+    void anyThreadMayReleaseIt() {
+        Lease lease = a.get(() -> lock.acquire());
+        b.run(lease::release);
+        assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
+        assertThat(lease.isValid()).isFalse();
+        assertThat(lease.remaining()).isZero();
+        assertThat(isUnused("lease")).isTrue();
+    }
+
+    @Test
+    void aSecondReleaseDoesNothingAlsoWhenAnotherHoldsTheLock() throws InterruptedException {
+        Lease lease = lock.acquire();
+        lease.release();
+        c.run(rival.lock("lease")::lock);
+        store.reset();
+        lease.release();
+        lease.close();
+        Actor.end(lease.releaseAsync());
+        assertThat(store.total()).isZero();
+        assertThat(holders("lease")).isEqualTo(1);
+        c.run(rival.lock("lease")::unlock);
+    }
+
+    @Test
+    void aReleaseAfterTheLossSaysSoOnce() throws InterruptedException {
+        Lease lease = fixed.acquire();
+        clock.advance(LEASE);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(lease::release)
+                .satisfies(lost -> assertThat(lost.reason()).isEqualTo(LossReason.EXPIRED))
+                .withMessageContainingAll("lease", locks.clientId(), String.valueOf(lease.token()));
+        assertThatCode(lease::release).doesNotThrowAnyException();
+        assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    }
+
+    @Test
+    void tryWithResourcesReleasesAlsoWhenTheBodyFails() {
+        assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> {
+            try (Lease lease = lock.acquire()) {
+                assertThat(lease.isValid()).isTrue();
+                throw new IllegalStateException("the work failed");
+            }
+        });
+        assertThat(isUnused("lease")).isTrue();
+    }
+
+    /** The body's own failure is not hidden by the loss. */
+    @Test
+    void tryWithResourcesOfALostLeaseSuppressesTheLossBehindTheFailureOfTheBody() {
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(() -> {
+                    try (Lease lease = fixed.acquire()) {
+                        clock.advance(LEASE);
+                        throw new IllegalStateException("the work failed with token " + lease.token());
+                    }
+                })
+                .satisfies(
+                        failure -> assertThat(failure.getSuppressed()).hasOnlyElementsOfType(LockLostException.class));
+    }
+
+    @Test
+    void whatAHolderAsksOfItsLeaseMakesNoTrip() throws InterruptedException {
+        Lease lease = lock.acquire();
+        store.reset();
+        assertThat(lease.isValid()).isTrue();
+        assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(29)).isLessThan(LEASE);
+        assertThat(lease.token()).isEqualTo(lease.token("lease"));
+        assertThat(lease.names()).containsExactly("lease");
+        assertThat(lease.toString()).contains("lease", "SAFE");
+        lease.onLost(reason -> {});
+        assertThat(store.total()).isZero();
+        lease.release();
+    }
+
+    @Test
+    void whatIsLeftIsCountedFromBeforeTheRequestLessAMarginForDrift() throws InterruptedException {
+        Lease lease = fixed.acquire();
+        assertThat(lease.remaining())
+                .isEqualTo(LEASE.multipliedBy(99).dividedBy(100).minusMillis(2));
+        clock.advance(Duration.ofSeconds(10));
+        assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(19_698));
+        lease.release();
+    }
+
+    @Test
+    void anAutoRenewedLeaseLastsAHundredLeases() throws InterruptedException {
+        Lease lease = lock.acquire();
+        long token = lease.token();
+        for (int third = 0; third < 300; third++) {
+            clock.advance(Duration.ofSeconds(10));
+            Wait.until("the lease was renewed", () -> lease.remaining().compareTo(Duration.ofSeconds(25)) > 0);
+            assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        }
+        assertThat(lease.token()).isEqualTo(token);
+        assertThat(store.count(Verb.RENEW)).isBetween(300L, 350L);
+        assertThat(holders("lease")).isEqualTo(1);
+        lease.release();
+    }
+
+    @Test
+    void allLocksOfAClientAreRenewedInOneBatch() throws InterruptedException {
+        Lease[] leases = new Lease[20];
+        for (int i = 0; i < leases.length; i++) {
+            leases[i] = locks.lock("lease" + i).acquire();
+        }
+        store.reset();
+        pass(Duration.ofSeconds(30));
+        assertThat(store.count(Verb.RENEW)).isBetween(3L, 6L);
+        for (Lease lease : leases) {
+            assertThat(lease.isValid()).isTrue();
+            lease.release();
+        }
+    }
+
+    @Test
+    void aFixedLeaseEndsAtItsTimeAndFreesTheStore() throws InterruptedException {
+        Lease lease = fixed.acquire();
+        CompletableFuture<LossReason> told = new CompletableFuture<>();
+        lease.onLost(told::complete);
+        clock.advance(Duration.ofMillis(29_697));
+        assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        clock.advance(Duration.ofMillis(1));
+        assertThat(lease.isValid()).isFalse();
+        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        awaitUnused("lease");
+        assertThat(store.count(Verb.RENEW)).isZero();
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
+    }
+
+    @Test
+    void maxHoldEndsARenewedHoldAndFreesTheStore() throws InterruptedException {
+        DistributedLock bounded = locks.lock("lease", LockOptions.defaults().withMaxHold(Duration.ofSeconds(95)));
+        Lease lease = bounded.acquire();
+        CompletableFuture<LossReason> told = new CompletableFuture<>();
+        lease.onLost(told::complete);
+        pass(Duration.ofMillis(94_999));
+        assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(1));
+        clock.advance(Duration.ofMillis(1));
+        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        awaitUnused("lease");
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
+    }
+
+    @Test
+    void reentryDoesNotBeginMaxHoldAnew() {
+        DistributedLock bounded = locks.lock("lease", LockOptions.defaults().withMaxHold(Duration.ofSeconds(20)));
+        bounded.lock();
+        clock.advance(Duration.ofSeconds(15));
+        bounded.lock();
+        clock.advance(Duration.ofSeconds(5));
+        assertThat(bounded.isHeldByCurrentThread()).isFalse();
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(bounded::unlock);
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(bounded::unlock);
+    }
+
+    /** A hand-off is a new acquisition of an old grant. */
+    @Test
+    void aHandOffBeginsMaxHoldAnew() {
+        DistributedLock bounded = locks.lock("lease", LockOptions.defaults().withMaxHold(Duration.ofMillis(100)));
+        a.run(bounded::lock);
+        CompletableFuture<Lease> waiting = b.park(() -> bounded.acquire());
+        clock.advance(Duration.ofMillis(5));
+        a.run(bounded::unlock);
+        Lease lease = Actor.end(waiting);
+        clock.advanceAndSettle(Duration.ofMillis(99));
+        assertThat(lease.isValid()).isTrue();
+        clock.advance(Duration.ofMillis(1));
+        assertThat(lease.isValid()).isFalse();
+        awaitUnused("lease");
+    }
+
+    @Test
+    void extendProlongsAndNeverShortens() throws InterruptedException {
+        Lease lease = fixed.acquire();
+        lease.extend(Duration.ofMinutes(2));
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(118));
+        Duration before = lease.remaining();
+        lease.extend(Duration.ofSeconds(1));
+        assertThat(lease.remaining()).isGreaterThanOrEqualTo(before);
+        pass(Duration.ofSeconds(110));
+        assertThat(lease.isValid()).as("long after the fixed lease").isTrue();
+        assertThat(holders("lease")).isEqualTo(1);
+        lease.release();
+        assertThat(isUnused("lease")).isTrue();
+    }
+
+    /** The renewal is on its way with the shorter lease of the options when the extension overtakes it. */
+    @Test
+    void aRenewalThatCrossesAnExtensionDoesNotShortenIt() throws InterruptedException {
+        Lease lease = lock.acquire();
+        network.next(Verb.RENEW, Fault.HANG);
+        clock.advance(Duration.ofSeconds(10));
+        Wait.until("a renewal is on its way", () -> network.hanging() == 1);
+        lease.extend(Duration.ofHours(2));
+        network.letGo();
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofMinutes(118));
+        assertThat(locks.state("lease").orElseThrow().holders().get(0).remaining())
+                .isGreaterThan(Duration.ofMinutes(118));
+        lease.release();
+    }
+
+    @Test
+    void aRenewalWhoseReplyComesAfterAnExtensionDoesNotShortenIt() throws InterruptedException {
+        Lease lease = lock.acquire();
+        network.next(Verb.RENEW, Fault.HANG_REPLY);
+        clock.advance(Duration.ofSeconds(10));
+        Wait.until("a renewal has no answer yet", () -> network.hanging() == 1);
+        lease.extend(Duration.ofHours(2));
+        network.letGo();
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofMinutes(118));
+        lease.release();
+    }
+
+    @Test
+    void extendDoesNotGoBeyondMaxHold() throws InterruptedException {
+        Lease lease = locks.lock("lease", LockOptions.defaults().withMaxHold(Duration.ofMinutes(1)))
+                .acquire();
+        lease.extend(Duration.ofHours(1));
+        assertThat(lease.remaining()).isLessThanOrEqualTo(Duration.ofMinutes(1));
+        clock.advance(Duration.ofMinutes(1));
+        assertThat(lease.isValid()).isFalse();
+        awaitUnused("lease");
+    }
+
+    @Test
+    void extendOfALostLeaseThrows() throws InterruptedException {
+        Lease expired = fixed.acquire();
+        clock.advance(LEASE);
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> expired.extend(LEASE));
+        awaitUnused("lease");
+
+        Lease broken = lock.acquire();
+        rival.lock("lease").forceRelease();
+        assertThat(broken.isValid()).as("nobody has told yet").isTrue();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> broken.extend(LEASE))
+                .satisfies(lost -> assertThat(lost.reason()).isEqualTo(LossReason.BROKEN));
+        assertThat(broken.isValid()).isFalse();
+    }
+
+    @Test
+    void extendOfAReleasedLeaseIsRefused() throws InterruptedException {
+        Lease lease = lock.acquire();
+        lease.release();
+        store.reset();
+        assertThatIllegalStateException().isThrownBy(() -> lease.extend(LEASE)).withMessageContaining("released");
+        assertThatIllegalArgumentException().isThrownBy(() -> lease.extend(Duration.ofMillis(99)));
+        assertThat(store.total()).isZero();
+    }
+
+    @Test
+    void extendThatFailsKeepsWhatThereWas() throws InterruptedException {
+        Lease lease = fixed.acquire();
+        network.next(Verb.RENEW, Fault.REFUSE);
+        assertThatExceptionOfType(StoreUnavailableException.class)
+                .isThrownBy(() -> lease.extend(Duration.ofHours(1)))
+                .withMessageContainingAll("lease", "extended");
+        assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(29));
+        lease.release();
+    }
+
+    @Test
+    void aTimedAcquireThatEndsThrowsAndLeavesNothing() {
+        c.run(rival.lock("lease")::lock);
+        CompletableFuture<Lease> waiting = a.park(() -> lock.acquire(Duration.ofSeconds(3)));
+        pass(Duration.ofSeconds(3));
+        assertThat(Actor.failure(LockTimeoutException.class, waiting))
+                .hasMessageContainingAll("lease", locks.clientId());
+        awaitWaiters("lease", 0);
+        Actor.failure(LockTimeoutException.class, a.start(() -> lock.acquire(Duration.ZERO)));
+        c.run(rival.lock("lease")::unlock);
+    }
+
+    @Test
+    void acquireThrowsIfTheFlagIsSetOnEntryThoughTheLockIsFree() {
+        for (Duration wait : new Duration[] {Duration.ZERO, Duration.ofSeconds(1)}) {
+            Actor.failure(InterruptedException.class, a.start(() -> {
+                Thread.currentThread().interrupt();
+                return lock.acquire(wait);
+            }));
+        }
+        Actor.failure(InterruptedException.class, a.start(() -> {
+            Thread.currentThread().interrupt();
+            return lock.acquire();
+        }));
+        assertThat(store.total()).isZero();
+    }
+}

@@ -1,0 +1,332 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Lease;
+import dev.holdfast.LeaseState;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LockTimeoutException;
+import dev.holdfast.LossReason;
+import dev.holdfast.testkit.Verb;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Several names as one lock: all or nothing, in one order, on one time budget. */
+class MultiLockTest extends EngineFixture {
+
+    private static final List<String> NAMES = List.of("x", "y", "z");
+
+    private final DistributedLock all = locks.multiLock("z", "x", "y");
+
+    private DistributedLock with(LockOptions options) {
+        return locks.multiLock(NAMES, options);
+    }
+
+    private void assertUnused() {
+        NAMES.forEach(this::awaitUnused);
+    }
+
+    @Test
+    void allFreeNamesAreTakenInOneTrip() {
+        all.lock();
+        assertThat(store.counts()).containsOnlyKeys(Verb.TRY_ACQUIRE_ALL);
+        assertThat(store.total()).isEqualTo(1);
+        for (String name : NAMES) {
+            assertThat(rival.lock(name).tryLock()).isFalse();
+            assertThat(locks.lock(name).isHeldByCurrentThread()).isTrue();
+        }
+        all.unlock();
+        assertUnused();
+    }
+
+    @Test
+    void tryLockTakesAllOrNothing() {
+        c.run(rival.lock("y")::lock);
+        assertThat(a.get(() -> all.tryLock())).isFalse();
+        assertThat(isUnused("x")).isTrue();
+        assertThat(isUnused("z")).isTrue();
+        c.run(rival.lock("y")::unlock);
+        assertThat(a.get(() -> all.tryLock())).isTrue();
+        a.run(all::unlock);
+        assertUnused();
+    }
+
+    /** While it waits it holds what comes before, and nothing that comes after, what is not free. */
+    @Test
+    void namesAreTakenInTheOrderOfTheirBytes() {
+        c.run(rival.lock("y")::lock);
+        CompletableFuture<Void> waiting = a.parkIn(all::lock);
+        assertThat(holders("x")).isEqualTo(1);
+        assertThat(waiters("y")).isEqualTo(1);
+        assertThat(isUnused("z")).isTrue();
+        c.run(rival.lock("y")::unlock);
+        Actor.end(waiting);
+        a.run(all::unlock);
+        assertUnused();
+    }
+
+    @Test
+    void multiLocksOfOverlappingNamesDoNotBlockEachOtherForEver() {
+        DistributedLock theirs = rival.multiLock("y", "z", "x");
+        for (int round = 0; round < 100; round++) {
+            CompletableFuture<Void> mine = a.begin(() -> {
+                all.lock();
+                all.unlock();
+            });
+            CompletableFuture<Void> other = c.begin(() -> {
+                theirs.lock();
+                theirs.unlock();
+            });
+            Actor.end(mine);
+            Actor.end(other);
+        }
+        assertUnused();
+    }
+
+    @Test
+    void membersThatAreHeldAreRenewedWhileOthersAreWaitedFor() {
+        DistributedLock fixed = with(LockOptions.defaults().withFixedLease(LEASE));
+        c.run(rival.lock("z")::lock);
+        CompletableFuture<Void> waiting = a.parkIn(fixed::lock);
+        pass(LEASE.multipliedBy(2));
+        assertThat(holders("x")).isEqualTo(1);
+        assertThat(holders("y")).isEqualTo(1);
+        assertThat(waiting).isNotDone();
+        c.run(rival.lock("z")::unlock);
+        Actor.end(waiting);
+        a.run(fixed::unlock);
+        assertUnused();
+    }
+
+    @Test
+    void aFixedLeaseBeginsWhenAllAreHeldAndIsNotRenewedAfterThat() {
+        DistributedLock fixed = with(LockOptions.defaults().withFixedLease(LEASE));
+        c.run(rival.lock("z")::lock);
+        CompletableFuture<Lease> waiting = a.park(() -> fixed.acquire());
+        pass(Duration.ofSeconds(25));
+        c.run(rival.lock("z")::unlock);
+        Lease lease = Actor.end(waiting);
+        assertThat(lease.remaining()).isBetween(Duration.ofSeconds(29), LEASE);
+        pass(Duration.ofSeconds(29));
+        assertThat(lease.isValid()).isTrue();
+        pass(Duration.ofSeconds(1));
+        assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+        assertUnused();
+    }
+
+    @Test
+    void maxHoldBeginsWhenAllAreHeld() {
+        DistributedLock bounded = with(LockOptions.defaults().withMaxHold(Duration.ofSeconds(20)));
+        c.run(rival.lock("z")::lock);
+        CompletableFuture<Lease> waiting = a.park(() -> bounded.acquire());
+        pass(Duration.ofSeconds(25));
+        c.run(rival.lock("z")::unlock);
+        Lease lease = Actor.end(waiting);
+        pass(Duration.ofMillis(19_999));
+        assertThat(lease.isValid()).isTrue();
+        pass(Duration.ofMillis(1));
+        assertThat(lease.isValid()).isFalse();
+        assertUnused();
+    }
+
+    @Test
+    void aWaitThatTimesOutRollsBackAndLeavesNothing() {
+        c.run(rival.lock("z")::lock);
+        CompletableFuture<Boolean> locking = a.park(() -> all.tryLock(5, TimeUnit.SECONDS));
+        CompletableFuture<Lease> leasing = b.park(() -> all.acquire(Duration.ofSeconds(5)));
+        pass(Duration.ofSeconds(5));
+        assertThat(Actor.end(locking)).isFalse();
+        assertThat(Actor.failure(LockTimeoutException.class, leasing)).hasMessageContaining("x,y,z");
+        awaitUnused("x");
+        awaitUnused("y");
+        awaitWaiters("z", 0);
+        c.run(rival.lock("z")::unlock);
+    }
+
+    @Test
+    void anInterruptRollsBackAndLeavesNothing() {
+        c.run(rival.lock("z")::lock);
+        CompletableFuture<Void> locking = a.parkIn(all::lockInterruptibly);
+        a.interrupt();
+        Actor.failure(InterruptedException.class, locking);
+        awaitUnused("x");
+        awaitUnused("y");
+        awaitWaiters("z", 0);
+        c.run(rival.lock("z")::unlock);
+    }
+
+    /** Six seconds for the first, six for the second: together more than the ten that there are. */
+    @Test
+    void allNamesShareOneTimeBudget() {
+        c.run(rival.lock("x")::lock);
+        c.run(rival.lock("y")::lock);
+        CompletableFuture<Boolean> locking = a.park(() -> all.tryLock(10, TimeUnit.SECONDS));
+        pass(Duration.ofSeconds(6));
+        c.run(rival.lock("x")::unlock);
+        awaitWaiters("y", 1);
+        assertThat(locking).isNotDone();
+        pass(Duration.ofSeconds(4));
+        assertThat(Actor.end(locking)).isFalse();
+        awaitUnused("x");
+        c.run(rival.lock("y")::unlock);
+    }
+
+    @Test
+    void itIsReentrantAndReentersNamesThatTheThreadHoldsAlready() {
+        DistributedLock y = locks.lock("y");
+        y.lock();
+        long token = y.token();
+        all.lock();
+        all.lock();
+        assertThat(all.holdCount()).isEqualTo(2);
+        assertThat(y.holdCount()).isEqualTo(3);
+        assertThat(y.token()).isEqualTo(token);
+        assertThat(all.tryLock()).isTrue();
+        all.unlock();
+        all.unlock();
+        all.unlock();
+        assertThat(all.isHeldByCurrentThread()).isFalse();
+        assertThat(y.isHeldByCurrentThread()).isTrue();
+        assertThat(isUnused("x")).isTrue();
+        y.unlock();
+        assertUnused();
+    }
+
+    /** The rollback gives back what this call took, and not what the thread held before. */
+    @Test
+    void aRollbackKeepsWhatTheThreadHeldBefore() {
+        DistributedLock y = locks.lock("y");
+        c.run(rival.lock("z")::lock);
+        a.run(y::lock);
+        assertThat(a.get(() -> all.tryLock())).isFalse();
+        assertThat(a.get(y::holdCount)).isEqualTo(1);
+        assertThat(isUnused("x")).isTrue();
+        a.run(y::unlock);
+        c.run(rival.lock("z")::unlock);
+    }
+
+    @Test
+    void eachNameHasATokenOfItsOwn() throws InterruptedException {
+        try (Lease lease = all.acquire()) {
+            assertThat(lease.names()).isEqualTo(NAMES);
+            for (String name : NAMES) {
+                assertThat(lease.token(name) >> 10)
+                        .isEqualTo(rival.state(name).orElseThrow().counter());
+            }
+            assertThatIllegalStateException().isThrownBy(lease::token).withMessageContaining("token(name)");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> lease.token("w"))
+                    .withMessageContaining("w");
+        }
+        all.lock();
+        assertThatIllegalStateException().isThrownBy(all::token);
+        all.unlock();
+        DistributedLock single = locks.multiLock("x");
+        single.lock();
+        assertThat(single.token()).isPositive();
+        single.unlock();
+    }
+
+    @Test
+    void theLossOfOneNameIsToldOnceThoughAllAreLost() throws InterruptedException {
+        Queue<LossReason> option = new ConcurrentLinkedQueue<>();
+        Queue<LossReason> listener = new ConcurrentLinkedQueue<>();
+        Lease lease = with(LockOptions.defaults().withOnLost(option::add)).acquire();
+        lease.onLost(listener::add);
+        rival.lock("y").forceRelease();
+        pass(Duration.ofSeconds(10));
+        assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+        Wait.until("the loss was told", () -> !option.isEmpty() && !listener.isEmpty());
+        assertThat(lease.remaining()).isZero();
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(lease::release)
+                .withMessageContaining("y");
+        rival.multiLock("x", "z").lock();
+        rival.multiLock("x", "z").unlock();
+        assertThat(option).containsExactly(LossReason.BROKEN);
+        assertThat(listener).containsExactly(LossReason.BROKEN);
+        assertUnused();
+    }
+
+    @Test
+    void theLossOfAllNamesAtOnceIsToldOnce() throws InterruptedException {
+        Queue<LossReason> told = new ConcurrentLinkedQueue<>();
+        for (boolean waits : new boolean[] {false, true}) {
+            told.clear();
+            DistributedLock fixed =
+                    with(LockOptions.defaults().withFixedLease(LEASE).withOnLost(told::add));
+            if (waits) {
+                c.run(rival.lock("z")::lock);
+            }
+            CompletableFuture<Lease> taking = a.start(() -> fixed.acquire());
+            if (waits) {
+                awaitWaiters("z", 1);
+                c.run(rival.lock("z")::unlock);
+            }
+            Lease lease = Actor.end(taking);
+            clock.advanceAndSettle(LEASE);
+            assertUnused();
+            assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
+            Wait.until("the loss was told", () -> !told.isEmpty());
+            locks.lock("w").acquireAsync().join().release();
+            assertThat(told).containsExactly(LossReason.EXPIRED);
+        }
+    }
+
+    @Test
+    void extendProlongsAllNames() throws InterruptedException {
+        try (Lease lease = all.acquire()) {
+            lease.extend(Duration.ofHours(1));
+            for (String name : NAMES) {
+                assertThat(rival.state(name).orElseThrow().holders().get(0).remaining())
+                        .isEqualTo(Duration.ofHours(1));
+            }
+            assertThat(lease.remaining()).isGreaterThan(Duration.ofMinutes(59));
+        }
+        assertUnused();
+    }
+
+    @Test
+    void unlockWithoutHoldingAllNamesIsRefusedAndGivesNothingUp() {
+        locks.lock("x").lock();
+        assertThatExceptionOfType(IllegalMonitorStateException.class)
+                .isThrownBy(all::unlock)
+                .withMessageContaining("x,y,z");
+        assertThat(locks.lock("x").holdCount()).isEqualTo(1);
+        locks.lock("x").unlock();
+    }
+
+    @Test
+    void noNameAndTheSameNameTwiceAreRefused() {
+        assertThatIllegalArgumentException().isThrownBy(locks::multiLock).withMessageContaining("at least one");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> locks.multiLock("x", "y", "x"))
+                .withMessageContaining("twice");
+        assertThat(store.total()).isZero();
+    }
+
+    @Test
+    void stateAndConditionsAreNotThereAndTheMessagesSaySo() {
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(all::state);
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(all::newCondition);
+        assertThat(all.name()).isEqualTo("x,y,z");
+    }
+
+    @Test
+    void forceReleaseBreaksAllNames() {
+        c.run(all::lock);
+        assertThat(rival.multiLock("x", "y", "z").forceRelease()).isEqualTo(3);
+        assertUnused();
+        Actor.failure(LockLostException.class, c.begin(all::unlock));
+    }
+}

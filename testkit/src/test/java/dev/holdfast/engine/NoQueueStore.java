@@ -1,0 +1,62 @@
+package dev.holdfast.engine;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.Ticket;
+import dev.holdfast.testkit.ForwardingStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** A store without a queue, like Memcached, that can hint at releases made through it. */
+class NoQueueStore extends ForwardingStore {
+
+    private final List<Runnable> watching = new CopyOnWriteArrayList<>();
+
+    NoQueueStore(LockStore store) {
+        super(store);
+    }
+
+    @Override
+    public StoreTraits traits() {
+        StoreTraits all = super.traits();
+        return new StoreTraits(
+                all.product(),
+                false,
+                false,
+                false,
+                all.tokens(),
+                all.liveness(),
+                all.leaseStep(),
+                Duration.ZERO,
+                all.callTimeout());
+    }
+
+    @Override
+    public Ticket enqueue(Claim claim, ClaimListener listener) {
+        throw new AssertionError("A store without a queue was asked to queue");
+    }
+
+    @Override
+    public Ticket watch(LockName name, Runnable mayBeFree) {
+        watching.add(mayBeFree);
+        return () -> watching.remove(mayBeFree);
+    }
+
+    @Override
+    public CompletionStage<Released> release(Claim claim) {
+        CompletionStage<Released> released = super.release(claim);
+        watching.forEach(Runnable::run);
+        return released;
+    }
+
+    /** How many listeners wait for hints. */
+    int watchers() {
+        return watching.size();
+    }
+}

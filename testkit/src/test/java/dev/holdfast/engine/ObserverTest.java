@@ -1,0 +1,237 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.FenceGuard;
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LockObserver;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.testkit.Fault;
+import dev.holdfast.testkit.Verb;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** What an observer is told, and the checking half of fencing. */
+class ObserverTest extends EngineFixture {
+
+    /** Remembers what it was told as text, and throws after that if it is to. */
+    private static final class Diary implements LockObserver {
+        private final Queue<String> entries = new ConcurrentLinkedQueue<>();
+        private final boolean throwing;
+
+        private Diary(boolean throwing) {
+            this.throwing = throwing;
+        }
+
+        private void write(String entry) {
+            entries.add(entry);
+            if (throwing) {
+                Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> {});
+                throw new IllegalStateException("an observer's own failure");
+            }
+        }
+
+        @Override
+        public void acquireEnded(String name, Outcome outcome, Duration waited) {
+            write(name + " " + outcome + " " + waited.toMillis());
+        }
+
+        @Override
+        public void released(String name, Duration held) {
+            write(name + " released " + held.toMillis());
+        }
+
+        @Override
+        public void handedOff(String name, int times) {
+            write(name + " handed off " + times);
+        }
+
+        @Override
+        public void renewed(int claims, int failed, Duration took) {
+            write("renewed " + claims + " failed " + failed);
+        }
+
+        @Override
+        public void lost(String name, LossReason reason) {
+            write(name + " lost " + reason);
+        }
+    }
+
+    private final Diary diary = new Diary(false);
+    private final Holdfast observed = client(Holdfast.builder().store(network).observer(diary));
+    private final DistributedLock lock = observed.lock("seen");
+
+    private void assertDiary(String... entries) {
+        Wait.until("all was told", () -> diary.entries.size() >= entries.length);
+        assertThat(diary.entries).containsExactly(entries);
+        diary.entries.clear();
+    }
+
+    @Test
+    void everyOutcomeOfAnAcquisitionIsTold() {
+        a.run(lock::lock);
+        assertThat(b.get(() -> lock.tryLock())).isFalse();
+        CompletableFuture<Boolean> timed = b.park(() -> lock.tryLock(5, TimeUnit.MILLISECONDS));
+        clock.advance(Duration.ofMillis(5));
+        Actor.end(timed);
+        CompletableFuture<Void> interrupted = b.parkIn(lock::lockInterruptibly);
+        clock.advance(Duration.ofMillis(1));
+        b.interrupt();
+        Actor.failure(InterruptedException.class, interrupted);
+        CompletableFuture<Lease> cancelled = lock.acquireAsync();
+        cancelled.cancel(false);
+        Wait.until("the cancellation was told", () -> diary.entries.size() == 5);
+        a.run(lock::unlock);
+        assertDiary(
+                "seen ACQUIRED 0",
+                "seen BUSY 0",
+                "seen TIMED_OUT 5",
+                "seen INTERRUPTED 1",
+                "seen CANCELLED 0",
+                "seen released 6");
+    }
+
+    @Test
+    void aFailureIsTold() {
+        DistributedLock hasty = observed.lock("seen", LockOptions.defaults().withStoreTimeout(Duration.ofMillis(1)));
+        network.next(Verb.TRY_ACQUIRE, Fault.REFUSE);
+        Actor.failure(StoreUnavailableException.class, a.start(hasty::tryLock));
+        assertDiary("seen FAILED 0");
+    }
+
+    @Test
+    void reentryIsNotToldAndAHandOffIsToldWhenTheGrantGoesBack() {
+        a.run(lock::lock);
+        a.run(lock::lock);
+        CompletableFuture<Void> waiting = b.parkIn(lock::lock);
+        clock.advance(Duration.ofMillis(3));
+        a.run(lock::unlock);
+        a.run(lock::unlock);
+        Actor.end(waiting);
+        b.run(lock::unlock);
+        assertThat(diary.entries)
+                .containsExactlyInAnyOrder(
+                        "seen ACQUIRED 0",
+                        "seen released 3",
+                        "seen ACQUIRED 3",
+                        "seen handed off 1",
+                        "seen released 0");
+    }
+
+    @Test
+    void renewalsAreToldWithTheirFailures() throws InterruptedException {
+        Lease first = lock.acquire();
+        Lease second = observed.lock("seen too").acquire();
+        diary.entries.clear();
+        network.next(Verb.RENEW, Fault.DROP_REQUEST);
+        clock.advanceAndSettle(Duration.ofSeconds(10));
+        clock.advanceAndSettle(Duration.ofSeconds(2));
+        assertDiary("renewed 2 failed 2", "renewed 2 failed 0");
+        first.release();
+        second.release();
+    }
+
+    @Test
+    void aLossIsToldOnce() throws InterruptedException {
+        Lease lease = observed.lock("seen", LockOptions.defaults().withFixedLease(LEASE))
+                .acquire();
+        clock.advance(LEASE);
+        Wait.until("the loss was told", () -> diary.entries.contains("seen lost EXPIRED"));
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
+        assertDiary("seen ACQUIRED 0", "seen lost EXPIRED", "seen released 30000");
+    }
+
+    @Test
+    void aLossByMaxHoldIsToldOnceHoweverOftenItsOwnerUnlocks() {
+        DistributedLock bounded = observed.lock("seen", LockOptions.defaults().withMaxHold(Duration.ofSeconds(5)));
+        a.run(bounded::lock);
+        a.run(bounded::lock);
+        clock.advance(Duration.ofSeconds(5));
+        Wait.until("the loss was told", () -> diary.entries.contains("seen lost EXPIRED"));
+        Actor.failure(LockLostException.class, a.begin(bounded::unlock));
+        Actor.failure(LockLostException.class, a.begin(bounded::unlock));
+        observed.close();
+        assertDiary("seen ACQUIRED 0", "seen lost EXPIRED", "seen released 5000");
+    }
+
+    /** With callbacks in a queue of the test's, so that the number of interrupts that are to be delivered can be counted. */
+    @Test
+    void aLossByMaxHoldInterruptsItsOwnerOnce() {
+        Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
+        Holdfast mine = client(Holdfast.builder().store(memory).callbacks(callbacks::add));
+        DistributedLock bounded = mine.lock(
+                "seen",
+                LockOptions.defaults().withMaxHold(Duration.ofSeconds(5)).withInterruptOnLoss(true));
+        a.run(bounded::lock);
+        a.run(bounded::lock);
+        clock.advance(Duration.ofSeconds(5));
+        Wait.until("the interrupt is on its way", () -> !callbacks.isEmpty());
+        Actor.failure(LockLostException.class, a.begin(bounded::unlock));
+        assertThat(callbacks).hasSize(1);
+        Actor.failure(LockLostException.class, a.begin(bounded::unlock));
+    }
+
+    @Test
+    void anObserverThatThrowsDoesNoHarm() throws InterruptedException {
+        Diary rude = new Diary(true);
+        Holdfast mine = client(Holdfast.builder().store(network).observer(rude));
+        DistributedLock rudeLock = mine.lock("seen", LockOptions.defaults().withFixedLease(LEASE));
+        a.run(rudeLock::lock);
+        CompletableFuture<Void> waiting = b.parkIn(rudeLock::lock);
+        a.run(rudeLock::unlock);
+        Actor.end(waiting);
+        b.run(rudeLock::unlock);
+        Lease renewed = mine.lock("renewed").acquire();
+        for (int third = 0; third < 6; third++) {
+            clock.advance(Duration.ofSeconds(10));
+            Wait.until("it was renewed", () -> renewed.remaining().compareTo(Duration.ofSeconds(25)) > 0);
+        }
+        renewed.release();
+        Lease lost = rudeLock.acquire();
+        CompletableFuture<LossReason> told = new CompletableFuture<>();
+        lost.onLost(told::complete);
+        clock.advance(LEASE);
+        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        Actor.end(mine.lock("seen").acquireAsync()).release();
+        assertThat(rude.entries).anyMatch(entry -> entry.startsWith("renewed"));
+    }
+
+    @Test
+    void aFenceGuardRefusesATokenThatIsOlderThanOneItHasSeen() {
+        FenceGuard guard = new FenceGuard();
+        assertThat(guard.admits("order", 33)).isTrue();
+        assertThat(guard.admits("order", 33)).as("the same holder again").isTrue();
+        assertThat(guard.admits("order", 34)).isTrue();
+        assertThat(guard.admits("order", 33)).isFalse();
+        assertThat(guard.admits("other", 1)).as("another name").isTrue();
+        guard.check("order", 34);
+        assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(() -> guard.check("order", 33))
+                .withMessageContainingAll("33", "34", "order")
+                .satisfies(stale -> assertThat(stale.reason()).isEqualTo(LossReason.TAKEN));
+    }
+
+    /** The two-client time line of the javadoc of Lease. */
+    @Test
+    void aPausedHoldersLateWriteIsRefused() throws InterruptedException {
+        FenceGuard guard = new FenceGuard();
+        Lease paused = lock.acquire();
+        guard.check("seen", paused.token());
+        rival.lock("seen").forceRelease();
+        try (Lease next = rival.lock("seen").acquire()) {
+            guard.check("seen", next.token());
+            assertThat(paused.isValid()).as("what the paused one believes").isTrue();
+            assertThat(guard.admits("seen", paused.token())).isFalse();
+        }
+    }
+}

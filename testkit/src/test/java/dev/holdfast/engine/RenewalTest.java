@@ -1,0 +1,239 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LeaseState;
+import dev.holdfast.LockOptions;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.Ticket;
+import dev.holdfast.testkit.Fault;
+import dev.holdfast.testkit.ForwardingStore;
+import dev.holdfast.testkit.Verb;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Leases are renewed in time whatever else hangs, fails or blocks. */
+class RenewalTest extends EngineFixture {
+
+    private static final Duration THIRD = Duration.ofSeconds(10);
+
+    /** Once it is stuck, every call but a renewal blocks its thread until the test lets it go. */
+    private static final class StuckStore extends ForwardingStore {
+        private final CountDownLatch go = new CountDownLatch(1);
+        private final AtomicInteger blocked = new AtomicInteger();
+        private volatile boolean stuck;
+
+        private StuckStore(LockStore store) {
+            super(store);
+        }
+
+        private void block() {
+            if (stuck) {
+                blocked.incrementAndGet();
+                try {
+                    go.await();
+                } catch (InterruptedException end) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        }
+
+        @Override
+        public CompletionStage<Attempt> tryAcquire(Claim claim) {
+            block();
+            return super.tryAcquire(claim);
+        }
+
+        @Override
+        public Ticket enqueue(Claim claim, ClaimListener listener) {
+            block();
+            return super.enqueue(claim, listener);
+        }
+
+        @Override
+        public CompletionStage<Released> release(Claim claim) {
+            block();
+            return super.release(claim);
+        }
+    }
+
+    @Test
+    void leasesAreRenewedWhileEveryOtherThreadAndConnectionIsBlocked() throws InterruptedException {
+        StuckStore stuck = new StuckStore(memory);
+        Holdfast mine = client(stuck);
+        Lease lease = mine.lock("renewed").acquire();
+        Lease doomed = mine.lock("doomed").acquire();
+        stuck.stuck = true;
+        List<CompletableFuture<?>> others = new ArrayList<>();
+        others.add(a.begin(mine.lock("free1")::lock));
+        others.add(b.start(mine.lock("free2")::tryLock));
+        others.add(c.begin(doomed::release));
+        for (int i = 0; i < 20; i++) {
+            others.add(mine.lock("future" + i).acquireAsync());
+        }
+        Wait.until("all other threads are blocked", () -> stuck.blocked.get() >= 7);
+
+        for (int third = 0; third < 30; third++) {
+            clock.advance(THIRD);
+            Wait.until("it was renewed", () -> lease.remaining().compareTo(Duration.ofSeconds(25)) > 0);
+            assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        }
+        stuck.go.countDown();
+        for (CompletableFuture<?> other : others) {
+            other.handle((done, failure) -> null).join();
+        }
+        lease.release();
+    }
+
+    @Test
+    void afterAFailureARenewalIsTriedAgainSoon() throws InterruptedException {
+        Lease lease = locks.lock("renewed").acquire();
+        network.next(Verb.RENEW, Fault.DROP_REQUEST, Fault.REFUSE, Fault.DROP_REPLY);
+        pass(Duration.ofSeconds(15));
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(25));
+        assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        lease.release();
+    }
+
+    @Test
+    void aRenewalWithoutAnAnswerIsSentAgain() throws InterruptedException {
+        Lease lease = locks.lock("renewed").acquire();
+        network.next(Verb.RENEW, Fault.HANG);
+        pass(Duration.ofSeconds(12));
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(25));
+        lease.release();
+        network.letGo();
+        awaitUnused("renewed");
+    }
+
+    /** One lock's trouble is not the others'. */
+    @Test
+    void anAnswerThatFailsForOneClaimOfABatchConcernsNoOther() throws InterruptedException {
+        Holdfast mine = client(new ForwardingStore(memory) {
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                return super.renew(claims).thenApply(answers -> {
+                    List<Renewed> changed = new ArrayList<>();
+                    int i = 0;
+                    for (Claim claim : claims) {
+                        changed.add(
+                                claim.name().value().equals("failing")
+                                        ? new Renewed.Failed(StoreException.unavailable(
+                                                StoreException.Effect.UNKNOWN, "one shard is down", null))
+                                        : answers.get(i));
+                        i++;
+                    }
+                    return changed;
+                });
+            }
+        });
+        Lease failing = mine.lock("failing").acquire();
+        Lease fine = mine.lock("fine").acquire();
+        pass(Duration.ofSeconds(30));
+        assertThat(fine.state()).isEqualTo(LeaseState.SAFE);
+        assertThat(failing.state()).isEqualTo(LeaseState.LOST);
+        fine.release();
+    }
+
+    @Test
+    void aStoreThatAnswersTooFewClaimsOrThrowsEndsNoRenewals() throws InterruptedException {
+        AtomicInteger calls = new AtomicInteger();
+        Holdfast mine = client(new ForwardingStore(memory) {
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                return switch (calls.getAndIncrement() % 4) {
+                    case 0 -> CompletableFuture.completedStage(List.of());
+                    case 1 -> throw new IllegalStateException("a defect of the store");
+                    case 2 -> CompletableFuture.failedStage(new IllegalStateException("a defect of the store"));
+                    default -> super.renew(claims);
+                };
+            }
+        });
+        Lease lease = mine.lock("renewed").acquire();
+        pass(Duration.ofSeconds(120));
+        assertThat(lease.isValid()).isTrue();
+        assertThat(calls.get()).isGreaterThan(10);
+        lease.release();
+    }
+
+    @Test
+    void nothingIsRenewedAnyMoreAfterTheRelease() throws InterruptedException {
+        locks.lock("renewed").acquire().release();
+        store.reset();
+        pass(Duration.ofMinutes(2));
+        assertThat(store.total()).isZero();
+    }
+
+    /** A grant that waited for its renewal is not made immortal by the answer. */
+    @Test
+    void aRenewalThatCrossesTheReleaseRevivesNothing() throws InterruptedException {
+        Lease lease = locks.lock("renewed").acquire();
+        network.next(Verb.RENEW, Fault.HANG);
+        clock.advance(THIRD);
+        Wait.until("a renewal is on its way", () -> network.hanging() == 1);
+        lease.release();
+        network.letGo();
+        assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
+        assertThat(isUnused("renewed")).isTrue();
+        store.reset();
+        pass(Duration.ofMinutes(1));
+        assertThat(store.count(Verb.RENEW)).isZero();
+    }
+
+    /** A waiter's push is lost: its next refresh finds the grant. */
+    @Test
+    void aGrantWhosePushWasLostIsFoundByTheNextRefresh() {
+        c.run(rival.lock("pushed")::lock);
+        CompletableFuture<Void> waiting = a.parkIn(locks.lock("pushed")::lock);
+        network.partition();
+        c.run(rival.lock("pushed")::unlock);
+        network.heal();
+        assertThat(waiting).isNotDone();
+        pass(Duration.ofSeconds(2));
+        Actor.end(waiting);
+        a.run(locks.lock("pushed")::unlock);
+    }
+
+    /** A pushed grant lives as long as a ticket only, so it is renewed before it is handed to a user of a fixed lease. */
+    @Test
+    void aGrantThatWaitedIsHandedOutWithItsWholeLease() {
+        c.run(rival.lock("pushed")::lock);
+        CompletableFuture<Lease> waiting =
+                a.park(() -> locks.lock("pushed", LockOptions.defaults().withFixedLease(LEASE))
+                        .acquire());
+        pass(Duration.ofSeconds(7));
+        c.run(rival.lock("pushed")::unlock);
+        Lease lease = Actor.end(waiting);
+        assertThat(lease.remaining()).isBetween(Duration.ofSeconds(29), LEASE);
+        lease.release();
+    }
+
+    /** The holder died: the first waiter has the lock soon after its lease is over, without anybody's release. */
+    @Test
+    void theLeaseOfADeadHolderEndsAndTheWaiterAsksInTime() throws InterruptedException {
+        Holdfast dead = client(network);
+        dead.lock("orphan").acquire();
+        network.partition();
+        CompletableFuture<Void> waiting = a.parkIn(rival.lock("orphan")::lock);
+        pass(LEASE.minusMillis(1));
+        assertThat(waiting).isNotDone();
+        clock.advance(Duration.ofMillis(2));
+        Actor.end(waiting);
+        a.run(rival.lock("orphan")::unlock);
+    }
+}

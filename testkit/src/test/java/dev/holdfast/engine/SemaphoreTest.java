@@ -1,0 +1,197 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.holdfast.DistributedSemaphore;
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockConflictException;
+import dev.holdfast.LockTimeoutException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Permits that all processes share, held as leases, granted in the order of arrival whatever their number. */
+class SemaphoreTest extends EngineFixture {
+
+    private final DistributedSemaphore pool = locks.semaphore("pool", 5);
+    private final DistributedSemaphore theirs = rival.semaphore("pool", 5);
+
+    @Test
+    void permitsOfAllClientsSumToTheLimit() throws InterruptedException {
+        Lease two = pool.acquire(2);
+        Lease one = theirs.acquire();
+        assertThat(pool.tryAcquire(3)).isEmpty();
+        assertThat(theirs.tryAcquire(3)).isEmpty();
+        Lease rest = pool.tryAcquire(2).orElseThrow();
+        assertThat(pool.tryAcquire()).isEmpty();
+        assertThat(theirs.tryAcquire()).isEmpty();
+        assertThat(pool.state().orElseThrow().holders()).hasSize(3);
+        two.release();
+        Lease again = theirs.tryAcquire(2).orElseThrow();
+        for (Lease lease : new Lease[] {one, rest, again}) {
+            lease.release();
+        }
+        assertThat(pool.state()).isEmpty();
+    }
+
+    @Test
+    void aThreadMayHoldSeveralLeases() throws InterruptedException {
+        Lease[] leases = new Lease[5];
+        for (int i = 0; i < 5; i++) {
+            leases[i] = pool.acquire();
+        }
+        assertThat(pool.tryAcquire()).isEmpty();
+        for (Lease lease : leases) {
+            lease.release();
+        }
+        awaitUnused("pool");
+    }
+
+    @Test
+    void aLargeRequestIsNotPassedOverBySmallOnesOfAnotherClient() throws InterruptedException {
+        Lease held = theirs.acquire(3);
+        CompletableFuture<Lease> large = a.park(() -> pool.acquire(4));
+        CompletableFuture<Lease> small = b.park(() -> theirs.acquire(1));
+        assertThat(theirs.tryAcquire(1))
+                .as("two are free, but a waiter is before")
+                .isEmpty();
+        held.release();
+        Lease four = Actor.end(large);
+        Lease one = Actor.end(small);
+        four.release();
+        one.release();
+        awaitUnused("pool");
+    }
+
+    @Test
+    void aLargeRequestIsNotPassedOverBySmallOnesOfItsOwnJvm() throws InterruptedException {
+        Lease held = pool.acquire(3);
+        CompletableFuture<Lease> large = a.park(() -> pool.acquire(4));
+        CompletableFuture<Lease> small = b.park(() -> pool.acquire(1));
+        assertThat(pool.tryAcquire(1)).isEmpty();
+        held.release();
+        Actor.end(large).release();
+        Actor.end(small).release();
+        awaitUnused("pool");
+    }
+
+    @Test
+    void waitersThatFitTogetherAreServedTogether() throws InterruptedException {
+        Lease all = theirs.acquire(5);
+        CompletableFuture<Lease> first = a.park(() -> pool.acquire(2));
+        CompletableFuture<Lease> second = b.park(() -> pool.acquire(2));
+        CompletableFuture<Lease> third = c.park(() -> pool.acquire(1));
+        all.release();
+        for (CompletableFuture<Lease> waiting : List.of(first, second, third)) {
+            Actor.end(waiting);
+        }
+        assertThat(holders("pool")).isEqualTo(3);
+        Actor.end(first).release();
+        Actor.end(second).release();
+        Actor.end(third).release();
+        awaitUnused("pool");
+    }
+
+    @Test
+    void aTimedWaitThatEndsLeavesNothing() throws InterruptedException {
+        Lease all = theirs.acquire(5);
+        CompletableFuture<Lease> waiting = a.park(() -> pool.acquire(1, Duration.ofSeconds(3)));
+        pass(Duration.ofSeconds(3));
+        LockTimeoutException timeout = Actor.failure(LockTimeoutException.class, waiting);
+        assertThat(timeout).hasMessageContainingAll("pool", locks.clientId());
+        awaitWaiters("pool", 0);
+        all.release();
+    }
+
+    @Test
+    void aWaitOfNoTimeIsATry() throws InterruptedException {
+        Lease all = theirs.acquire(5);
+        assertThatExceptionOfType(LockTimeoutException.class).isThrownBy(() -> pool.acquire(1, Duration.ZERO));
+        all.release();
+        pool.acquire(5, Duration.ZERO).release();
+        awaitUnused("pool");
+    }
+
+    /** All permits at once are exclusive, so that the grant can be passed on with a larger token each time. */
+    @Test
+    void allPermitsAtOnceAreHandedOffLocally() throws InterruptedException {
+        Lease all = pool.acquire(5);
+        CompletableFuture<Lease> waiting = a.park(() -> pool.acquire(5));
+        store.reset();
+        all.release();
+        assertThat(Actor.end(waiting).token()).isEqualTo(all.token() + 1);
+        assertThat(store.total()).isZero();
+        Actor.end(waiting).release();
+    }
+
+    @Test
+    void anotherLimitIsAConflictHereAndThere() throws InterruptedException {
+        Lease held = pool.acquire();
+        for (DistributedSemaphore other :
+                new DistributedSemaphore[] {locks.semaphore("pool", 6), rival.semaphore("pool", 6)}) {
+            LockConflictException conflict = Actor.failure(LockConflictException.class, a.start(() -> other.acquire()));
+            assertThat(conflict).hasMessageContainingAll("pool", "semaphore of 5", "semaphore of 6");
+            Actor.failure(LockConflictException.class, a.start(() -> other.tryAcquire()));
+            Actor.failure(LockConflictException.class, other.acquireAsync(1));
+        }
+        held.release();
+        awaitUnused("pool");
+    }
+
+    @Test
+    void aMutexOfTheSameNameIsAConflictHereAndThere() throws InterruptedException {
+        Lease held = pool.acquire();
+        Actor.failure(LockConflictException.class, a.begin(locks.lock("pool")::lock));
+        Actor.failure(LockConflictException.class, a.begin(rival.lock("pool")::lock));
+        Actor.failure(LockConflictException.class, a.start(rival.lock("pool")::tryLock));
+        Actor.failure(
+                LockConflictException.class, a.start(locks.readWriteLock("pool").readLock()::tryLock));
+        Actor.failure(LockConflictException.class, a.start(locks.multiLock("other", "pool")::tryLock));
+        Actor.failure(LockConflictException.class, a.begin(rival.multiLock("other", "pool")::lock));
+        held.release();
+        awaitUnused("other");
+
+        a.run(locks.lock("pool")::lock);
+        Actor.failure(LockConflictException.class, b.start(pool::acquire));
+        Actor.failure(LockConflictException.class, b.start(theirs::acquire));
+        a.run(locks.lock("pool")::unlock);
+        awaitUnused("pool");
+    }
+
+    /** A waiter of one kind and a waiter of another meet: the earlier one is served, the later one is told by then. */
+    @Test
+    void aConflictWithWaitersOfAnotherKindHarmsOnlyTheLater() throws InterruptedException {
+        Lease held = theirs.acquire(5);
+        CompletableFuture<Lease> waiting = a.park(() -> pool.acquire(1));
+        CompletableFuture<Void> ofThisJvm = b.begin(locks.lock("pool")::lock);
+        Actor.failure(LockConflictException.class, c.begin(rival.lock("pool")::lock));
+        held.release();
+        Lease lease = Actor.end(waiting);
+        Actor.failure(LockConflictException.class, ofThisJvm);
+        lease.release();
+        awaitUnused("pool");
+    }
+
+    @Test
+    void theNameIsFreeForAnotherKindOnceItIsNotInUse() throws InterruptedException {
+        pool.acquire(5).release();
+        locks.lock("pool").lock();
+        locks.lock("pool").unlock();
+        locks.semaphore("pool", 7).acquire(7).release();
+        awaitUnused("pool");
+    }
+
+    @Test
+    void aSemaphoreOfAHolderThatDiedComesBackWithItsLease() throws InterruptedException {
+        Holdfast dead = client(network);
+        dead.semaphore("pool", 5).acquire(5);
+        network.partition();
+        mayLeaveClaims();
+        CompletableFuture<Lease> waiting = a.park(() -> theirs.acquire(5));
+        pass(LEASE.plusSeconds(2));
+        Actor.end(waiting).release();
+    }
+}

@@ -1,0 +1,254 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Ticket;
+import dev.holdfast.testkit.Fault;
+import dev.holdfast.testkit.ForwardingStore;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.Verb;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A reply was lost, a copy came late, one request overtook another: one grant in the end, and no orphan.
+ *
+ * <p>Copies are those of requests that the engine has sent twice itself: the network below a store does not multiply any.
+ */
+class UnknownOutcomeTest extends EngineFixture {
+
+    private static final Duration SOON = Duration.ofMillis(20);
+
+    private final DistributedLock lock = locks.lock("unknown");
+
+    private <T> T whileTimePasses(CompletableFuture<T> begun) {
+        clock.advanceUntil("it has ended", SOON, begun::isDone);
+        return Actor.end(begun);
+    }
+
+    private void assertOneGrantThatEndsWithItsRelease(Actor holder) {
+        assertThat(holders("unknown")).isEqualTo(1);
+        assertThat(waiters("unknown")).isZero();
+        assertThat(holder.get(lock::token) >> 10)
+                .isEqualTo(rival.state("unknown").orElseThrow().counter());
+        holder.run(lock::unlock);
+        clock.advanceUntil("it is free", SOON, () -> isUnused("unknown"));
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"REFUSE", "DROP_REQUEST", "DROP_REPLY", "DUPLICATE"})
+    void tryLockIsRepairedAndLeavesNoOrphan(Fault fault) {
+        network.next(Verb.TRY_ACQUIRE, fault, fault);
+        assertThat(whileTimePasses(a.start(() -> lock.tryLock()))).isTrue();
+        assertOneGrantThatEndsWithItsRelease(a);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"REFUSE", "DROP_REQUEST", "DROP_REPLY", "DUPLICATE", "DELAY"})
+    void lockIsRepairedAndLeavesNoOrphan(Fault fault) {
+        network.next(Verb.ENQUEUE, fault, fault);
+        whileTimePasses(a.begin(lock::lock));
+        assertOneGrantThatEndsWithItsRelease(a);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"REFUSE", "DROP_REQUEST", "DROP_REPLY", "DUPLICATE", "DELAY"})
+    void aWaitThatBeginsBadlyKeepsOnePlaceAndEndsWell(Fault fault) {
+        c.run(rival.lock("unknown")::lock);
+        network.next(Verb.ENQUEUE, fault, fault);
+        CompletableFuture<Void> waiting = a.begin(lock::lock);
+        clock.advanceUntil("it waits", SOON, () -> waiters("unknown") == 1);
+        pass(Duration.ofSeconds(10));
+        assertThat(waiters("unknown")).isEqualTo(1);
+        c.run(rival.lock("unknown")::unlock);
+        whileTimePasses(waiting);
+        assertOneGrantThatEndsWithItsRelease(a);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"REFUSE", "DROP_REQUEST", "DROP_REPLY", "DELAY"})
+    void aReleaseReturnsAndIsRepeatedUntilItIsKnown(Fault fault) {
+        a.run(lock::lock);
+        network.next(Verb.RELEASE, fault, fault, fault);
+        a.run(lock::unlock);
+        assertThat(a.get(lock::isHeldByCurrentThread)).isFalse();
+        CompletableFuture<Void> next = c.begin(rival.lock("unknown")::lock);
+        clock.advanceUntil("another client has it, long before the lease is over", SOON, next::isDone);
+        assertThat(holders("unknown")).isEqualTo(1);
+        c.run(rival.lock("unknown")::unlock);
+        assertThat(isUnused("unknown")).isTrue();
+    }
+
+    @Test
+    void aLeaseWhoseReleaseIsUnknownIsReleasedForItsOwner() throws InterruptedException {
+        Lease lease = lock.acquire();
+        network.next(Verb.RELEASE, Fault.DROP_REPLY);
+        assertThatCode(lease::release).doesNotThrowAnyException();
+        assertThat(lease.isValid()).isFalse();
+        clock.advanceAndSettle(Duration.ofSeconds(5));
+        awaitUnused("unknown");
+    }
+
+    /** After that the store has ended the claim by itself. */
+    @Test
+    void aReleaseIsNotRepeatedForLongerThanTheLease() throws InterruptedException {
+        Lease lease = lock.acquire();
+        network.partition();
+        lease.release();
+        pass(LEASE.plusSeconds(6));
+        store.reset();
+        pass(Duration.ofMinutes(2));
+        assertThat(store.total()).isZero();
+        assertThat(isUnused("unknown")).isTrue();
+    }
+
+    /** The thread gives up while its request is still on the way; the release overtakes it. */
+    @Test
+    void anAcquireThatIsOvertakenByItsReleaseIsRefused() {
+        network.next(Verb.ENQUEUE, Fault.HANG);
+        CompletableFuture<Void> waiting = a.parkIn(lock::lockInterruptibly);
+        a.interrupt();
+        Actor.failure(InterruptedException.class, waiting);
+        Wait.until("the release was sent", () -> store.count(Verb.RELEASE) == 1);
+        network.letGo();
+        assertThat(isUnused("unknown")).isTrue();
+    }
+
+    @Test
+    void aGrantWhoseReplyCrossesTheInterruptIsGivenBack() {
+        network.next(Verb.ENQUEUE, Fault.HANG_REPLY);
+        CompletableFuture<Void> waiting = a.parkIn(lock::lockInterruptibly);
+        assertThat(holders("unknown")).isEqualTo(1);
+        a.interrupt();
+        Actor.failure(InterruptedException.class, waiting);
+        awaitUnused("unknown");
+        network.letGo();
+        assertThat(isUnused("unknown")).isTrue();
+        assertThat(a.get(lock::isHeldByCurrentThread)).isFalse();
+    }
+
+    /** The next local waiter inherits the request whose reply is late, and the token is given once. */
+    @Test
+    void aLateReplyServesTheNextLocalWaiter() {
+        network.next(Verb.ENQUEUE, Fault.HANG_REPLY);
+        CompletableFuture<Void> first = a.parkIn(lock::lockInterruptibly);
+        CompletableFuture<Void> second = b.parkIn(lock::lock);
+        a.interrupt();
+        Actor.failure(InterruptedException.class, first);
+        network.letGo();
+        Actor.end(second);
+        assertThat(store.count(Verb.ENQUEUE)).isEqualTo(1);
+        assertOneGrantThatEndsWithItsRelease(b);
+    }
+
+    @Test
+    void aCopyOfAnAcquireThatComesAfterTheReleaseIsRefused() {
+        network.next(Verb.ENQUEUE, Fault.DROP_REPLY, Fault.LATE_COPY);
+        whileTimePasses(a.begin(lock::lock));
+        a.run(lock::unlock);
+        network.deliverLateCopies();
+        assertThat(isUnused("unknown")).isTrue();
+    }
+
+    /** The mark is what lets the store refuse a copy that is still on its way. */
+    @Test
+    void aClaimThatMayHaveBeenSentTwiceIsMarkedSoWhenItIsReleased() {
+        Queue<Claim> released = new ConcurrentLinkedQueue<>();
+        ForwardingStore watched = new ForwardingStore(network) {
+            @Override
+            public CompletionStage<Released> release(Claim claim) {
+                released.add(claim);
+                return super.release(claim);
+            }
+        };
+        DistributedLock mine = client(watched).lock("unknown");
+        a.run(mine::lock);
+        a.run(mine::unlock);
+        network.next(Verb.ENQUEUE, Fault.DROP_REPLY);
+        whileTimePasses(a.begin(mine::lock));
+        a.run(mine::unlock);
+        network.next(Verb.TRY_ACQUIRE, Fault.DROP_REQUEST);
+        whileTimePasses(a.start(() -> mine.tryLock()));
+        a.run(mine::unlock);
+        assertThat(released).extracting(Claim::repeated).containsExactly(false, true, true);
+    }
+
+    /** The store listened too well: its grant comes twice, and once more after the release. */
+    @Test
+    void aGrantThatIsToldTwiceOrTooLateIsTakenOnce() {
+        Queue<ClaimListener> listeners = new ConcurrentLinkedQueue<>();
+        ForwardingStore chatty = new ForwardingStore(memory) {
+            @Override
+            public Ticket enqueue(Claim claim, ClaimListener listener) {
+                listeners.add(listener);
+                RecordingListener heard = new RecordingListener();
+                Ticket ticket = super.enqueue(claim, heard);
+                heard.first(RecordingListener.Event.Granted.class).ifPresent(granted -> {
+                    listener.granted(granted.counter(), granted.lease());
+                    listener.granted(granted.counter(), granted.lease());
+                });
+                return ticket;
+            }
+        };
+        DistributedLock mine = client(chatty).lock("unknown");
+        a.run(mine::lock);
+        long token = a.get(mine::token);
+        a.run(mine::unlock);
+        listeners.forEach(listener -> listener.granted(token >> 10, LEASE));
+        assertThat(isUnused("unknown")).isTrue();
+        assertThat(b.get(() -> mine.tryLock())).isTrue();
+        assertThat(b.get(mine::token)).isGreaterThan(token);
+        b.run(mine::unlock);
+    }
+
+    @Test
+    void aTryThatIsGrantedTooLateIsGivenBackAndTriedAnew() {
+        ForwardingStore slow = new ForwardingStore(memory) {
+            private boolean wasSlow;
+
+            @Override
+            public CompletionStage<Attempt> tryAcquire(Claim claim) {
+                CompletionStage<Attempt> attempt = super.tryAcquire(claim);
+                if (!wasSlow) {
+                    wasSlow = true;
+                    clock.advance(Duration.ofSeconds(16));
+                }
+                return attempt;
+            }
+        };
+        DistributedLock mine =
+                client(slow).lock("unknown", LockOptions.defaults().withFixedLease(LEASE));
+        assertThat(a.get(() -> mine.tryLock()))
+                .as("the first grant is in the way of the second")
+                .isIn(true, false);
+        a.run(() -> {
+            if (mine.holdCount() > 0) {
+                assertThat(mine.isHeldByCurrentThread()).isTrue();
+                mine.unlock();
+            }
+        });
+        awaitUnused("unknown");
+    }
+}

@@ -1,0 +1,20 @@
+package dev.holdfast.testkit;
+
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import java.time.Duration;
+
+/** The TCK does without a clock that it holds, as it must for stores whose clock is a server's. */
+class RealTimeMemoryLockStoreTest extends LockStoreTck {
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new MemoryLockStore(clock, Duration.ofSeconds(1));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+}

@@ -1,0 +1,45 @@
+package dev.holdfast.testkit;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.LockStore;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The run beside the model passes on a lawful store and finds seeded mutants. */
+@Timeout(120)
+class StoreModelRunTest {
+
+    private static final long SEED = Seeds.of("model run");
+
+    @Test
+    void lawfulStorePassesOnAHeldClock() {
+        for (int i = 0; i < 5; i++) {
+            ManualClock clock = new ManualClock(SEED + i);
+            String report = run(new MemoryLockStore(clock, Duration.ofSeconds(3)), clock, 5_000, SEED + i);
+            System.out.println(report);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            names = {"FOREIGN_RELEASE", "REVIVED_CLAIM", "LOST_TOMBSTONE", "TOKEN_GOES_BACK", "BUSY_WAITS", "BARGING"})
+    void mutantIsFound(Mutant mutant) {
+        ManualClock clock = new ManualClock(SEED);
+        LockStore store = mutant.of(new MemoryLockStore(clock));
+        assertThatThrownBy(() -> run(store, clock, 10_000, SEED))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("differ")
+                .hasMessageContaining(StoreModelRun.SEED + "=" + SEED);
+    }
+
+    private static String run(LockStore store, ManualClock clock, int operations, long seed) {
+        try (store) {
+            return new StoreModelRun(store, ModelTime.held(clock), "run-", operations, seed).run();
+        }
+    }
+}
