@@ -28,6 +28,9 @@ import java.util.stream.Stream;
 public final class EmbeddedFigures {
 
     private static final int ROUNDS = 3;
+    /** Several seconds pass before the compiler is done with the contended paths on a small machine. */
+    private static final int WARM_UP_ROUNDS = 4;
+
     private static final int THREADS = 16;
     private static final int TRIES = 200;
     private static final long ROUND_NANOS = 3_000_000_000L;
@@ -86,7 +89,7 @@ public final class EmbeddedFigures {
         double fairShare = 0;
         double hotWait = 0;
         long overlaps = 0;
-        for (int round = -1; round < ROUNDS; round++) {
+        for (int round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
             double freeRate = pairsPerSecond(free);
             HotThreads hotThreads = hammer(hot);
             HotThreads fairThreads = hammer(fair);

@@ -173,27 +173,37 @@ final class JdbcLockStore implements LockStore {
     public Ticket enqueue(Claim claim, ClaimListener listener) {
         Waiter waiter = new Waiter(claim, listener, waiting);
         workCalls.call(() -> enqueue(claim, waiter)).whenComplete((answer, failure) -> {
-            if (waiter.isClosed()) {
-                return;
-            }
-            if (failure != null) {
-                listener.failed(storeException(failure));
-            } else if (answer instanceof Held held) {
-                listener.granted(held.counter(), held.lease());
-            } else if (answer instanceof Renewed.Waiting place) {
-                listener.waiting(place.position(), place.retryAfter());
-            } else if (answer instanceof Renewed.Gone gone) {
-                listener.ended(gone.reason());
+            if (failure == null && answer instanceof Renewed.Waiting place) {
+                if (!waiter.isClosed()) {
+                    listener.waiting(place.position(), place.retryAfter());
+                }
+            } else if (waiting.remove(waiter)) {
+                // Whoever takes it out tells it, so that it is told once.
+                tell(listener, answer, failure);
             }
         });
         return waiter;
+    }
+
+    private static void tell(ClaimListener listener, @Nullable Renewed answer, @Nullable Throwable failure) {
+        if (failure != null) {
+            listener.failed(storeException(failure));
+        } else if (answer instanceof Held held) {
+            listener.granted(held.counter(), held.lease());
+        } else if (answer instanceof Renewed.Gone gone) {
+            listener.ended(gone.reason());
+        }
     }
 
     private Attempt.@Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
         return contended.contains(claim.name()) ? null : turn.table().acquireFree(claim);
     }
 
+    // It is listed before it is sent: then a grant that another process makes at once shows as a change, and nobody
+    // need
+    // look whether there was one.
     private Renewed enqueue(Claim claim, Waiter waiter) {
+        waiting.add(waiter);
         Applied<Renewed> applied = work.call(turn -> {
             Attempt.Granted granted = acquireFree(turn, claim);
             if (granted != null) {
@@ -206,7 +216,7 @@ final class JdbcLockStore implements LockStore {
         waiting.grantedAll(applied.handed());
         Renewed answer = applied.answerOrThrow();
         if (answer instanceof Renewed.Waiting) {
-            waiting.add(waiter, goodUntil(claim, applied.now()));
+            waiter.refreshed(goodUntil(claim, applied.now()));
             poller.wake();
         }
         return answer;

@@ -61,6 +61,9 @@ record LockRow(
         Entries entries = new Entries(later, record.waiters(), record.tombstones());
         int more = entries.size();
         String others = more == 0 ? NONE : RowText.entries(entries, known);
+        if (more > 0) {
+            known.remember(record.name(), others, entries);
+        }
         if (grants.isEmpty()) {
             return new LockRow(record.name(), version, record.counter(), NONE, 0, 0, 0, 0, NEVER, NONE, more, others);
         }
@@ -89,7 +92,7 @@ record LockRow(
     /** The same, with what is known of the entries from before. */
     ResourceRecord toRecord(Duration ticketTtl, PlaceTexts known) {
         try {
-            Entries entries = more == 0 ? Entries.none() : RowText.parse(name, others, known);
+            Entries entries = entries(known);
             if (entries.size() != more) {
                 throw new IllegalArgumentException("it has " + entries.size() + " entries instead of " + more);
             }
@@ -107,6 +110,14 @@ record LockRow(
                             + ". Somebody else wrote into it. When no process uses this lock, delete the row",
                     unreadable);
         }
+    }
+
+    private Entries entries(PlaceTexts known) {
+        if (more == 0) {
+            return Entries.none();
+        }
+        Entries before = known.entries(name, others);
+        return before != null ? before : RowText.parse(name, others, known);
     }
 
     /** Whether somebody may hold or wait at a time; false for sure, true until the record was settled. */

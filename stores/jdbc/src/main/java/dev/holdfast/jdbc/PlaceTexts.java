@@ -1,5 +1,7 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.RowText.Entries;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceRecord.Place;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
@@ -16,9 +18,31 @@ final class PlaceTexts {
     /** The most entries that are remembered. */
     private static final int MOST = 2_048;
 
+    /** The most rows that are remembered as a whole. */
+    private static final int MOST_ROWS = 64;
+
+    private record Whole(String text, Entries entries) {}
+
+    private final Map<LockName, Whole> rows = new LinkedHashMap<>();
     private final Map<String, Place> places = new LinkedHashMap<>();
     /** By identity: comparing two places costs more than writing one anew. */
     private final IdentityHashMap<Place, String> texts = new IdentityHashMap<>();
+
+    /** What the whole text of a row says, if it is just what it was the last time; else null. */
+    @Nullable
+    Entries entries(LockName name, String text) {
+        Whole last = rows.get(name);
+        return last != null && last.text().equals(text) ? last.entries() : null;
+    }
+
+    void remember(LockName name, String text, Entries entries) {
+        rows.put(name, new Whole(text, entries));
+        if (rows.size() > MOST_ROWS) {
+            Iterator<Whole> oldest = rows.values().iterator();
+            oldest.next();
+            oldest.remove();
+        }
+    }
 
     /** What an entry says, without its line feed; null if that is not known. */
     @Nullable

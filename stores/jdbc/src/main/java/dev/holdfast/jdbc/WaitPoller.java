@@ -1,13 +1,12 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.LockTable.Rows;
-import dev.holdfast.jdbc.WaitingClaims.Waiter;
+import dev.holdfast.jdbc.WaitingClaims.Listed;
 import dev.holdfast.spi.LockName;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -33,6 +32,9 @@ final class WaitPoller implements AutoCloseable {
     private final AtomicBoolean added = new AtomicBoolean();
 
     private @Nullable Thread thread;
+    /** Whether the thread is parked because nobody waits. */
+    private volatile boolean lingering;
+
     private volatile boolean closed;
 
     WaitPoller(Lane lane, WaitingClaims waiting, PollPace pace, Duration ticketTtl, String threadName) {
@@ -53,7 +55,8 @@ final class WaitPoller implements AutoCloseable {
             thread = new Thread(this::run, threadName);
             thread.setDaemon(true);
             thread.start();
-        } else {
+        } else if (lingering) {
+            // Else it looks soon anyway, and to wake it each time would cost more than the enqueuing.
             LockSupport.unpark(thread);
         }
     }
@@ -61,7 +64,7 @@ final class WaitPoller implements AutoCloseable {
     private void run() {
         while (!closed) {
             if (waiting.isEmpty()) {
-                LockSupport.parkNanos(LINGER_NANOS);
+                linger();
                 if (mayEnd()) {
                     return;
                 }
@@ -79,6 +82,15 @@ final class WaitPoller implements AutoCloseable {
         }
     }
 
+    // A claim is listed before it wakes the poller: one of the two sees the other.
+    private void linger() {
+        lingering = true;
+        if (waiting.isEmpty() && !closed) {
+            LockSupport.parkNanos(LINGER_NANOS);
+        }
+        lingering = false;
+    }
+
     private synchronized boolean mayEnd() {
         if (closed || waiting.isEmpty()) {
             thread = null;
@@ -92,16 +104,16 @@ final class WaitPoller implements AutoCloseable {
         if (!pace.isWorthReading(lane) && !isNew) {
             return new PollPace.Poll(false, 0);
         }
-        // First who waits, then what the rows say: a claim that is missing there has not just been added.
-        Map<LockName, Set<Waiter>> byName = waiting.byName();
+        // First who is listed, with what was known of him then; then what the rows say.
+        Map<LockName, List<Listed>> byName = waiting.byName();
         List<LockName> names = List.copyOf(byName.keySet());
         boolean told = false;
         int statements = 0;
         for (int from = 0; from < names.size(); from += LockTable.MAX_BATCH) {
             List<LockName> chunk = names.subList(from, Math.min(names.size(), from + LockTable.MAX_BATCH));
             Rows rows = lane.call(turn -> turn.table().read(chunk));
-            List<Waiter> claims = new ArrayList<>();
-            chunk.forEach(name -> claims.addAll(byName.getOrDefault(name, Set.of())));
+            List<Listed> claims = new ArrayList<>();
+            chunk.forEach(name -> claims.addAll(byName.getOrDefault(name, List.of())));
             told |= waiting.compare(claims, rows, ticketTtl);
             statements++;
         }

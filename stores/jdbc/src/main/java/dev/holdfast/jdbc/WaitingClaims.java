@@ -12,13 +12,12 @@ import dev.holdfast.spi.ResourceRecord.Place;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.Ticket;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +39,7 @@ final class WaitingClaims {
         private final ClaimListener listener;
         private final WaitingClaims all;
         /** Until when the ticket is surely good, on the store's clock: a claim that is gone earlier was released. */
-        private volatile long goodUntil;
+        private volatile long goodUntil = Long.MIN_VALUE;
 
         private volatile boolean closed;
         /** The version of the row in which the claim was last seen waiting. */
@@ -56,6 +55,11 @@ final class WaitingClaims {
         public void close() {
             closed = true;
             all.waiters.remove(claim.id(), this);
+        }
+
+        /** The ticket was taken or refreshed. */
+        void refreshed(long newGoodUntil) {
+            goodUntil = newGoodUntil;
         }
 
         boolean isClosed() {
@@ -83,19 +87,24 @@ final class WaitingClaims {
         return waiters.containsKey(id);
     }
 
-    void add(Waiter waiter, long goodUntil) {
-        waiter.goodUntil = goodUntil;
+    /** Lists a claim that is about to be enqueued. */
+    void add(Waiter waiter) {
         waiters.put(waiter.claim.id(), waiter);
         if (waiter.closed) {
             waiters.remove(waiter.claim.id(), waiter);
         }
     }
 
+    /** Takes a claim out that does not wait after all; false if somebody else has, and has told its listener. */
+    boolean remove(Waiter waiter) {
+        return waiters.remove(waiter.claim.id(), waiter);
+    }
+
     /** A refresh of the ticket succeeded. */
     void refreshed(ClaimId id, long goodUntil) {
         Waiter waiter = waiters.get(id);
         if (waiter != null) {
-            waiter.goodUntil = goodUntil;
+            waiter.refreshed(goodUntil);
         }
     }
 
@@ -125,24 +134,34 @@ final class WaitingClaims {
         }
     }
 
-    /** The waiting claims of this moment, by name. */
-    Map<LockName, Set<Waiter>> byName() {
-        Map<LockName, Set<Waiter>> byName = new HashMap<>();
+    /**
+     * A claim that is listed at a moment.
+     *
+     * @param goodUntil until when its ticket was good then; long ago if it had perhaps not been taken yet. What rows say that
+     *     are read later may be held against this, and not against a ticket that was taken meanwhile.
+     */
+    record Listed(Waiter waiter, long goodUntil) {}
+
+    /** The claims of this moment, by name. */
+    Map<LockName, List<Listed>> byName() {
+        Map<LockName, List<Listed>> byName = new HashMap<>();
         for (Waiter waiter : waiters.values()) {
-            byName.computeIfAbsent(waiter.claim.name(), name -> new HashSet<>()).add(waiter);
+            byName.computeIfAbsent(waiter.claim.name(), name -> new ArrayList<>())
+                    .add(new Listed(waiter, waiter.goodUntil));
         }
         return byName;
     }
 
     /**
-     * Compares claims that were waiting before some rows were read with those rows.
+     * Compares claims that were listed before some rows were read with those rows.
      *
      * @return whether anybody was told
      */
-    boolean compare(Collection<Waiter> claims, Rows rows, Duration ticketTtl) {
+    boolean compare(Collection<Listed> claims, Rows rows, Duration ticketTtl) {
         boolean told = false;
         Map<LockName, Optional<ResourceRecord>> records = new HashMap<>();
-        for (Waiter waiter : claims) {
+        for (Listed listed : claims) {
+            Waiter waiter = listed.waiter();
             LockName name = waiter.claim.name();
             LockRow row = rows.row(name);
             if (row.version() == waiter.seenVersion) {
@@ -150,7 +169,8 @@ final class WaitingClaims {
             }
             Optional<ResourceRecord> record = records.computeIfAbsent(name, unused -> readable(row, ticketTtl));
             if (record.isPresent()) {
-                told |= compare(waiter, record.get(), record.get().placeOf(waiter.claim.id()), rows.now());
+                Place place = record.get().placeOf(waiter.claim.id());
+                told |= compare(listed, record.get(), place, rows.now());
             }
             waiter.seenVersion = row.version();
         }
@@ -166,11 +186,11 @@ final class WaitingClaims {
         }
     }
 
-    private boolean compare(Waiter waiter, ResourceRecord record, @Nullable Place place, long now) {
-        ClaimId id = waiter.claim.id();
+    private boolean compare(Listed listed, ResourceRecord record, @Nullable Place place, long now) {
+        ClaimId id = listed.waiter().claim.id();
         if (place == null) {
             // If its time may have been over, nobody knows who ended it, and the next refresh of the ticket tells.
-            boolean released = record.tombstones().containsKey(id) || now < waiter.goodUntil;
+            boolean released = record.tombstones().containsKey(id) || now < listed.goodUntil();
             if (released) {
                 ended(id, Renewed.Reason.RELEASED);
             }
