@@ -214,7 +214,8 @@ final class Acquisition {
             long sentAt = engine.now();
             try {
                 Claim sending = claim;
-                Attempt attempt = engine.join(() -> engine.store().tryAcquire(sending), request.storeTimeout());
+                Attempt attempt =
+                        engine.answers().join(() -> engine.store().tryAcquire(sending), request.storeTimeout());
                 return new Sent(sending, attempt, sentAt);
             } catch (KindConflictException conflict) {
                 throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
@@ -229,7 +230,7 @@ final class Acquisition {
                     engine.observeEnd(request.name(), Outcome.FAILED, begun);
                     throw unavailable(failure);
                 }
-                engine.pause(pause);
+                engine.answers().pause(pause);
             }
         }
     }

@@ -84,12 +84,7 @@ final class Contender implements Renewable {
 
     private int tries;
     private int confirmations;
-    /** The sending of the oldest request that has not been answered; -1 if there is none. */
-    private long askedAt = -1;
-    /** Since when the store fails; -1 if it is well. */
-    private long outageSince = -1;
-
-    private @Nullable StoreException trouble;
+    private final Trouble trouble = new Trouble();
     private Ticket ticket = Ticket.NONE;
     private volatile Ticket hint = Ticket.NONE;
     private volatile long renewAt = Long.MAX_VALUE;
@@ -128,14 +123,13 @@ final class Contender implements Renewable {
 
     /** When somebody who bears with a failing or silent store for so long must give up. */
     long troubleEnds(long storeTimeout) {
-        long since = outageSince >= 0 ? outageSince : askedAt;
-        return since < 0 ? Long.MAX_VALUE : Times.after(since, storeTimeout);
+        return trouble.ends(storeTimeout);
     }
 
     /** The last failure of the store; null if it is well, or just silent. */
     @Nullable
     StoreException trouble() {
-        return trouble;
+        return trouble.cause();
     }
 
     // ---- sending ----
@@ -148,7 +142,7 @@ final class Contender implements Renewable {
             waitingSince = now;
         }
         everSent = true;
-        asked(now);
+        trouble.asked(now);
         engine.expect(this);
     }
 
@@ -288,8 +282,7 @@ final class Contender implements Renewable {
 
         private void busy() {
             hear(State.SENT, State.SENT, () -> {
-                outageSince = -1;
-                askedAt = -1;
+                trouble.over();
                 again(Backoff.jittered(tries++, SPIN_FIRST_NANOS, SPIN_MOST_NANOS));
             });
         }
@@ -360,31 +353,19 @@ final class Contender implements Renewable {
     // The old claim is gone from the store, so a new one is made: an id is used for one attempt only.
     private void beginAnew(long after) {
         leave();
-        askedAt = -1;
+        trouble.forgetQuestion();
         claim = engine.newClaim(spec);
         everSent = false;
         again(after);
     }
 
-    private void asked(long now) {
-        if (askedAt < 0) {
-            askedAt = now;
-        }
-    }
-
     private void fail(StoreException cause, long since) {
-        if (outageSince < 0) {
-            outageSince = askedAt >= 0 ? askedAt : since;
-        }
-        askedAt = -1;
-        trouble = cause;
+        trouble.failed(cause, since);
         resource.queue().outage(this, cause);
     }
 
     private void well() {
-        outageSince = -1;
-        askedAt = -1;
-        trouble = null;
+        trouble.over();
         tries = 0;
     }
 
@@ -419,7 +400,7 @@ final class Contender implements Renewable {
                 return null;
             }
             renewAt = now + engine.repeatAfter(engine.traits().ticketTtl().toNanos());
-            asked(now);
+            trouble.asked(now);
             OwnerInfo owner = engine.ownerOf(resource.queue().threadsBehind(this), held);
             claim = new Claim(
                     claim.name(), claim.id(), claim.permits(), claim.limit(), claim.lease(), owner, claim.repeated());

@@ -11,16 +11,11 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Released.Handed;
-import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -30,7 +25,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,6 +69,7 @@ public final class Engine implements AutoCloseable {
     /** Contenders that may be granted by somebody's release, by the sequence of their claim. */
     private final Map<Long, Contender> expecting = new ConcurrentHashMap<>();
 
+    private final Answers answers;
     private final Timer timer;
     private final Renewals renewals;
     private final Releases releases;
@@ -110,6 +105,7 @@ public final class Engine implements AutoCloseable {
         this.identity = Identity.create(label);
         this.handOffsMax = handOffsMax;
         this.handOffNanos = handOffTime.toNanos();
+        this.answers = new Answers(clock, origin);
         this.timer = new Timer(clock, origin);
         this.renewals = new Renewals(this, clock, origin);
         this.releases = new Releases(this);
@@ -152,6 +148,11 @@ public final class Engine implements AutoCloseable {
     /** When to ask again if a renewal is not answered, of something that lives for {@code span}: repeating does no harm. */
     long repeatAfter(long span) {
         return Math.max(REPEAT_LEAST_NANOS, Math.min(callTimeout, span / REPEAT_PART));
+    }
+
+    /** Waits for the store's answers. */
+    Answers answers() {
+        return answers;
     }
 
     Timer timer() {
@@ -305,70 +306,6 @@ public final class Engine implements AutoCloseable {
         } catch (RejectedExecutionException shutDown) {
             code.run();
         }
-    }
-
-    /** Waits for a store's answer, without regard to interrupts, whose flag is kept. */
-    <T> T join(Supplier<CompletionStage<T>> call, long timeout) {
-        try {
-            return join(call, timeout, false);
-        } catch (InterruptedException impossible) {
-            throw new AssertionError("This wait is not interruptible", impossible);
-        }
-    }
-
-    /** Waits for a store's answer. Whoever is interrupted must take the call for one with an unknown outcome. */
-    <T> T join(Supplier<CompletionStage<T>> call, long timeout, boolean interruptible) throws InterruptedException {
-        CompletableFuture<T> answer;
-        try {
-            answer = call.get().toCompletableFuture();
-        } catch (RuntimeException failure) {
-            throw Stages.storeException(failure);
-        }
-        if (!isDoneWithin(answer, timeout, interruptible)) {
-            String message = "No answer from the store within " + timeout / 1_000_000 + " ms";
-            throw StoreException.unavailable(Effect.UNKNOWN, message, null);
-        }
-        try {
-            return answer.join();
-        } catch (CompletionException failure) {
-            throw Stages.storeException(failure);
-        }
-    }
-
-    /** The value of a future that never fails; null if it does not come in time. */
-    <T> @Nullable T joinQuietly(CompletableFuture<@Nullable T> future, long timeout) {
-        try {
-            return isDoneWithin(future, timeout, false) ? future.join() : null;
-        } catch (InterruptedException impossible) {
-            throw new AssertionError("This wait is not interruptible", impossible);
-        }
-    }
-
-    private boolean isDoneWithin(CompletableFuture<?> future, long timeout, boolean interruptible)
-            throws InterruptedException {
-        if (future.isDone()) {
-            return true;
-        }
-        long deadline = Times.after(now(), timeout);
-        Thread waiting = Thread.currentThread();
-        future.whenComplete((value, failure) -> LockSupport.unpark(waiting));
-        boolean interrupted = false;
-        while (!future.isDone() && now() < deadline) {
-            clock.parkNanos(future, deadline - now());
-            interrupted |= Thread.interrupted();
-            if (interrupted && interruptible) {
-                throw new InterruptedException("Interrupted while waiting for the store");
-            }
-        }
-        if (interrupted) {
-            waiting.interrupt();
-        }
-        return future.isDone();
-    }
-
-    /** Lets the calling thread wait, without regard to interrupts, whose flag is kept. */
-    void pause(long nanos) {
-        joinQuietly(new CompletableFuture<@Nullable Object>(), nanos);
     }
 
     // ---- loss and events ----

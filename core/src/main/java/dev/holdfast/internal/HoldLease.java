@@ -77,7 +77,8 @@ final class HoldLease implements Lease {
         Claim claim = grant.claimFor(lease);
         Renewed answer;
         try {
-            answer = engine.join(
+            answer = engine.answers()
+                    .join(
                             () -> engine.store().renew(List.of(claim)),
                             hold.request().storeTimeout())
                     .get(0);

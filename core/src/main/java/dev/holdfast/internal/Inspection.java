@@ -61,7 +61,7 @@ public final class Inspection {
 
     private static <T> T ask(Engine engine, String what, Supplier<CompletionStage<T>> call, long timeout) {
         try {
-            return engine.join(call, timeout);
+            return engine.answers().join(call, timeout);
         } catch (StoreException failure) {
             throw new StoreUnavailableException(
                     "Client " + engine.clientId() + " could not " + what + ": the "

@@ -138,7 +138,7 @@ final class MultiAcquisition {
             long sentAt = engine.now();
             try {
                 List<Attempt> attempts =
-                        engine.join(() -> engine.store().tryAcquireAll(sent), until - sentAt, interruptible);
+                        engine.answers().join(() -> engine.store().tryAcquireAll(sent), until - sentAt, interruptible);
                 boolean busy = attempts.stream().anyMatch(Attempt.Busy.class::isInstance);
                 return busy ? null : adopt(sent, attempts, sentAt);
             } catch (KindConflictException conflict) {
@@ -160,7 +160,7 @@ final class MultiAcquisition {
                     }
                     return null;
                 }
-                engine.pause(pause);
+                engine.answers().pause(pause);
             }
         }
     }
@@ -246,7 +246,7 @@ final class MultiAcquisition {
                 holds.stream().map(hold -> hold.grant().claimFor(user.lease())).toList();
         List<Renewed> answers;
         try {
-            answers = engine.join(() -> engine.store().renew(claims), user.storeTimeout());
+            answers = engine.answers().join(() -> engine.store().renew(claims), user.storeTimeout());
         } catch (StoreException failure) {
             throw new StoreUnavailableException(
                     "The lease of a multi-lock could not be begun: " + failure.getMessage(), failure);

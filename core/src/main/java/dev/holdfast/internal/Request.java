@@ -46,70 +46,43 @@ record Request(
 
     /** The same, renewed for as long as it is held: for a member of a multi-lock while the others are waited for. */
     Request renewedWithoutEnd() {
-        return new Request(
-                name,
-                permits,
-                limit,
-                lease,
-                true,
-                Long.MAX_VALUE,
-                fair,
-                spin,
-                reentrant,
-                interruptOnLoss,
-                storeTimeout,
-                null);
+        return copy(name, permits, true, Long.MAX_VALUE, null);
     }
 
     /** The same options for another member of the multi-lock, without a listener. */
     Request of(LockName member) {
-        return new Request(
-                member,
-                permits,
-                limit,
-                lease,
-                autoRenew,
-                maxHold,
-                fair,
-                spin,
-                reentrant,
-                interruptOnLoss,
-                storeTimeout,
-                null);
+        return copy(member, permits, autoRenew, maxHold, null);
     }
 
     /** The same without a listener: a multi-lock has one for all its members. */
     Request withoutListener() {
-        return new Request(
-                name,
-                permits,
-                limit,
-                lease,
-                autoRenew,
-                maxHold,
-                fair,
-                spin,
-                reentrant,
-                interruptOnLoss,
-                storeTimeout,
-                null);
+        return of(name);
     }
 
     /** The read lock that a write lock is downgraded to. */
     Request asRead() {
+        return copy(name, 1, autoRenew, maxHold, onLost);
+    }
+
+    private Request copy(
+            LockName newName,
+            int newPermits,
+            boolean newAutoRenew,
+            long newMaxHold,
+            @Nullable Consumer<LossReason> newOnLost) {
         return new Request(
-                name,
-                1,
+                newName,
+                newPermits,
                 limit,
                 lease,
-                autoRenew,
-                maxHold,
+                newAutoRenew,
+                newMaxHold,
                 fair,
                 spin,
                 reentrant,
                 interruptOnLoss,
                 storeTimeout,
-                onLost);
+                newOnLost);
     }
 
     boolean isExclusive() {

@@ -83,7 +83,7 @@ final class Unlocking {
         if (back != null) {
             CompletableFuture<@Nullable Released> sent = engine.releases().send(back.claim());
             resource.transition(resource::wakeHead);
-            Released answer = engine.joinQuietly(sent, hold.request().storeTimeout());
+            Released answer = engine.answers().joinQuietly(sent, hold.request().storeTimeout());
             if (answer != null && !answer.wasOwner() && !back.claim().repeated()) {
                 // The store had ended it, and nobody has told us: broken, or forgotten.
                 hold.markBroken();

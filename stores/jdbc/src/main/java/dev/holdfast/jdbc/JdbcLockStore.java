@@ -172,6 +172,10 @@ final class JdbcLockStore implements LockStore {
     @Override
     public Ticket enqueue(Claim claim, ClaimListener listener) {
         Waiter waiter = new Waiter(claim, listener, waiting);
+        // Listed before it is sent: then a grant that another process makes at once shows as a change, and nobody need
+        // look
+        // whether there was one.
+        waiting.add(waiter);
         workCalls.call(() -> enqueue(claim, waiter)).whenComplete((answer, failure) -> {
             if (failure == null && answer instanceof Renewed.Waiting place) {
                 if (!waiter.isClosed()) {
@@ -199,11 +203,7 @@ final class JdbcLockStore implements LockStore {
         return contended.contains(claim.name()) ? null : turn.table().acquireFree(claim);
     }
 
-    // It is listed before it is sent: then a grant that another process makes at once shows as a change, and nobody
-    // need
-    // look whether there was one.
     private Renewed enqueue(Claim claim, Waiter waiter) {
-        waiting.add(waiter);
         Applied<Renewed> applied = work.call(turn -> {
             Attempt.Granted granted = acquireFree(turn, claim);
             if (granted != null) {
