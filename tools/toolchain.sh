@@ -1,4 +1,4 @@
-# What a build needs: a JDK 17 and Maven. Sourced by ./test and ./holdfast.
+# What a build needs (a JDK 17 and Maven), and what the tests need. Sourced by ./test and ./holdfast.
 
 BUILD_JDK=17
 JDKS=/usr/lib/jvm
@@ -27,15 +27,28 @@ install_toolchain() {
         missing+=("openjdk-$BUILD_JDK-jdk-headless")
     fi
     command -v mvn >/dev/null || missing+=(maven)
-    ((${#missing[@]})) || return 0
+    install_packages "${missing[@]}"
+}
+
+# Installs the servers that the tests start and stop themselves.
+install_servers() {
+    local -a missing=()
+    command -v redis-server >/dev/null || missing+=(redis-server)
+    command -v openssl >/dev/null || missing+=(openssl)
+    install_packages "${missing[@]}"
+}
+
+# Installs packages, which may be none; says what to do where it cannot.
+install_packages() {
+    (($#)) || return 0
     if ! command -v apt-get >/dev/null; then
-        echo "Missing: ${missing[*]}. Install a JDK $BUILD_JDK or newer and Maven 3.8 or newer, then run this again." >&2
+        echo "Missing: $*. Install them (a JDK $BUILD_JDK or newer, Maven 3.8 or newer), then run this again." >&2
         return 1
     elif ((EUID != 0)); then
-        echo "Missing: ${missing[*]}. Run this as root once, or: sudo apt-get install ${missing[*]}" >&2
+        echo "Missing: $*. Run this as root once, or: sudo apt-get install $*" >&2
         return 1
     fi
-    echo "Installing ${missing[*]}" >&2
+    echo "Installing $*" >&2
     apt-get update -q >&2
-    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >&2
 }

@@ -23,7 +23,8 @@ class ArchitectureTest {
     @Test
     void everyModuleIsSeen() {
         for (String module :
-                new String[] {"", ".spi", ".internal", ".memory", ".testkit", ".jdbc", ".cli", ".benchmarks"}) {
+                new String[] {"", ".spi", ".internal", ".memory", ".testkit", ".jdbc", ".redis", ".cli", ".benchmarks"
+                }) {
             assertThat(OUR_CODE.contain("dev.holdfast" + module + ".package-info"))
                     .as("dev.holdfast" + module)
                     .isTrue();

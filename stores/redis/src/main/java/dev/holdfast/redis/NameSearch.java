@@ -1,0 +1,109 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * The search for the names in use: the server is asked for a piece of its keys after the other, because no command may keep
+ * it from its other clients for long.
+ */
+final class NameSearch {
+
+    /** How many keys one request looks at. */
+    private static final int KEYS_AT_ONCE = 1_000;
+
+    private static final byte[] END = {'0'};
+
+    private final RedisPort port;
+    private final LockKeys keys;
+    private final String prefix;
+    private final int limit;
+    private final MonotonicClock clock;
+    private final long deadline;
+    private final NavigableSet<LockName> found = new TreeSet<>();
+    private final CompletableFuture<List<LockName>> result = new CompletableFuture<>();
+    private byte[] cursor = END;
+    private int looks;
+
+    NameSearch(RedisPort port, LockKeys keys, String prefix, int limit, MonotonicClock clock) {
+        this.port = port;
+        this.keys = keys;
+        this.prefix = prefix;
+        this.limit = limit;
+        this.clock = clock;
+        // A last request may take as long again, to be told that the server is gone.
+        this.deadline = clock.nanoTime() + port.callTimeout().toNanos() / 2;
+    }
+
+    CompletionStage<List<LockName>> run() {
+        proceed();
+        return result;
+    }
+
+    // A loop where the port answers at once, so that a large database does not become a deep stack.
+    private void proceed() {
+        while (!result.isDone()) {
+            CompletableFuture<List<?>> page =
+                    port.<List<?>>run(call(), Reply::list).toCompletableFuture();
+            if (!page.isDone()) {
+                page.whenComplete((parts, failure) -> {
+                    take(page);
+                    proceed();
+                });
+                return;
+            }
+            take(page);
+        }
+    }
+
+    private ScriptCall call() {
+        return new ScriptCall(
+                Script.LIST, 0, new byte[][] {cursor, keys.pattern(prefix), ClaimBytes.number(KEYS_AT_ONCE)});
+    }
+
+    private void take(CompletableFuture<List<?>> page) {
+        try {
+            List<?> parts = page.join();
+            looks++;
+            cursor = Reply.bytes(parts, 0);
+            for (int i = 1; i < parts.size(); i++) {
+                byte[] key = Reply.bytes(parts, i);
+                if (keys.isKey(key)) {
+                    LockName name = keys.name(key);
+                    if (name.value().startsWith(prefix)) {
+                        found.add(name);
+                    }
+                }
+            }
+            if (cursor.length == 1 && cursor[0] == '0') {
+                result.complete(found.stream().limit(limit).toList());
+            } else if (clock.nanoTime() - deadline > 0) {
+                result.completeExceptionally(tooMany());
+            }
+        } catch (CompletionException failure) {
+            Throwable cause = failure.getCause();
+            result.completeExceptionally(cause == null ? failure : cause);
+        }
+    }
+
+    private StoreException tooMany() {
+        return StoreException.unavailable(
+                Effect.NONE,
+                port + " has too many keys: after "
+                        + Duration.ofNanos(port.callTimeout().toNanos() / 2)
+                        + " and " + looks * (long) KEYS_AT_ONCE + " keys the search for "
+                        + new String(keys.pattern(prefix), StandardCharsets.UTF_8)
+                        + " was not at its end. Keep locks in a database of their own, or raise timeout",
+                null);
+    }
+}

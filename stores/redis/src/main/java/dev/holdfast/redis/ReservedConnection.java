@@ -1,0 +1,89 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+
+/** A connection that nothing but renewals may use, so that they never wait behind work. Calls queue for it for a limited time. */
+final class ReservedConnection implements AutoCloseable {
+
+    private final ConnectionSource source;
+    private final MonotonicClock clock;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private @Nullable Connection connection;
+    private boolean closed;
+
+    ReservedConnection(ConnectionSource source, MonotonicClock clock) {
+        this.source = source;
+        this.clock = clock;
+    }
+
+    <T> T use(Function<Connection, T> work) {
+        if (!lockInTime()) {
+            throw StoreException.unavailable(
+                    Effect.NONE,
+                    "Another renewal has kept the connection to " + source + " for longer than "
+                            + source.timeout().toMillis() + " ms",
+                    null);
+        }
+        try {
+            if (closed) {
+                throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
+            }
+            Connection open = connection == null ? source.open() : connection;
+            connection = open;
+            try {
+                return work.apply(open);
+            } finally {
+                if (open.isBroken()) {
+                    drop();
+                }
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    // Like lock(), which no interrupt ends, but with a limit.
+    private boolean lockInTime() {
+        boolean interrupted = false;
+        long deadline = clock.nanoTime() + source.timeout().toNanos();
+        try {
+            while (true) {
+                try {
+                    return mutex.tryLock(deadline - clock.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException keptForLater) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void drop() {
+        Connection dropped = connection;
+        connection = null;
+        if (dropped != null) {
+            source.discard(dropped);
+        }
+    }
+
+    @Override
+    public void close() {
+        mutex.lock();
+        try {
+            closed = true;
+            drop();
+        } finally {
+            mutex.unlock();
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the server's error messages mean. An error that a script's first write met had no effect: the scripts read all that
+ * they need before they write, and the server refuses a write for want of memory, rights or replicas at the first one.
+ */
+final class ServerError {
+
+    private static final List<Meaning> MEANINGS = List.of(
+            passing("LOADING", "it is reading its data after a start; try again when it is done"),
+            passing("MASTERDOWN", "its primary is gone; wait for the fail-over"),
+            passing("READONLY", "it is a replica, perhaps since a fail-over; the URL must lead to the primary"),
+            passing("OOM", "it is out of memory; raise maxmemory or remove data"),
+            passing("MISCONF", "it cannot save its data and refuses writes; look at its log and its disk"),
+            passing("NOREPLICAS", "it has fewer replicas than min-replicas-to-write asks for"),
+            passing("BUSY", "a script of somebody's keeps it busy; see SCRIPT KILL"),
+            passing("CLUSTERDOWN", "its cluster is not complete"),
+            passing("TRYAGAIN", "its cluster moves the slot of this key just now"),
+            passing("max number of clients", "it has as many clients as maxclients allows; raise it"),
+            passing("NOSCRIPT", "it has forgotten a script that was sent a moment ago"),
+            lasting("NOAUTH", "it asks for a password; the URL is redis://[USER]:PASSWORD@HOST"),
+            lasting("WRONGPASS", "user or password is wrong"),
+            lasting("invalid password", "the password is wrong"),
+            lasting("without any password configured", "it asks for no password; take it out of the URL"),
+            lasting(
+                    "NOPERM",
+                    "the user may not do this; it needs +@scripting +@read +@write +@pubsub +time and its keys and channels"),
+            lasting(
+                    "ACL failure",
+                    "the user may not do this; it needs +@scripting +@read +@write +@pubsub +time and its keys and channels"),
+            lasting(
+                    "WRONGTYPE",
+                    "the key is of another type, so somebody else wrote it; remove it or set another prefix"),
+            lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix"),
+            lasting("MOVED", "it is a node of a cluster, which this version does not support"),
+            lasting("ASK", "it is a node of a cluster, which this version does not support"),
+            lasting("CROSSSLOT", "it is a node of a cluster, which this version does not support"),
+            lasting("DB index is out of range", "it has no database of this number"),
+            lasting("unknown command", "it is older than Redis 5, or the command is renamed or disabled"));
+
+    private ServerError() {}
+
+    private record Meaning(String code, Pattern pattern, boolean retryable, String remedy) {}
+
+    /** @param subject what the request was about */
+    static StoreException of(String message, Object subject, @Nullable Throwable cause) {
+        for (Meaning meaning : MEANINGS) {
+            if (meaning.pattern().matcher(message).find()) {
+                String text = text(message, subject) + ": " + meaning.remedy();
+                return meaning.retryable()
+                        ? StoreException.unavailable(Effect.NONE, text, cause)
+                        : StoreException.refused(text, cause);
+            }
+        }
+        return StoreException.unavailable(Effect.UNKNOWN, text(message, subject), cause);
+    }
+
+    private static String text(String message, Object subject) {
+        return "The server refused a request about \"" + subject + "\" (" + message + ")";
+    }
+
+    // An older server wraps the error of a command inside a script: "... @user_script: 7: -OOM command not allowed
+    // ...".
+    private static Meaning meaning(String code, boolean retryable, String remedy) {
+        return new Meaning(code, Pattern.compile("(^|[ -])" + Pattern.quote(code) + "\\b"), retryable, remedy);
+    }
+
+    private static Meaning passing(String code, String remedy) {
+        return meaning(code, true, remedy);
+    }
+
+    private static Meaning lasting(String code, String remedy) {
+        return meaning(code, false, remedy);
+    }
+}

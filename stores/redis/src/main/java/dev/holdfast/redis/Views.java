@@ -1,0 +1,63 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.redis.ClaimBytes.Kept;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.ResourceState;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** Reads the answer of {@code inspect.lua}. */
+final class Views {
+
+    private static final int COUNTER = 0;
+    private static final int LIMIT = 1;
+    private static final int NOW = 2;
+    private static final int GRANTS = 3;
+    private static final int WAITERS = 4;
+
+    private Views() {}
+
+    static ResourceState state(LockName name, List<?> parts) {
+        int limit = (int) Reply.number(parts, LIMIT);
+        long now = Reply.number(parts, NOW);
+        List<Kept> grants = new ArrayList<>();
+        List<?> grantParts = Reply.list(parts.get(GRANTS));
+        for (int i = 0; i < grantParts.size(); i += 2) {
+            grants.add(ClaimBytes.grant(name, limit, Reply.bytes(grantParts, i), Reply.bytes(grantParts, i + 1)));
+        }
+        List<Kept> waiters = new ArrayList<>();
+        List<?> waiterParts = Reply.list(parts.get(WAITERS));
+        for (int i = 0; i < waiterParts.size(); i += 4) {
+            waiters.add(ClaimBytes.waiter(
+                    name,
+                    limit,
+                    Reply.bytes(waiterParts, i),
+                    Reply.number(waiterParts, i + 1),
+                    Reply.number(waiterParts, i + 2),
+                    Reply.bytes(waiterParts, i + 3)));
+        }
+        grants.sort(Comparator.comparingLong(Kept::counter));
+        waiters.sort(Comparator.comparingLong(Kept::place));
+        boolean free = grants.isEmpty() && waiters.isEmpty();
+        return new ResourceState(
+                name, free ? 0 : limit, Reply.number(parts, COUNTER), entries(grants, now), entries(waiters, now));
+    }
+
+    private static List<ResourceState.Entry> entries(List<Kept> places, long now) {
+        return places.stream()
+                .map(place ->
+                        new ResourceState.Entry(place.claim(), place.counter(), since(place, now), left(place, now)))
+                .toList();
+    }
+
+    // A step back of the server's clock must not show as a negative age.
+    private static Duration since(Kept place, long now) {
+        return ClaimBytes.micros(Math.max(0, now - place.since()));
+    }
+
+    private static Duration left(Kept place, long now) {
+        return ClaimBytes.micros(Math.max(0, place.ends() - now));
+    }
+}

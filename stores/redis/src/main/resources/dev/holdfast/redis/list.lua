@@ -1,0 +1,37 @@
+-- One step of a search for the names in use. Changes nothing.
+--
+-- KEYS  none: which there are is what is asked
+-- ARGV  1 cursor, 0 at first; 2 pattern of the keys; 3 how many keys to look at
+-- Reply {next cursor, 0 at the end, key of a record in use, ...}
+-- Cost  O(keys looked at), and O(grants) of a record of which one may be over
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+local function is_held(key, granted, first)
+  if granted == 0 or first > now then
+    return granted > 0
+  end
+  local fields = redis.call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    local ends = string.find(fields[i], '.', 1, true) and string.match(fields[i + 1], '^(%d+) ')
+    if ends and tonumber(ends) > now then
+      return true
+    end
+  end
+  return false
+end
+
+local scanned = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
+local found = { scanned[1] }
+for _, key in ipairs(scanned[2]) do
+  local use = redis.pcall('HGET', key, 'use')
+  -- A key of another type, or with another text in this field, is somebody else's.
+  local granted, first, waiting = string.match(type(use) == 'string' and use or '', '^(%d+) %d+ (%d+) (%d+) %d+$')
+  if granted then
+    local held = is_held(key, tonumber(granted), tonumber(first))
+    if held or (waiting ~= '0' and redis.call('ZCOUNT', key .. ':ends', '(' .. string.format('%.0f', now), '+inf') > 0) then
+      found[#found + 1] = key
+    end
+  end
+end
+return found

@@ -1,0 +1,46 @@
+-- Takes several grants now, all or none.
+--
+-- KEYS  the record of each claim, all different
+-- ARGV  see record.lua; as many claims as keys, at most 64
+-- Reply {1, {counter, left in us, for each claim}, told}  all hold
+--       {0, {us until the first end}, told}               one is busy; nothing was left behind
+--       {3, {index, limit in use}, told}                  one is in use as another kind
+--       {4, {index, permits held, limit}, told}           one holds already, with less than is asked for
+--       told: id, counter, lease in ms of the caller's waiters that this call granted
+-- Cost  the sum of as many acquires
+-- include record.lua
+local claims, records, held = {}, {}, {}
+local code, result = 1, {}
+for i = 1, #KEYS do
+  local c, r = claim_at(i), open(KEYS[i])
+  claims[i], records[i] = c, r
+  settle(r)
+  local text = redis.call('HGET', r.key, c.id)
+  held[i] = text and grant_of(r.key, text)
+  if held[i] then
+    if c.permits > held[i].permits or c.limit ~= r.limit then
+      code, result = 4, { i, held[i].permits, r.limit }
+    end
+  elseif not is_free(r) and r.limit ~= c.limit then
+    code, result = 3, { i, r.limit }
+  elseif is_buried(r, c.id) or not fits(r, c) or (r.waiting > 0 and head_of(r)) then
+    code, result = 0, { until_first(r) }
+  end
+  if code ~= 1 then
+    break
+  end
+end
+for i = 1, #records do
+  local c, r = claims[i], records[i]
+  if code == 1 then
+    if held[i] then
+      local g = resize(r, held[i], c)
+      result[i * 2 - 1], result[i * 2] = g.counter, g.ends - now
+    else
+      r.limit = c.limit
+      result[i * 2 - 1], result[i * 2] = grant(r, c.id, c, c.lease), c.lease * 1000
+    end
+  end
+  close(r, c.lease + ticket)
+end
+return { code, result, told }

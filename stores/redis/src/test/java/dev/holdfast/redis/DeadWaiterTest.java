@@ -1,0 +1,195 @@
+package dev.holdfast.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.testkit.RecordingListener;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.args.ClientType;
+import redis.clients.jedis.params.ClientKillParams;
+
+/** Waiters that cannot be told: passed over at once, and back in their place when they ask. */
+class DeadWaiterTest extends WithServer {
+
+    @Test
+    void deadWaiterCostsNothingWhenItsConnectionIsGone() {
+        LockStore dead = open("?ticketTtl=1m");
+        LockStore living = open("?ticketTtl=1m");
+        LockStore releasing = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(releasing, holder);
+        waiting(dead, bob.mutex(name));
+        waiting(dead, bob.mutex(name));
+        RecordingListener next = waiting(living, alice.mutex(name));
+        dead.close();
+        awaitSubscribers(1);
+        get(releasing.release(holder));
+        awaitGrant(next);
+    }
+
+    @Test
+    void nobodyWaitsBehindDeadWaitersOnly() {
+        LockStore dead = open("?ticketTtl=1m");
+        LockStore store = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        Claim passed = bob.mutex(name);
+        waiting(dead, passed);
+        dead.close();
+        awaitSubscribers(0);
+        get(store.release(holder));
+        Claim next = alice.mutex(name);
+        granted(store, next);
+        ResourceState state = get(store.inspect(name)).orElseThrow();
+        assertThat(state.waiters())
+                .as("it keeps its place until its ticket runs out")
+                .extracting(entry -> entry.claim().id())
+                .containsExactly(passed.id());
+    }
+
+    @Test
+    void waiterThatComesBackHasItsPlace() {
+        LockStore first = open("?ticketTtl=1m");
+        LockStore second = open("?ticketTtl=1m");
+        LockStore releasing = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(releasing, holder);
+        Claim early = bob.mutex(name);
+        RecordingListener earlyListener = waiting(first, early);
+        Claim late = alice.mutex(name);
+        RecordingListener lateListener = waiting(second, late);
+        Claim last = alice.mutex(name);
+        waiting(second, last);
+        killSubscriptions();
+        // Whoever releases now finds nobody: both are passed over. Then both subscribe again and refresh their tickets.
+        get(releasing.release(holder));
+        awaitUntil(() ->
+                earlyListener.outcome().isPresent() || lateListener.outcome().isPresent());
+        LockStore winner = earlyListener.outcome().isPresent() ? first : second;
+        Claim won = winner == first ? early : late;
+        awaitSubscribers(2);
+        awaitNobodyPassedOver(2);
+        List<ClaimId> order = waiters(releasing);
+        assertThat(order).containsExactly(winner == first ? late.id() : early.id(), last.id());
+        get(winner.release(won));
+        awaitGrant(winner == first ? lateListener : earlyListener);
+    }
+
+    @Test
+    void waitersOfOneClientComeBackInTheirOrderWhicheverAsksFirst() {
+        LockStore store = open("?ticketTtl=1m");
+        LockStore releasing = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(releasing, holder);
+        Claim early = bob.mutex(name);
+        Claim late = bob.mutex(name);
+        waiting(store, early);
+        waiting(store, late);
+        // Only what is asked for here is refreshed: the store that waits is gone, and another asks for its claims.
+        store.close();
+        awaitSubscribers(0);
+        get(releasing.release(holder));
+        assertThat(renewed(releasing, late)).isInstanceOf(Renewed.Waiting.class);
+        assertThat(waiters(releasing)).containsExactly(early.id(), late.id());
+        LockStore again = open("?ticketTtl=1m");
+        RecordingListener lateListener = new RecordingListener();
+        again.enqueue(late.again(), lateListener);
+        awaitGrant(lateListener);
+    }
+
+    @Test
+    void ticketsAreRefreshedWhenTheSubscriptionIsBack() {
+        LockStore waiter = open("?ticketTtl=1m");
+        LockStore releasing = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(releasing, holder);
+        RecordingListener listener = waiting(waiter, bob.mutex(name));
+        for (int i = 0; i < 3; i++) {
+            killSubscriptions();
+        }
+        get(releasing.release(holder));
+        awaitGrant(listener);
+    }
+
+    @Test
+    void ticketsOfTheDeadRunOut() {
+        LockStore dead = open("?ticketTtl=300ms");
+        LockStore store = open("?ticketTtl=300ms");
+        Claim holder = alice.read(name);
+        granted(store, holder);
+        waiting(dead, bob.write(name));
+        dead.close();
+        pause(400);
+        assertThat(waiters(store)).isEmpty();
+        get(store.release(holder));
+        granted(store, alice.mutex(name));
+    }
+
+    @Test
+    void releasedWaiterOfAnotherClientIsToldAndForgotten() {
+        LockStore waiter = open("");
+        LockStore other = open("");
+        granted(other, alice.mutex(name));
+        Claim claim = bob.mutex(name);
+        RecordingListener listener = waiting(waiter, claim);
+        assertThat(get(other.release(claim.again())).wasOwner()).isTrue();
+        awaitUntil(() -> listener.outcome().isPresent());
+        assertThat(listener.outcome()).get().isEqualTo(new RecordingListener.Event.Ended(Renewed.Reason.RELEASED));
+        try (Jedis jedis = server.connect()) {
+            assertThat(jedis.exists("holdfast:{" + name + "}:order")).isFalse();
+        }
+    }
+
+    @Test
+    void subscriptionThatDiedWithoutAWordIsReplaced() {
+        LockStore waiter = open("?timeout=300ms&ticketTtl=1m");
+        LockStore releasing = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(releasing, holder);
+        Claim claim = bob.mutex(name);
+        RecordingListener listener = waiting(waiter, claim);
+        server.signal("STOP");
+        // Refreshes, as the engine sends them. The first asks for a sign of life, a later one gives the connection up.
+        pause(310);
+        for (int i = 0; i < 3; i++) {
+            failure(waiter.renew(List.of(claim)));
+        }
+        server.signal("CONT");
+        awaitSubscribers(1);
+        assertThat(renewed(releasing, holder)).isInstanceOf(Renewed.Held.class);
+        get(releasing.release(holder));
+        awaitGrant(listener);
+    }
+
+    // Whoever is not back yet is still passed over.
+    private void awaitNobodyPassedOver(int waiters) {
+        try (Jedis jedis = server.connect()) {
+            awaitUntil(() -> jedis.zcount("holdfast:{" + name + "}:order", 0, Math.pow(2, 52) - 1) == waiters);
+        }
+    }
+
+    private List<ClaimId> waiters(LockStore store) {
+        return get(store.inspect(name)).stream()
+                .flatMap(state -> state.waiters().stream())
+                .map(entry -> entry.claim().id())
+                .toList();
+    }
+
+    private void killSubscriptions() {
+        try (Jedis jedis = server.connect()) {
+            jedis.clientKill(new ClientKillParams().type(ClientType.PUBSUB));
+        }
+    }
+
+    private void awaitSubscribers(int count) {
+        try (Jedis jedis = server.connect()) {
+            awaitUntil(() -> jedis.pubsubChannels().size() == count);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+package dev.holdfast.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+
+/** What a store says and does when its server, or a connection, fails. */
+class FaultTest extends WithServer {
+
+    @Test
+    void scriptFlushInFlightLosesNothing() throws InterruptedException {
+        LockStore store = open("");
+        AtomicBoolean done = new AtomicBoolean();
+        Thread flusher = new Thread(() -> {
+            try (Jedis jedis = server.connect()) {
+                while (!done.get()) {
+                    jedis.scriptFlush();
+                }
+            }
+        });
+        flusher.start();
+        List<Claim> held = new ArrayList<>();
+        for (int i = 0; i < 600; i++) {
+            held.add(alice.mutex(new LockName(name + "-" + i)));
+            granted(store, held.get(i));
+        }
+        for (int i = 0; i < 5; i++) {
+            assertThat(get(store.renew(held))).allMatch(Renewed.Held.class::isInstance);
+        }
+        held.forEach(claim -> assertThat(get(store.release(claim)).wasOwner()).isTrue());
+        done.set(true);
+        flusher.join();
+    }
+
+    @Test
+    void killedConnectionsEndCallsAsUnknownAtMostAndAreReplaced() {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        RecordingListener waiter = waiting(store, bob.mutex(name));
+        for (String type : List.of("normal", "pubsub")) {
+            for (int i = 0; i < 3; i++) {
+                try (Jedis jedis = server.connect()) {
+                    jedis.clientKill(new redis.clients.jedis.params.ClientKillParams()
+                            .type(
+                                    type.equals("normal")
+                                            ? redis.clients.jedis.args.ClientType.NORMAL
+                                            : redis.clients.jedis.args.ClientType.PUBSUB)
+                            .skipMe(redis.clients.jedis.params.ClientKillParams.SkipMe.YES));
+                }
+                List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder))));
+                assertThat(answers).allMatch(Renewed.Held.class::isInstance);
+                repaired(() -> get(store.tryAcquire(alice.mutex(new LockName("other")))));
+            }
+        }
+        repaired(() -> get(store.release(holder.again())));
+        awaitGrant(waiter);
+    }
+
+    @Test
+    void claimsWithAnUnknownOutcomeAreRepairedByRepeating() {
+        LockStore store = open("?timeout=300ms");
+        Claim claim = alice.mutex(name);
+        granted(store, bob.mutex(new LockName("warm")));
+        server.signal("STOP");
+        StoreException failure = failure(store.tryAcquire(claim));
+        assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining("may have been done or not");
+        server.signal("CONT");
+        granted(store, claim.again());
+        assertThat(get(store.release(claim.again())).wasOwner()).isTrue();
+        assertThat(get(store.tryAcquire(claim))).as("a late copy").isInstanceOf(Attempt.Busy.class);
+        granted(store, bob.mutex(name));
+    }
+
+    @Test
+    void frozenServerEndsEveryCallInTime() {
+        LockStore store = open("?timeout=300ms");
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        server.signal("STOP");
+        long start = System.nanoTime();
+        failure(store.renew(List.of(claim)));
+        failure(store.release(claim));
+        failure(store.inspect(name));
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(bob.mutex(name), listener);
+        assertThat(failure(listener).effect()).as("nothing was sent").isEqualTo(Effect.NONE);
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .isLessThan(store.traits().callTimeout().multipliedBy(4));
+        server.signal("CONT");
+        get(store.release(claim.again()));
+        awaitGrant(enqueuedAgain(store, bob.mutex(name)));
+    }
+
+    @Test
+    void restartedServerKeepsGrantsQueueAndTokens() {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name);
+        long counter = granted(store, holder).counter();
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        server.stop();
+        assertThat(failure(store.renew(List.of(holder))).retryable()).isTrue();
+        StoreException refused = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(refused.retryable()).isTrue();
+        server.startAgain();
+        List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder, waiter))));
+        assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
+        assertThat(((Renewed.Held) answers.get(0)).counter()).isEqualTo(counter);
+        assertThat(answers.get(1)).isInstanceOf(Renewed.Waiting.class);
+        // A restarted server knows nobody's subscription; the next release comes from somewhere else.
+        LockStore other = open("");
+        try (Jedis jedis = server.connect()) {
+            awaitUntil(() -> !jedis.pubsubChannels().isEmpty());
+        }
+        get(other.release(holder));
+        awaitGrant(listener);
+    }
+
+    @Test
+    void downServerIsSaidToBeDown() {
+        LockStore store = open("");
+        server.kill();
+        failure(store.tryAcquire(alice.mutex(name)));
+        StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining("Cannot connect").hasMessageContaining("is the server running");
+        assertThatThrownBy(() -> open("")).isInstanceOf(StoreException.class).hasMessageContaining("Cannot connect");
+    }
+
+    @Test
+    void tokensGrowThroughTheLossOfAllData() {
+        LockStore store = open("");
+        long before = granted(store, alice.mutex(name)).counter();
+        try (Jedis jedis = server.connect()) {
+            jedis.flushAll();
+        }
+        assertThat(granted(store, alice.mutex(name)).counter()).isGreaterThan(before);
+    }
+
+    @Test
+    void keyOfAnotherTypeIsRefusedAndConcernsNoOtherLock() {
+        LockStore store = open("");
+        Claim neighbour = alice.mutex(new LockName("neighbour"));
+        granted(store, neighbour);
+        Claim claim = alice.mutex(name);
+        try (Jedis jedis = server.connect()) {
+            jedis.set("holdfast:{" + name + "}", "somebody else's");
+        }
+        for (StoreException failure : List.of(
+                failure(store.tryAcquire(claim)),
+                failure(store.release(claim)),
+                failure(store.inspect(name)),
+                failure(enqueuedAgain(store, claim)),
+                failure(store.tryAcquireAll(List.of(claim, alice.mutex(new LockName("free"))))))) {
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure.retryable()).isFalse();
+            assertThat(failure).hasMessageContaining("another type").hasMessageContaining(name.value());
+        }
+        List<Renewed> answers = get(store.renew(List.of(claim, neighbour)));
+        assertThat(answers.get(0)).isInstanceOf(Renewed.Failed.class);
+        assertThat(answers.get(1)).isInstanceOf(Renewed.Held.class);
+        assertThat(get(store.list("", 100))).containsExactly(neighbour.name());
+    }
+
+    @Test
+    void foreignGrantIsRefused() {
+        LockStore store = open("");
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        try (Jedis jedis = server.connect()) {
+            jedis.hset("holdfast:{" + name + "}", claim.id().toString(), "somebody else's");
+        }
+        StoreException failure = failure(store.release(claim.again()));
+        assertThat(failure).hasMessageContaining("somebody else");
+        assertThat(failure.retryable()).isFalse();
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Failed.class);
+    }
+
+    @Test
+    void serverOutOfMemoryStillRenewsAndReleases() {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name).withLease(Duration.ofSeconds(2));
+        granted(store, holder);
+        Claim shared = alice.read(new LockName("shared")).withLease(Duration.ofSeconds(2));
+        granted(store, shared);
+        granted(store, alice.read(shared.name()));
+        try (Jedis jedis = server.connect()) {
+            jedis.configSet("maxmemory", "1");
+            jedis.configSet("maxmemory-policy", "noeviction");
+            StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new"))));
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure.retryable()).isTrue();
+            assertThat(failure).hasMessageContaining("maxmemory");
+            List<Renewed> answers = get(store.renew(List.of(holder.withLease(LONG), shared.withLease(LONG))));
+            assertThat(answers).allMatch(Renewed.Held.class::isInstance);
+            assertThat(((Renewed.Held) answers.get(0)).lease()).isGreaterThan(Duration.ofMinutes(9));
+            assertThat(get(store.release(holder)).wasOwner()).isTrue();
+            assertThat(get(store.release(shared)).wasOwner()).isTrue();
+        }
+    }
+
+    @Test
+    void replicaIsSaidToBeOne() {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        try (Jedis jedis = server.connect()) {
+            jedis.replicaof("127.0.0.1", 1);
+            StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new"))));
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure.retryable()).isTrue();
+            assertThat(failure).hasMessageContaining("replica");
+            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Failed.class);
+            jedis.replicaofNoOne();
+            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        }
+    }
+
+    private static RecordingListener enqueuedAgain(LockStore store, Claim claim) {
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(claim, listener);
+        awaitUntil(listener::hasHeard);
+        return listener;
+    }
+
+    private interface Call<T> {
+        T make();
+    }
+
+    // As the engine does: repeats what failed, whatever its effect.
+    private static <T> T repaired(Call<T> call) {
+        for (int i = 0; ; i++) {
+            try {
+                return call.make();
+            } catch (StoreException failure) {
+                assertThat(failure.retryable()).as(failure.getMessage()).isTrue();
+                assertThat(i).isLessThan(50);
+                pause(20);
+            }
+        }
+    }
+}

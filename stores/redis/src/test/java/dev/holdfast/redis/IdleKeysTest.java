@@ -1,0 +1,111 @@
+package dev.holdfast.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+
+/** What nobody uses any more goes by itself, and what is used does not. */
+class IdleKeysTest extends WithServer {
+
+    private static final int NAMES = 2_000;
+
+    @Test
+    void recordsOfIdleLocksGo() {
+        LockStore store = open("?ticketTtl=100ms&keep=1s");
+        for (int i = 0; i < NAMES; i++) {
+            Claim claim = alice.mutex(new LockName(name + "-" + i)).withLease(Duration.ofMillis(100));
+            granted(store, claim);
+            if (i % 3 == 0) {
+                get(store.release(claim));
+            } else if (i % 3 == 1) {
+                get(store.release(claim.again()));
+            }
+        }
+        for (int i = 0; i < NAMES / 10; i++) {
+            LockName crowded = new LockName(name + "-crowded-" + i);
+            granted(store, alice.read(crowded).withLease(Duration.ofMillis(100)));
+            waiting(store, bob.write(crowded).withLease(Duration.ofMillis(100)));
+            waiting(store, bob.read(crowded).withLease(Duration.ofMillis(100)));
+        }
+        try (Jedis jedis = server.connect()) {
+            assertThat(jedis.dbSize()).isGreaterThan(NAMES);
+            for (String key : jedis.keys("*")) {
+                // -1 is a key without an end; -2, and 0, one that is just going.
+                assertThat(jedis.pttl(key)).as(key).isNotEqualTo(-1L).isLessThanOrEqualTo(3_000L);
+            }
+            pause(2_500);
+            assertThat(jedis.keys("*")).isEmpty();
+        }
+    }
+
+    @Test
+    void recordsInUseStayForAsLongAsTheyAreUsed() {
+        LockStore store = open("?ticketTtl=100ms&keep=1s");
+        Claim holder = alice.mutex(name).withLease(Duration.ofSeconds(6));
+        granted(store, holder);
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        Claim renewed = alice.mutex(new LockName(name + "-renewed")).withLease(Duration.ofMillis(500));
+        long counter = granted(store, renewed).counter();
+        Claim buried = alice.mutex(new LockName(name + "-buried")).withLease(Duration.ofSeconds(20));
+        get(store.release(buried));
+        for (int i = 0; i < 60; i++) {
+            pause(50);
+            assertThat(get(store.renew(java.util.List.of(waiter, renewed))))
+                    .satisfiesExactly(
+                            place -> assertThat(place).isInstanceOf(dev.holdfast.spi.Renewed.Waiting.class),
+                            held -> assertThat(((dev.holdfast.spi.Renewed.Held) held).counter())
+                                    .isEqualTo(counter));
+        }
+        assertThat(get(store.tryAcquire(buried))).as("still refused").isInstanceOf(dev.holdfast.spi.Attempt.Busy.class);
+        get(store.release(holder));
+        awaitGrant(listener);
+    }
+
+    @Test
+    void defaultIsADayAtLeastAndTwoAtMost() {
+        LockStore store = open("");
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        get(store.release(claim));
+        try (Jedis jedis = server.connect()) {
+            Duration left = Duration.ofMillis(jedis.pttl("holdfast:{" + name + "}"));
+            assertThat(left)
+                    .isBetween(Duration.ofHours(24), Duration.ofHours(48).plus(LONG));
+        }
+    }
+
+    @Test
+    void queueIsBoundedAndItsOverflowIsRefused() {
+        LockStore store = open("?ticketTtl=5m");
+        granted(store, alice.mutex(name));
+        for (int i = 0; i < LockStore.MAX_QUEUE; i++) {
+            store.enqueue(bob.mutex(name), new RecordingListener());
+        }
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(bob.mutex(name), listener);
+        assertThat(failure(listener).retryable()).isFalse();
+        assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(LockStore.MAX_QUEUE);
+    }
+
+    @Test
+    void aQueueWhoseTicketsAllRanOutIsClearedAtOnce() {
+        LockStore store = open("?ticketTtl=4s");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        for (int i = 0; i < 3_000; i++) {
+            store.enqueue(bob.mutex(name), new RecordingListener());
+        }
+        pause(4_100);
+        get(store.release(holder));
+        try (Jedis jedis = server.connect()) {
+            assertThat(jedis.keys("*")).containsExactly("holdfast:{" + name + "}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package dev.holdfast.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.RecordingListener;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+
+/** The budget, by the server's own counters. */
+class RequestCountTest extends WithServer {
+
+    private Jedis jedis;
+
+    @BeforeEach
+    void connect() {
+        jedis = server.connect();
+    }
+
+    @AfterEach
+    void disconnect() {
+        jedis.close();
+    }
+
+    @Test
+    void acquireAndReleaseOfAFreeLockAreTwoRequestsOfSixCommands() {
+        LockStore store = open("");
+        get(store.release(claimed(store)));
+        jedis.configResetStat();
+        get(store.release(claimed(store)));
+        Map<String, Long> calls = ownCalls();
+        assertThat(calls)
+                .containsExactlyInAnyOrderEntriesOf(
+                        Map.of("evalsha", 2L, "hmget", 2L, "time", 2L, "hset", 1L, "hdel", 1L));
+    }
+
+    @Test
+    void enqueueOnAFreeLockIsOneRequest() {
+        LockStore store = open("");
+        get(store.release(claimed(store)));
+        Claim first = alice.mutex(name);
+        awaitGrant(enqueued(store, first));
+        get(store.release(first));
+        jedis.configResetStat();
+        awaitGrant(enqueued(store, alice.mutex(name)));
+        assertThat(ownCalls()).containsEntry("evalsha", 1L).doesNotContainKey("subscribe");
+    }
+
+    @Test
+    void renewalOfAThousandLocksIsFourScriptCallsWithTwoCommandsALock() {
+        LockStore store = open("");
+        List<Claim> claims = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            claims.add(alice.mutex(new LockName(name + "-" + i)));
+            granted(store, claims.get(i));
+        }
+        assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        jedis.configResetStat();
+        assertThat(get(store.renew(claims))).hasSize(1_000).allMatch(Renewed.Held.class::isInstance);
+        assertThat(ownCalls())
+                .containsExactlyInAnyOrderEntriesOf(
+                        Map.of("evalsha", 4L, "hmget", 1_000L, "hset", 1_000L, "time", 4L, "persist", 4L));
+    }
+
+    @Test
+    void nothingIsPublishedWhenNobodyElseWaits() {
+        LockStore store = open("");
+        Claim holder = claimed(store);
+        RecordingListener local = waiting(store, bob.mutex(name));
+        jedis.configResetStat();
+        get(store.release(holder));
+        awaitGrant(local);
+        assertThat(ownCalls()).doesNotContainKey("publish");
+        assertThat(jedis.pubsubChannels()).hasSize(1);
+    }
+
+    @Test
+    void oneSubscriptionServesAllLocks() {
+        LockStore store = open("");
+        for (int i = 0; i < 20; i++) {
+            LockName other = new LockName(name + "-" + i);
+            granted(store, alice.mutex(other));
+            waiting(store, bob.mutex(other));
+        }
+        assertThat(ownCalls()).containsEntry("subscribe", 1L);
+    }
+
+    @Test
+    void handOverCostsTwoRequestsAndAFixedNumberOfCommandsWhateverTheCrowd() {
+        Map<String, Long> few = handOver(4);
+        Map<String, Long> some = handOver(16);
+        Map<String, Long> many = handOver(64);
+        assertThat(few).containsEntry("evalsha", 2L * HAND_OVERS).containsEntry("publish", (long) HAND_OVERS);
+        assertThat(some).isEqualTo(few);
+        assertThat(many).isEqualTo(few);
+    }
+
+    private static final int HAND_OVERS = 100;
+
+    // Each of the clients holds for a moment and queues up again.
+    private Map<String, Long> handOver(int clients) {
+        LockName contended = new LockName(name + "-" + clients);
+        List<LockStore> stores = new ArrayList<>();
+        List<Claim> claims = new ArrayList<>();
+        List<RecordingListener> listeners = new ArrayList<>();
+        for (int i = 0; i < clients; i++) {
+            stores.add(open("?ticketTtl=1m"));
+            claims.add(alice.mutex(contended));
+            listeners.add(enqueued(stores.get(i), claims.get(i)));
+        }
+        // Once around, so that every script is known.
+        int at = 0;
+        for (int i = 0; i < clients; i++) {
+            at = handOver(stores, claims, listeners, at);
+        }
+        jedis.configResetStat();
+        for (int i = 0; i < HAND_OVERS; i++) {
+            at = handOver(stores, claims, listeners, at);
+        }
+        Map<String, Long> calls = ownCalls();
+        stores.forEach(LockStore::close);
+        return calls;
+    }
+
+    private int handOver(List<LockStore> stores, List<Claim> claims, List<RecordingListener> listeners, int holder) {
+        awaitGrant(listeners.get(holder));
+        get(stores.get(holder).release(claims.get(holder)));
+        claims.set(holder, alice.mutex(claims.get(holder).name()));
+        int next = (holder + 1) % stores.size();
+        awaitGrant(listeners.get(next));
+        listeners.set(holder, waiting(stores.get(holder), claims.get(holder)));
+        return next;
+    }
+
+    private Claim claimed(LockStore store) {
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        return claim;
+    }
+
+    private static RecordingListener enqueued(LockStore store, Claim claim) {
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(claim, listener);
+        awaitUntil(listener::hasHeard);
+        return listener;
+    }
+
+    // Without what this test asks itself, and without signs of life.
+    private Map<String, Long> ownCalls() {
+        Map<String, Long> calls = new HashMap<>(RedisServer.calls(jedis));
+        calls.keySet().removeIf(command -> command.startsWith("config") || command.equals("info"));
+        calls.remove("ping");
+        return calls;
+    }
+}
