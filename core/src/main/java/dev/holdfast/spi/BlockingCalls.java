@@ -11,6 +11,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
@@ -86,6 +87,30 @@ public final class BlockingCalls implements AutoCloseable {
             result.completeExceptionally(StoreException.unavailable(Effect.NONE, "Not sent: " + why, refused));
         }
         return result;
+    }
+
+    /**
+     * Locks like {@link ReentrantLock#lock}, which no interrupt ends, but for a limited time. The flag is kept.
+     *
+     * @param clock says how much of the time is left between two interrupts
+     * @return false if the lock was not free in time
+     */
+    public static boolean lockWithin(ReentrantLock mutex, long nanos, MonotonicClock clock) {
+        boolean interrupted = false;
+        long deadline = clock.nanoTime() + nanos;
+        try {
+            while (true) {
+                try {
+                    return mutex.tryLock(deadline - clock.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException keptForLater) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /** Whether a thread is a virtual one; false on a JDK that has none. */

@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.spi.BlockingCalls;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -129,24 +130,7 @@ final class Lane implements AutoCloseable {
 
     // Like lock(), which no interrupt ends, but with a limit.
     private boolean lockInTime() {
-        if (mutex.tryLock() || lockSpinning()) {
-            return true;
-        }
-        boolean interrupted = false;
-        long deadline = clock.nanoTime() + limitNanos;
-        try {
-            while (true) {
-                try {
-                    return mutex.tryLock(deadline - clock.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException keptForLater) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return mutex.tryLock() || lockSpinning() || BlockingCalls.lockWithin(mutex, limitNanos, clock);
     }
 
     // Calls are short, mostly much shorter than to park and to be woken. Whoever comes to a queue parks at once.

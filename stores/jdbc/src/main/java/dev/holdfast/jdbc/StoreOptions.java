@@ -1,12 +1,10 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.OptionTimes;
 import java.time.Duration;
-import java.time.format.DateTimeParseException;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -33,14 +31,13 @@ record StoreOptions(
     /** What a call takes beyond its waits: the statements themselves, a slow disk, a busy processor. */
     private static final Duration MARGIN = Duration.ofSeconds(1);
 
-    private static final Pattern SHORT = Pattern.compile("(\\d{1,9})(ms|s|m|h|d)");
     private static final Pattern BOOT = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
 
     StoreOptions {
         // A row must outlive what may still arrive for it, and its counter must be surely below the wall clock's.
-        check("keep", keep, Claim.MAX_LEASE, Duration.ofDays(36_500));
-        check("busyTimeout", busyTimeout, Duration.ofMillis(10), Duration.ofMinutes(10));
-        check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
+        OptionTimes.check("keep", keep, Claim.MAX_LEASE, Duration.ofDays(36_500));
+        OptionTimes.check("busyTimeout", busyTimeout, Duration.ofMillis(10), Duration.ofMinutes(10));
+        OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
         if (boot != null && !BOOT.matcher(boot).matches()) {
             throw new IllegalArgumentException(
                     "Option boot must match " + BOOT.pattern() + ", but was \"" + boot + "\"");
@@ -62,9 +59,9 @@ record StoreOptions(
         for (Map.Entry<String, String> option : values.entrySet()) {
             String value = option.getValue();
             switch (option.getKey()) {
-                case "keep" -> keep = duration("keep", value);
-                case "busyTimeout" -> busyTimeout = duration("busyTimeout", value);
-                case "ticketTtl" -> ticketTtl = duration("ticketTtl", value);
+                case "keep" -> keep = OptionTimes.parse("keep", value);
+                case "busyTimeout" -> busyTimeout = OptionTimes.parse("busyTimeout", value);
+                case "ticketTtl" -> ticketTtl = OptionTimes.parse("ticketTtl", value);
                 case "boot" -> boot = value;
                 default -> throw unknown(option.getKey(), allowsBoot);
             }
@@ -98,34 +95,5 @@ record StoreOptions(
     private static IllegalArgumentException unknown(String name, boolean allowsBoot) {
         return new IllegalArgumentException("Unknown option \"" + name + "\"; there are keep, busyTimeout, ticketTtl"
                 + (allowsBoot ? " and boot" : ""));
-    }
-
-    private static Duration duration(String name, String value) {
-        Matcher matcher = SHORT.matcher(value);
-        if (matcher.matches()) {
-            long number = Long.parseLong(matcher.group(1));
-            return switch (matcher.group(2)) {
-                case "ms" -> Duration.ofMillis(number);
-                case "s" -> Duration.ofSeconds(number);
-                case "m" -> Duration.ofMinutes(number);
-                case "h" -> Duration.ofHours(number);
-                default -> Duration.ofDays(number);
-            };
-        }
-        try {
-            return Duration.parse(value.toUpperCase(Locale.ROOT));
-        } catch (DateTimeParseException notIso) {
-            throw new IllegalArgumentException(
-                    "Option " + name + " must be a time such as 500ms, 5s, 10m, 24h, 30d or PT5S, but was \"" + value
-                            + "\"",
-                    notIso);
-        }
-    }
-
-    private static void check(String name, Duration value, Duration least, Duration most) {
-        if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-            throw new IllegalArgumentException(
-                    "Option " + name + " must be " + least + " to " + most + ", but was " + value);
-        }
     }
 }

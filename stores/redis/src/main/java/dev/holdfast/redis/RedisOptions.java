@@ -1,13 +1,10 @@
 package dev.holdfast.redis;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.OptionTimes;
 import java.time.Duration;
-import java.time.format.DateTimeParseException;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * The options of a store in Redis; {@link RedisLockStoreProvider} says what they mean.
@@ -25,13 +22,12 @@ record RedisOptions(Duration ticketTtl, Duration keep, Duration timeout, int con
 
     private static final int MAX_CONNECTIONS = 1_000;
     private static final int MAX_PREFIX = 64;
-    private static final Pattern SHORT = Pattern.compile("(\\d{1,9})(ms|s|m|h|d)");
 
     RedisOptions {
-        check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
+        OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
         // A record must not be idle for so long that it goes while tickets are being refreshed.
-        check("keep", keep, ticketTtl.multipliedBy(10), Duration.ofDays(36_500));
-        check("timeout", timeout, Duration.ofMillis(10), Duration.ofSeconds(8));
+        OptionTimes.check("keep", keep, ticketTtl.multipliedBy(10), Duration.ofDays(36_500));
+        OptionTimes.check("timeout", timeout, Duration.ofMillis(10), Duration.ofSeconds(8));
         if (connections < 1 || connections > MAX_CONNECTIONS) {
             throw new IllegalArgumentException(
                     "Option connections must be 1 to " + MAX_CONNECTIONS + ", but was " + connections);
@@ -58,9 +54,9 @@ record RedisOptions(Duration ticketTtl, Duration keep, Duration timeout, int con
         for (Map.Entry<String, String> option : values.entrySet()) {
             String value = option.getValue();
             switch (option.getKey()) {
-                case "ticketTtl" -> ticketTtl = duration("ticketTtl", value);
-                case "keep" -> keep = duration("keep", value);
-                case "timeout" -> timeout = duration("timeout", value);
+                case "ticketTtl" -> ticketTtl = OptionTimes.parse("ticketTtl", value);
+                case "keep" -> keep = OptionTimes.parse("keep", value);
+                case "timeout" -> timeout = OptionTimes.parse("timeout", value);
                 case "connections" -> connections = number("connections", value);
                 case "prefix" -> prefix = value;
                 default ->
@@ -96,34 +92,5 @@ record RedisOptions(Duration ticketTtl, Duration keep, Duration timeout, int con
             throw new IllegalArgumentException("Option " + name + " must be a number, but was \"" + value + "\"");
         }
         return Integer.parseInt(value);
-    }
-
-    private static Duration duration(String name, String value) {
-        Matcher matcher = SHORT.matcher(value);
-        if (matcher.matches()) {
-            long number = Long.parseLong(matcher.group(1));
-            return switch (matcher.group(2)) {
-                case "ms" -> Duration.ofMillis(number);
-                case "s" -> Duration.ofSeconds(number);
-                case "m" -> Duration.ofMinutes(number);
-                case "h" -> Duration.ofHours(number);
-                default -> Duration.ofDays(number);
-            };
-        }
-        try {
-            return Duration.parse(value.toUpperCase(Locale.ROOT));
-        } catch (DateTimeParseException notIso) {
-            throw new IllegalArgumentException(
-                    "Option " + name + " must be a time such as 500ms, 5s, 10m, 24h, 30d or PT5S, but was \"" + value
-                            + "\"",
-                    notIso);
-        }
-    }
-
-    private static void check(String name, Duration value, Duration least, Duration most) {
-        if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-            throw new IllegalArgumentException(
-                    "Option " + name + " must be " + least + " to " + most + ", but was " + value);
-        }
     }
 }

@@ -1,9 +1,9 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.spi.BlockingCalls;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +24,7 @@ final class ReservedConnection implements AutoCloseable {
     }
 
     <T> T use(Function<Connection, T> work) {
-        if (!lockInTime()) {
+        if (!BlockingCalls.lockWithin(mutex, source.timeout().toNanos(), clock)) {
             throw StoreException.unavailable(
                     Effect.NONE,
                     "Another renewal has kept the connection to " + source + " for longer than "
@@ -46,25 +46,6 @@ final class ReservedConnection implements AutoCloseable {
             }
         } finally {
             mutex.unlock();
-        }
-    }
-
-    // Like lock(), which no interrupt ends, but with a limit.
-    private boolean lockInTime() {
-        boolean interrupted = false;
-        long deadline = clock.nanoTime() + source.timeout().toNanos();
-        try {
-            while (true) {
-                try {
-                    return mutex.tryLock(deadline - clock.nanoTime(), TimeUnit.NANOSECONDS);
-                } catch (InterruptedException keptForLater) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
