@@ -1,0 +1,91 @@
+package dev.holdfast.zookeeper;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The claims of this client that are sent, wait or hold, and those that were released and must not come back. Thread-safe.
+ */
+final class Places {
+
+    /** The most released claims that are remembered; the oldest are forgotten first. */
+    static final int MAX_TOMBSTONES = 10_000;
+
+    private final MonotonicClock clock;
+    private final Map<ClaimId, Place> live = new ConcurrentHashMap<>();
+    private final Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
+
+    Places(MonotonicClock clock) {
+        this.clock = clock;
+    }
+
+    @Nullable
+    Place find(ClaimId id) {
+        return live.get(id);
+    }
+
+    /** Returns the place of the same claim that is here already, or null. */
+    @Nullable
+    Place add(Place place) {
+        return live.putIfAbsent(place.id(), place);
+    }
+
+    /** Ends a place. Returns whether it was not over before. */
+    boolean remove(Place place) {
+        live.remove(place.id(), place);
+        return place.end();
+    }
+
+    /** Ends a place and tells its listener. */
+    void end(Place place, Renewed.Reason reason) {
+        remove(place);
+        Ear ear = place.ear();
+        if (ear != null) {
+            ear.ended(reason);
+        }
+    }
+
+    Collection<Place> all() {
+        return live.values();
+    }
+
+    /** From now on, for its lease, the claim is refused. */
+    void bury(Claim claim) {
+        long now = clock.nanoTime();
+        synchronized (tombstones) {
+            tombstones.remove(claim.id());
+            tombstones.put(claim.id(), now + claim.lease().toNanos());
+            Iterator<ClaimId> oldest = tombstones.keySet().iterator();
+            while (tombstones.size() > MAX_TOMBSTONES) {
+                oldest.next();
+                oldest.remove();
+            }
+        }
+    }
+
+    boolean isBuried(ClaimId id) {
+        synchronized (tombstones) {
+            Long until = tombstones.get(id);
+            if (until == null) {
+                return false;
+            }
+            if (until - clock.nanoTime() > 0) {
+                return true;
+            }
+            tombstones.remove(id);
+            return false;
+        }
+    }
+
+    void clear() {
+        live.clear();
+    }
+}

@@ -1,0 +1,162 @@
+package dev.holdfast.zookeeper;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.Renewed.Reason;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.apache.zookeeper.KeeperException.Code;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Renews: one sync, which the leader answers and which shows that the session lives, and behind it in the same round trip one
+ * list for each folder, which shows that the claims are still there. A sweep of leftovers goes with it.
+ */
+final class Renewing {
+
+    private static final Reply<List<String>> NOT_ANSWERED = new Reply<>(Code.CONNECTIONLOSS, null, "");
+
+    private final Site site;
+    private final Waiting waiting;
+
+    Renewing(Site site, Waiting waiting) {
+        this.site = site;
+        this.waiting = waiting;
+    }
+
+    CompletionStage<List<Renewed>> renew(List<Claim> batch) {
+        if (batch.isEmpty()) {
+            return CompletableFuture.completedStage(List.of());
+        }
+        Handle handle = site.sessions().current();
+        CompletionStage<Reply<String>> sync = handle.sync(site.paths().root());
+        Map<String, Reply<List<String>>> lists = new HashMap<>();
+        CompletionStage<Reply<List<String>>> last = null;
+        for (Claim claim : batch) {
+            String folder = site.paths().folder(claim.name());
+            if (!lists.containsKey(folder)) {
+                lists.put(folder, NOT_ANSWERED);
+                last = handle.children(folder).thenApply(reply -> {
+                    synchronized (lists) {
+                        lists.put(folder, reply);
+                    }
+                    return reply;
+                });
+            }
+        }
+        rewrite(handle, batch);
+        site.leftovers().sweep(handle);
+        // The last list is answered after all others.
+        return sync.thenCombine(Objects.requireNonNull(last), (synced, list) -> {
+            if (!synced.isOk() && !synced.isMissing()) {
+                throw synced.failure();
+            }
+            Map<String, Reply<List<String>>> answered;
+            synchronized (lists) {
+                answered = new HashMap<>(lists);
+            }
+            return answers(handle, batch, answered);
+        });
+    }
+
+    // Owners and leases that have changed are written down for those who look.
+    private void rewrite(Handle handle, List<Claim> batch) {
+        for (Claim claim : batch) {
+            Place place = site.places().find(claim.id());
+            String path = place == null ? null : place.path();
+            if (place != null && path != null && place.session() == handle.session() && place.differsFrom(claim)) {
+                NodeData data = place.data();
+                handle.setData(
+                        path, new NodeData(claim.lease(), data.counter(), data.granted(), claim.owner()).bytes());
+            }
+        }
+    }
+
+    private List<Renewed> answers(Handle handle, List<Claim> batch, Map<String, Reply<List<String>>> lists) {
+        Map<String, NodeQueue> queues = new HashMap<>();
+        List<Renewed> answers = new ArrayList<>(batch.size());
+        for (Claim claim : batch) {
+            String folder = site.paths().folder(claim.name());
+            Reply<List<String>> list = lists.getOrDefault(folder, NOT_ANSWERED);
+            if (list.isOk() || list.isMissing()) {
+                NodeQueue queue = queues.computeIfAbsent(
+                        folder, unused -> list.isOk() ? NodeQueue.of(list.get()) : NodeQueue.EMPTY);
+                answers.add(answer(handle, claim, queue));
+            } else {
+                answers.add(new Renewed.Failed(list.failure()));
+            }
+        }
+        return answers;
+    }
+
+    private Renewed answer(Handle handle, Claim claim, NodeQueue queue) {
+        Place place = site.places().find(claim.id());
+        NodeName own = place == null ? null : place.node();
+        if (place == null || own == null || place.state() == Place.State.SENT) {
+            return unknown(claim, queue);
+        }
+        if (place.session() != handle.session()) {
+            site.places().end(place, Reason.EXPIRED);
+            // Curator may have given up a session that the server still keeps; nobody is to wait for its end.
+            site.leftovers().removeLater(place.folder() + '/' + own.text());
+            return new Renewed.Gone(queue.isTaken(claim) ? Reason.TAKEN : Reason.EXPIRED);
+        }
+        int index = queue.before(own.text());
+        if (index < 0) {
+            return vanished(place);
+        }
+        queue.of(claim.id()).stream()
+                .filter(node -> !node.equals(own))
+                .forEach(copy -> site.leftovers().remove(handle, place.folder() + '/' + copy.text()));
+        waiting.judge(handle, place, queue);
+        return standing(handle, place, claim, queue, index);
+    }
+
+    private Renewed standing(Handle handle, Place place, Claim claim, NodeQueue queue, int index) {
+        long now = site.now();
+        Place.State state = place.state();
+        place.renew(claim, now);
+        if (state == Place.State.HELD) {
+            site.leases().watch(place);
+            return new Renewed.Held(
+                    place.counter(), place.told(now, site.sessions().sure(handle)));
+        }
+        if (state == Place.State.OVER) {
+            return new Renewed.Gone(Reason.RELEASED);
+        }
+        return new Renewed.Waiting(Math.max(0, queue.position(index)), Duration.ZERO);
+    }
+
+    // The session lives, so somebody has deleted it. Or it was shrunk, and the list is older than that.
+    private Renewed vanished(Place place) {
+        site.places().end(place, Reason.RELEASED);
+        return new Renewed.Gone(Reason.RELEASED);
+    }
+
+    private @Nullable Renewed buried(Claim claim) {
+        return site.places().isBuried(claim.id()) ? new Renewed.Gone(Reason.RELEASED) : null;
+    }
+
+    private Renewed unknown(Claim claim, NodeQueue queue) {
+        Renewed released = buried(claim);
+        if (released != null) {
+            return released;
+        }
+        if (!queue.of(claim.id()).isEmpty()) {
+            return new Renewed.Failed(StoreException.unavailable(
+                    Effect.NONE,
+                    "Claim " + claim.id() + " of \"" + claim.name()
+                            + "\" was made by another client, or is just being sent: only its own session renews it",
+                    null));
+        }
+        return new Renewed.Gone(queue.isTaken(claim) ? Reason.TAKEN : Reason.EXPIRED);
+    }
+}

@@ -1,0 +1,279 @@
+package dev.holdfast.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.zookeeper.Proxy.Deed;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The connection breaks at each step of each operation, once before and once after the server has seen it: nothing is left
+ * behind, nothing is granted twice, and the token stays.
+ */
+class LostReplyTest extends WithServer {
+
+    private final CuratorFramework eye = curator();
+    private final LockStore other = open();
+
+    private interface Case {
+        void run(LockStore store, Proxy proxy, LockName name) throws Exception;
+    }
+
+    @Test
+    void repeatedAcquireFindsItsOwnNode() throws Exception {
+        forEachStep(List.of("create2", "getChildren", "createContainer"), (kind, deed) -> (store, proxy, lock) -> {
+            Claim claim = alice.mutex(lock);
+            breakAt(proxy, kind, deed);
+            StoreException first = failure(store.tryAcquire(claim));
+            assertThat(first.effect()).isEqualTo(Effect.UNKNOWN);
+            Attempt attempt = repeated(() -> store.tryAcquire(claim.again()));
+            assertThat(attempt).isInstanceOf(Attempt.Granted.class);
+            assertThat(nodes(eye, lock)).hasSize(1);
+            long counter = ((Attempt.Granted) attempt).counter();
+            assertThat(((Renewed.Held) renewed(store, claim)).counter()).isEqualTo(counter);
+            busy(other, bob.mutex(lock));
+            assertThat(released(store, claim.again())).isTrue();
+            assertThat(nodes(eye, lock)).isEmpty();
+        });
+    }
+
+    @Test
+    void acquireThatIsGivenUpLeavesNothing() throws Exception {
+        forEachStep(List.of("create2", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+            Claim claim = alice.mutex(lock);
+            breakAt(proxy, kind, deed);
+            failure(store.tryAcquire(claim));
+            repeated(() -> store.release(claim.again()));
+            assertThat(nodes(eye, lock)).isEmpty();
+            busy(store, claim);
+            granted(other, bob.mutex(lock));
+        });
+    }
+
+    @Test
+    void repeatedEnqueueKeepsItsPlace() throws Exception {
+        forEachStep(List.of("create2", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+            Claim holder = bob.mutex(lock);
+            granted(other, holder);
+            Claim claim = alice.mutex(lock);
+            breakAt(proxy, kind, deed);
+            RecordingListener lost = enqueued(store, claim);
+            assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
+            repeated(() -> store.inspect(lock));
+            RecordingListener again = waiting(store, claim.again());
+            assertThat(nodes(eye, lock)).hasSize(2);
+            released(other, holder);
+            awaitGrant(again);
+            assertThat(released(store, claim.again())).isTrue();
+        });
+    }
+
+    @Test
+    void releaseIsRepeatedUntilItIsDone() throws Exception {
+        forEachStep(List.of("delete"), (kind, deed) -> (store, proxy, lock) -> {
+            Claim claim = alice.mutex(lock);
+            granted(store, claim);
+            breakAt(proxy, kind, deed);
+            assertThat(failure(store.release(claim)).effect()).isEqualTo(Effect.UNKNOWN);
+            repeated(() -> store.release(claim));
+            assertThat(nodes(eye, lock)).isEmpty();
+            granted(other, bob.mutex(lock));
+        });
+    }
+
+    @Test
+    void failedRemovalOfABusyAttemptIsRepeated() throws Exception {
+        forEachStep(List.of("delete"), (kind, deed) -> (store, proxy, lock) -> {
+            granted(other, bob.mutex(lock));
+            breakAt(proxy, kind, deed);
+            busy(store, alice.mutex(lock));
+            awaitUntil(() -> nodes(eye, lock).size() == 1);
+        });
+    }
+
+    @Test
+    void downgradeIsRepeatedAndKeepsTheToken() throws Exception {
+        forEachStep(List.of("multi"), (kind, deed) -> (store, proxy, lock) -> {
+            Claim writer = alice.write(lock);
+            long counter = granted(store, writer).counter();
+            Claim reader = writer.withPermits(1).again();
+            breakAt(proxy, kind, deed);
+            assertThat(failure(store.tryAcquire(reader)).effect()).isEqualTo(Effect.UNKNOWN);
+            Attempt attempt = repeated(() -> store.tryAcquire(reader));
+            assertThat(((Attempt.Granted) attempt).counter()).isEqualTo(counter);
+            assertThat(nodes(eye, lock)).hasSize(1);
+            granted(other, bob.read(lock));
+        });
+    }
+
+    @Test
+    void repeatedAttemptAtSeveralFindsItsOwnNodes() throws Exception {
+        forEachStep(List.of("multi", "getChildren", "createContainer"), (kind, deed) -> (store, proxy, lock) -> {
+            List<Claim> claims = several(lock);
+            breakAt(proxy, kind, deed);
+            assertThat(failure(store.tryAcquireAll(claims)).effect()).isEqualTo(Effect.UNKNOWN);
+            List<Claim> again = claims.stream().map(Claim::again).toList();
+            List<Attempt> attempts = repeated(() -> store.tryAcquireAll(again));
+            assertThat(attempts).hasSize(3).allMatch(Attempt.Granted.class::isInstance);
+            for (int i = 0; i < 3; i++) {
+                Claim claim = claims.get(i);
+                awaitUntil(() -> nodes(eye, claim.name()).size() == 1);
+                long counter = ((Attempt.Granted) attempts.get(i)).counter();
+                assertThat(((Renewed.Held) renewed(store, claim)).counter()).isEqualTo(counter);
+                assertThat(released(store, claim.again())).isTrue();
+                assertThat(nodes(eye, claim.name())).isEmpty();
+            }
+        });
+    }
+
+    @Test
+    void attemptAtSeveralThatIsGivenUpLeavesNothing() throws Exception {
+        forEachStep(List.of("multi", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+            List<Claim> claims = several(lock);
+            breakAt(proxy, kind, deed);
+            failure(store.tryAcquireAll(claims));
+            for (Claim claim : claims) {
+                repeated(() -> store.release(claim.again()));
+                awaitUntil(() -> nodes(eye, claim.name()).isEmpty());
+                granted(other, bob.claim(claim.name(), claim.limit(), claim.limit()));
+            }
+        });
+    }
+
+    @Test
+    void repeatedAttemptAtSeveralIsBusyAndLeavesNothingIfOneWasTakenBefore() throws Exception {
+        forEachStep(List.of("multi", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+            List<Claim> claims = several(lock);
+            granted(other, bob.write(claims.get(1).name()));
+            breakAt(proxy, kind, deed);
+            failure(store.tryAcquireAll(claims));
+            List<Claim> again = claims.stream().map(Claim::again).toList();
+            assertThat(repeated(() -> store.tryAcquireAll(again))).noneMatch(Attempt.Granted.class::isInstance);
+            awaitUntil(() -> nodes(eye, claims.get(0).name()).isEmpty()
+                    && nodes(eye, claims.get(1).name()).size() == 1
+                    && nodes(eye, claims.get(2).name()).isEmpty());
+        });
+    }
+
+    @Test
+    void failedRemovalOfABusyAttemptAtSeveralIsRepeated() throws Exception {
+        forEachStep(List.of("multi"), (kind, deed) -> (store, proxy, lock) -> {
+            List<Claim> claims = several(lock);
+            granted(other, bob.write(claims.get(1).name()));
+            AtomicInteger multis = new AtomicInteger();
+            proxy.onRequest(asked -> asked.equals(kind) && multis.incrementAndGet() == 2 ? deed : Deed.PASS);
+            assertThat(get(store.tryAcquireAll(claims))).noneMatch(Attempt.Granted.class::isInstance);
+            awaitUntil(() -> nodes(eye, claims.get(0).name()).isEmpty()
+                    && nodes(eye, claims.get(1).name()).size() == 1
+                    && nodes(eye, claims.get(2).name()).isEmpty());
+        });
+    }
+
+    private List<Claim> several(LockName lock) {
+        return List.of(
+                alice.mutex(new LockName(lock + "-1")),
+                alice.write(new LockName(lock + "-2")),
+                alice.claim(new LockName(lock + "-3"), 2, 3));
+    }
+
+    @Test
+    void renewalIsRepeated() throws Exception {
+        forEachStep(List.of("sync", "getChildren", "setData"), (kind, deed) -> (store, proxy, lock) -> {
+            Claim claim = alice.mutex(lock);
+            long counter = granted(store, claim).counter();
+            Claim renamed = new Claim(lock, claim.id(), 1, 1, claim.lease(), dev.holdfast.spi.OwnerInfo.of("somebody"));
+            breakAt(proxy, kind, deed);
+            CompletionStage<List<Renewed>> first = store.renew(List.of(renamed));
+            first.toCompletableFuture().handle((answers, failure) -> true).join();
+            Renewed answer = repeated(() -> store.renew(List.of(renamed))).get(0);
+            assertThat(answer).isInstanceOf(Renewed.Held.class);
+            assertThat(((Renewed.Held) answer).counter()).isEqualTo(counter);
+        });
+    }
+
+    @Test
+    void watchesSurviveABrokenConnection() throws Exception {
+        forEachStep(List.of("exists", "getData"), (kind, deed) -> (store, proxy, lock) -> {
+            Claim holder = bob.mutex(lock);
+            granted(other, holder);
+            Claim claim = alice.mutex(lock);
+            breakAt(proxy, kind, deed);
+            RecordingListener listener = waiting(store, claim);
+            pause(100);
+            released(other, holder);
+            awaitUntil(() -> {
+                store.renew(List.of(claim));
+                pause(100);
+                return listener.outcome().isPresent();
+            });
+            awaitGrant(listener);
+            busy(other, bob.mutex(lock));
+        });
+    }
+
+    private static void breakAt(Proxy proxy, String kind, Deed deed) {
+        AtomicBoolean done = new AtomicBoolean();
+        proxy.onRequest(asked -> asked.equals(kind) && done.compareAndSet(false, true) ? deed : Deed.PASS);
+    }
+
+    // As the engine does, until the store is reached again.
+    private static <T> T repeated(Supplier<CompletionStage<T>> call) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (true) {
+            try {
+                return get(call.get());
+            } catch (StoreException failure) {
+                assertThat(failure.retryable()).as("%s", failure).isTrue();
+                assertThat(System.nanoTime() - deadline).as("%s", failure).isNegative();
+                pause(20);
+            }
+        }
+    }
+
+    private interface Cases {
+        Case of(String kind, Deed deed);
+    }
+
+    // All at once: most of the time is spent with waiting for the next connection.
+    private void forEachStep(List<String> kinds, Cases cases) throws Exception {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        List<Future<?>> running = new ArrayList<>();
+        for (String kind : kinds) {
+            for (Deed deed : List.of(Deed.CUT_BEFORE, Deed.CUT_AFTER)) {
+                Proxy proxy = proxy();
+                LockStore store = open(proxy.hosts());
+                LockName lock = new LockName(name + "-" + kind + "-" + deed);
+                running.add(threads.submit(() -> {
+                    try {
+                        cases.of(kind, deed).run(store, proxy, lock);
+                    } catch (Throwable failure) {
+                        throw new AssertionError(kind + " " + deed, failure);
+                    }
+                    return null;
+                }));
+            }
+        }
+        threads.shutdown();
+        for (Future<?> one : running) {
+            one.get(60, TimeUnit.SECONDS);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package dev.holdfast.zookeeper;
+
+import java.io.IOException;
+import org.apache.curator.test.InstanceSpec;
+import org.apache.curator.test.TestingServer;
+
+/** A server of ZooKeeper in this JVM, on a free port, with its data in a temporary folder. */
+final class OneServer implements AutoCloseable {
+
+    static final int TICK_MILLIS = 500;
+
+    private final TestingServer server;
+
+    // What is tested here does not survive a crash of the machine; waiting for its disk would be most of the time.
+    OneServer() {
+        this(false);
+    }
+
+    /** A server that syncs its log, as it does in earnest; it must be the first of its JVM. */
+    static OneServer syncing() {
+        return new OneServer(true);
+    }
+
+    private OneServer(boolean syncs) {
+        System.setProperty("zookeeper.forceSync", syncs ? "yes" : "no");
+        try {
+            server = new TestingServer(
+                    new InstanceSpec(null, -1, -1, -1, true, -1, TICK_MILLIS, 1_000, null, "127.0.0.1"), true);
+        } catch (Exception failure) {
+            throw new AssertionError("ZooKeeper's test server could not be started", failure);
+        }
+    }
+
+    String hosts() {
+        return server.getConnectString();
+    }
+
+    TestingServer server() {
+        return server;
+    }
+
+    @Override
+    public void close() {
+        try {
+            server.close();
+        } catch (IOException failure) {
+            throw new AssertionError("ZooKeeper's test server could not be stopped", failure);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+package dev.holdfast.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.CreateMode;
+import org.junit.jupiter.api.Test;
+
+/** Defects of other libraries for ZooKeeper, each a test. */
+class PeersDefectsTest extends WithServer {
+
+    private final CuratorFramework eye = curator();
+    private final LockStore store = open();
+    private final LockStore other = open();
+
+    /** kazoo#649: a reader that waited for a writer with a higher number, and the writer for the reader. */
+    @Test
+    void kazoo649ReaderDoesNotWaitForALaterWriter() {
+        Claim writer = alice.write(name);
+        granted(store, writer);
+        RecordingListener reader = waiting(other, bob.read(name));
+        RecordingListener later = waiting(store, alice.write(name));
+        released(store, writer);
+        awaitGrant(reader);
+        assertThat(later.outcome()).isEmpty();
+    }
+
+    /** CURATOR-604: a node of an expired session, found by its id, was taken for the own grant: two held. */
+    @Test
+    void curator604NodeOfAnOldSessionIsNoGrant() throws Exception {
+        CuratorFramework client = curator();
+        LockStore ours = closing(ZooKeeperLockStore.over(client));
+        Claim claim = alice.mutex(name);
+        Claim before = alice.mutex(name);
+        granted(ours, before);
+        released(ours, before);
+        // A node of the same claim that belongs to somebody else's session, as one from before an expiry does.
+        String path = "/holdfast/" + name + "/" + NodeName.beginning(claim);
+        eye.create().withMode(CreateMode.EPHEMERAL_SEQUENTIAL).forPath(path);
+        long old = eye.getZookeeperClient().getZooKeeper().getSessionId();
+        get(ours.tryAcquire(claim.again()));
+        for (String node : nodes(eye, name)) {
+            assertThat(eye.checkExists()
+                            .forPath("/holdfast/" + name + "/" + node)
+                            .getEphemeralOwner())
+                    .isNotEqualTo(old);
+        }
+    }
+
+    /** CURATOR-79, zk-ruby#49: an interrupted or timed-out wait left its node in the queue. */
+    @Test
+    void curator79InterruptedWaitLeavesNoNode() throws Exception {
+        Claim holder = bob.mutex(name);
+        granted(other, holder);
+        try (Holdfast locks = Holdfast.over(open())) {
+            DistributedLock lock = locks.lock(name.value());
+            Thread waiter = new Thread(() -> {
+                try {
+                    lock.lockInterruptibly();
+                } catch (InterruptedException expected) {
+                    return;
+                }
+            });
+            waiter.start();
+            awaitUntil(() -> nodes(eye, name).size() == 2);
+            waiter.interrupt();
+            waiter.join();
+            awaitUntil(() -> nodes(eye, name).size() == 1);
+            assertThat(lock.tryLock(200, TimeUnit.MILLISECONDS)).isFalse();
+            awaitUntil(() -> nodes(eye, name).size() == 1);
+        }
+    }
+
+    /** CURATOR-43: a lock whose path lies below that of another kept the other one busy. */
+    @Test
+    void curator43ChildFolderDoesNotBlockItsParent() throws Exception {
+        granted(store, alice.mutex(name));
+        assertThat(released(store, holders(store, name).get(0))).isTrue();
+        eye.create().forPath("/holdfast/" + name + "/0");
+        eye.create().forPath("/holdfast/" + name + "/zz");
+        granted(store, alice.mutex(name));
+        busy(other, bob.mutex(name));
+        eye.delete().forPath("/holdfast/" + name + "/0");
+        eye.delete().forPath("/holdfast/" + name + "/zz");
+        LockName below = new LockName(name + "/below");
+        granted(store, alice.mutex(below));
+        assertThat(get(store.list(name.value(), 10))).containsExactly(name, below);
+    }
+
+    /** CURATOR-716: many threads of one JVM on one lock cost several trips for each critical section. */
+    @Test
+    void curator716ThreadsOfOneJvmCostFewRequests() throws Exception {
+        Proxy proxy = proxy();
+        try (Holdfast locks = Holdfast.over(open(proxy.hosts()))) {
+            DistributedLock lock = locks.lock(name.value());
+            ExecutorService threads = Executors.newFixedThreadPool(16);
+            List<Future<?>> running = new ArrayList<>();
+            proxy.reset();
+            int[] unguarded = {0};
+            for (int i = 0; i < 16; i++) {
+                running.add(threads.submit(() -> {
+                    for (int round = 0; round < 500; round++) {
+                        lock.lock();
+                        unguarded[0]++;
+                        lock.unlock();
+                    }
+                }));
+            }
+            for (Future<?> one : running) {
+                one.get(60, TimeUnit.SECONDS);
+            }
+            threads.shutdown();
+            assertThat(unguarded[0]).isEqualTo(8_000);
+            assertThat(proxy.total()).isLessThan(8_000);
+        }
+    }
+
+    /** CURATOR-206, 465: after its node was gone a holder believed in its lock, and nobody told it. */
+    @Test
+    void curator465HolderIsToldWhenItsNodeIsGone() throws Exception {
+        try (Holdfast locks = Holdfast.over(open())) {
+            CompletableFuture<Object> lost = new CompletableFuture<>();
+            var lease = locks.lock(name.value()).acquire();
+            lease.onLost(lost::complete);
+            eye.delete().forPath("/holdfast/" + name + "/" + nodes(eye, name).get(0));
+            assertThat(lost.get(20, TimeUnit.SECONDS)).hasToString("BROKEN");
+            assertThat(lease.isValid()).isFalse();
+        }
+    }
+
+    /** CURATOR-308: a folder was removed by the server just when somebody wanted to queue in it. */
+    @Test
+    void curator308FolderThatIsGoneIsMadeAgain() throws Exception {
+        Claim claim = alice.mutex(name);
+        long first = granted(store, claim).counter();
+        released(store, claim);
+        eye.delete().forPath("/holdfast/" + name);
+        long second = granted(store, alice.mutex(name)).counter();
+        assertThat(second)
+                .as("the number grows though the sequence begins anew")
+                .isGreaterThan(first);
+    }
+
+    /** CURATOR-688: the count of the server goes on from the largest int to the smallest; the queue goes on too. */
+    @Test
+    void curator688QueueGoesOnWhenTheSequenceOverflows() {
+        NodeQueue queue =
+                NodeQueue.of(List.of("_c_b.1-lock--2147483648", "_c_a.1-lock-2147483647", "_c_c.1-lock--2147483647"));
+        assertThat(queue.all())
+                .extracting(NodeName::sequence)
+                .containsExactly(Integer.MAX_VALUE, Integer.MIN_VALUE, Integer.MIN_VALUE + 1);
+        assertThat(queue.holders()).extracting(node -> node.id().client()).containsExactly("a");
+    }
+
+    /** The oldest holder of a semaphore leaves first, and the waiter watched only the node before it. */
+    @Test
+    void oldestHolderOfASemaphoreLeavingFirstWakesTheFirstWaiter() {
+        List<Claim> holders = List.of(alice.claim(name, 1, 3), alice.claim(name, 1, 3), alice.claim(name, 1, 3));
+        holders.forEach(claim -> granted(store, claim));
+        RecordingListener first = waiting(other, bob.claim(name, 1, 3));
+        RecordingListener second = waiting(store, alice.claim(name, 1, 3));
+        RecordingListener third = waiting(other, bob.claim(name, 1, 3));
+        pause(50);
+        released(store, holders.get(0));
+        awaitGrant(first);
+        released(store, holders.get(1));
+        awaitGrant(second);
+        assertThat(third.outcome()).isEmpty();
+        released(store, holders.get(2));
+        awaitGrant(third);
+    }
+
+    /** menagerie: a condition's waiter gave the lock back before it could be signalled, and lost the signal. */
+    @Test
+    void menagerieSignalRightAfterThePlaceWasTakenIsHeard() {
+        for (int round = 0; round < 20; round++) {
+            Claim awaiting = alice.waitSet(name);
+            RecordingListener listener = waiting(store, awaiting);
+            assertThat(released(other, awaiting.again())).isTrue();
+            awaitUntil(() -> listener.outcome().isPresent());
+            assertThat(listener.outcome()).contains(new RecordingListener.Event.Ended(Renewed.Reason.RELEASED));
+        }
+    }
+
+    /** spring-integration#1863: the time of a tryLock was not honoured. */
+    @Test
+    void springIntegration1863TimeOfATryLockIsHonoured() throws Exception {
+        granted(other, bob.mutex(name));
+        try (Holdfast locks = Holdfast.over(open())) {
+            long start = System.nanoTime();
+            assertThat(locks.lock(name.value()).tryLock(300, TimeUnit.MILLISECONDS))
+                    .isFalse();
+            assertThat(Duration.ofNanos(System.nanoTime() - start))
+                    .isBetween(Duration.ofMillis(295), Duration.ofSeconds(3));
+        }
+    }
+
+    /** dynamolock#280: a renewal that was done, and whose answer was lost, lost the lock. */
+    @Test
+    void dynamolock280RenewalWhoseAnswerIsLostKeepsTheLock() {
+        Proxy proxy = proxy();
+        LockStore ours = open(proxy.hosts());
+        Claim claim = alice.mutex(name);
+        long counter = granted(ours, claim).counter();
+        AtomicInteger syncs = new AtomicInteger();
+        proxy.onRequest(
+                kind -> kind.equals("sync") && syncs.incrementAndGet() == 1 ? Proxy.Deed.CUT_AFTER : Proxy.Deed.PASS);
+        assertThat(failure(ours.renew(List.of(claim))).retryable()).isTrue();
+        awaitUntil(() -> !get(ours.renew(List.of(claim)).exceptionally(notYet -> List.of()))
+                .isEmpty());
+        assertThat(renewed(ours, claim))
+                .isInstanceOfSatisfying(
+                        Renewed.Held.class, held -> assertThat(held.counter()).isEqualTo(counter));
+        busy(other, bob.mutex(name));
+    }
+
+    /** A create that lands after its claim was released is found and removed. */
+    @Test
+    void nodeThatComesToBeAfterItsReleaseIsSweptAway() throws Exception {
+        Proxy proxy = proxy();
+        CuratorFramework client = closing(Clients.started(proxy.hosts()));
+        LockStore ours = closing(ZooKeeperLockStore.over(client));
+        Claim claim = alice.mutex(name);
+        Claim holder = bob.mutex(name("other"));
+        granted(ours, holder);
+        // The acquire is on its way when the release comes: the store cannot know whether it arrived.
+        proxy.delay(Duration.ofMillis(500));
+        var attempt = ours.tryAcquire(claim);
+        get(ours.release(claim.again()));
+        get(attempt);
+        proxy.delay(Duration.ZERO);
+        client.create()
+                .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
+                .forPath("/holdfast/" + name + "/" + NodeName.beginning(claim));
+        awaitUntil(() -> {
+            assertThat(renewed(ours, holder)).isInstanceOf(Renewed.Held.class);
+            return nodes(eye, name).isEmpty();
+        });
+        assertThat(get(other.tryAcquire(bob.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+    }
+
+    private LockName name(String ending) {
+        return new LockName(name + "-" + ending);
+    }
+}

@@ -1,0 +1,122 @@
+package dev.holdfast.zookeeper;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+
+/** Passes bytes between two servers, and can stop without closing anything, as a network does that loses packets. */
+final class Pipe implements AutoCloseable {
+
+    private static final long PATIENCE_NANOS = 2_000_000_000;
+
+    private final ServerSocket listener;
+    private final int target;
+    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private volatile boolean stopped;
+
+    Pipe(int target) {
+        this.target = target;
+        try {
+            this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        } catch (IOException failure) {
+            throw new AssertionError(failure);
+        }
+        daemon(this::accept);
+    }
+
+    int port() {
+        return listener.getLocalPort();
+    }
+
+    void stop() {
+        stopped = true;
+    }
+
+    void go() {
+        stopped = false;
+    }
+
+    private void accept() {
+        while (!listener.isClosed()) {
+            try {
+                Socket from = listener.accept();
+                daemon(() -> connect(from));
+            } catch (IOException closed) {
+                return;
+            }
+        }
+    }
+
+    // Who connects must not be let in and then turned away: a server takes that for an answer, and does not try again.
+    private void connect(Socket from) {
+        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        while (System.nanoTime() - deadline < 0) {
+            awaitGo();
+            try {
+                Socket to = new Socket(InetAddress.getLoopbackAddress(), target);
+                sockets.add(from);
+                sockets.add(to);
+                daemon(() -> pump(from, to));
+                daemon(() -> pump(to, from));
+                return;
+            } catch (IOException refused) {
+                LockSupport.parkNanos(20_000_000);
+            }
+        }
+        close(from);
+    }
+
+    private static void close(Socket socket) {
+        try {
+            socket.close();
+        } catch (IOException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    private void pump(Socket from, Socket to) {
+        byte[] buffer = new byte[8_192];
+        try (from;
+                to) {
+            InputStream in = from.getInputStream();
+            OutputStream out = to.getOutputStream();
+            for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
+                awaitGo();
+                out.write(buffer, 0, read);
+                out.flush();
+            }
+        } catch (IOException broken) {
+            // both are closed
+        }
+        sockets.remove(from);
+        sockets.remove(to);
+    }
+
+    private void awaitGo() {
+        while (stopped && !listener.isClosed()) {
+            LockSupport.parkNanos(5_000_000);
+        }
+    }
+
+    private static void daemon(Runnable task) {
+        Thread thread = new Thread(task, "pipe");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    @Override
+    public void close() {
+        try {
+            listener.close();
+            sockets.forEach(Pipe::close);
+        } catch (IOException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+package dev.holdfast.zookeeper;
+
+import static dev.holdfast.zookeeper.Proxy.only;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
+
+/** The budget of round trips and of requests, counted by a proxy. */
+class RoundTripTest extends WithServer {
+
+    /** Long enough that what is sent back to back arrives before any answer does. */
+    private static final Duration ONE_WAY = Duration.ofMillis(15);
+
+    private final Proxy proxy = proxy();
+    private final LockStore store = open(proxy.hosts());
+
+    @Test
+    void firstAcquireOfANameIsOneTripAndMakesItsFolder() {
+        get(store.release(granted(alice.mutex(new LockName(name + "-other")))));
+        slow();
+        granted(store, alice.mutex(name));
+        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.counts()).isEqualTo(only("createContainer", 1, "create2", 1, "getChildren", 1));
+    }
+
+    @Test
+    void acquireOfAFreeLockAndReleaseAreOneTripEach() {
+        for (Claim claim : List.of(alice.mutex(name), alice.write(name), alice.read(name), alice.claim(name, 2, 5))) {
+            get(store.release(granted(claim)));
+            slow();
+            Claim again = new Claim(
+                    name,
+                    new dev.holdfast.spi.ClaimId(claim.id().client(), claim.id().sequence() + 1_000),
+                    claim.permits(),
+                    claim.limit(),
+                    claim.lease(),
+                    claim.owner());
+            granted(store, again);
+            assertThat(proxy.turns()).isEqualTo(1);
+            assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1));
+            proxy.reset();
+            assertThat(released(store, again)).isTrue();
+            assertThat(proxy.turns()).isEqualTo(1);
+            assertThat(proxy.counts()).isEqualTo(only("delete", 1));
+            fast();
+        }
+    }
+
+    @Test
+    void enqueueOnAFreeLockIsOneTrip() {
+        get(store.release(granted(alice.mutex(name))));
+        slow();
+        awaitGrant(enqueued(store, alice.mutex(name)));
+        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1));
+    }
+
+    @Test
+    void busyIsLearntInOneTripAndLeavesNothing() {
+        granted(open(), alice.mutex(name));
+        busy(store, bob.mutex(name));
+        slow();
+        busy(store, bob.mutex(name));
+        awaitUntil(() -> proxy.counts().containsKey("delete"));
+        assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1, "delete", 1));
+        fast();
+        awaitUntil(() -> nodes(curator(), name).size() == 1);
+    }
+
+    @Test
+    void handOverToTheNextIsTheDeletionAndNothingElse() {
+        LockStore other = open();
+        Claim holder = alice.mutex(name);
+        granted(other, holder);
+        RecordingListener waiter = waiting(store, bob.mutex(name));
+        // The watches are set behind the answer.
+        awaitUntil(() -> proxy.counts().getOrDefault("getData", 0) == 1);
+        pause(20);
+        slow();
+        released(other, holder);
+        awaitGrant(waiter);
+        assertThat(proxy.counts()).isEmpty();
+    }
+
+    @Test
+    void renewalOfManyLocksIsOneTripWithOneSync() {
+        List<Claim> claims = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            claims.add(granted(alice.mutex(new LockName(name + "-" + i))));
+        }
+        slow();
+        assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", 50));
+    }
+
+    @Test
+    void downgradeIsOneMultiAfterOneLook() {
+        Claim writer = granted(alice.write(name));
+        slow();
+        granted(store, writer.withPermits(1));
+        assertThat(proxy.turns()).isEqualTo(2);
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", 1, "multi", 1));
+    }
+
+    @Test
+    void requestsOfAMutexDoNotGrowWithTheCrowd() {
+        assertSameForEachCrowd(i -> alice.mutex(name(i)));
+    }
+
+    @Test
+    void requestsOfASemaphoreDoNotGrowWithTheCrowd() {
+        assertSameForEachCrowd(i -> alice.claim(name(i), 2, 3));
+    }
+
+    @Test
+    void requestsOfReadersBehindWritersDoNotGrowWithTheCrowd() {
+        int few = requestsOfReaders(4);
+        int many = requestsOfReaders(64);
+        assertThat(many / 64.0).isLessThanOrEqualTo(few / 4.0 * 1.15);
+    }
+
+    private LockName name(int crowd) {
+        return new LockName(name + "-" + crowd);
+    }
+
+    // What one more waiter costs, in a small crowd and in a large one: the first and the last of a crowd are cheaper.
+    private void assertSameForEachCrowd(IntFunction<Claim> claims) {
+        int few = requests(4, claims);
+        int some = requests(16, claims);
+        int many = requests(64, claims);
+        assertThat((many - some) / 48.0).isLessThanOrEqualTo((some - few) / 12.0 * 1.15);
+    }
+
+    // A crowd waits; then each is granted in turn. All requests count, from the first to the last release.
+    private int requests(int crowd, IntFunction<Claim> claims) {
+        Claim holder = granted(claims.apply(crowd));
+        proxy.reset();
+        List<Claim> waiters = new ArrayList<>();
+        List<RecordingListener> listeners = new ArrayList<>();
+        for (int i = 0; i < crowd; i++) {
+            waiters.add(claims.apply(crowd));
+            listeners.add(waiting(store, waiters.get(i)));
+        }
+        released(store, holder);
+        for (int i = 0; i < crowd; i++) {
+            awaitGrant(listeners.get(i));
+            released(store, waiters.get(i));
+        }
+        return proxy.total();
+    }
+
+    private int requestsOfReaders(int readers) {
+        LockName here = name(readers);
+        Claim writer = granted(alice.write(here));
+        proxy.reset();
+        List<Claim> claims = new ArrayList<>();
+        List<RecordingListener> listeners = new ArrayList<>();
+        for (int i = 0; i < readers; i++) {
+            claims.add(bob.read(here));
+            listeners.add(waiting(store, claims.get(i)));
+        }
+        released(store, writer);
+        listeners.forEach(WithServer::awaitGrant);
+        claims.forEach(claim -> released(store, claim));
+        return proxy.total();
+    }
+
+    private void slow() {
+        pause(30); // what is under way from before, such as watches, passes
+        proxy.delay(ONE_WAY);
+        proxy.reset();
+    }
+
+    private void fast() {
+        proxy.delay(Duration.ZERO);
+    }
+
+    private Claim granted(Claim claim) {
+        CompletionStage<Attempt> attempt = store.tryAcquire(claim);
+        assertThat(get(attempt)).isInstanceOf(Attempt.Granted.class);
+        return claim;
+    }
+}

@@ -1,0 +1,200 @@
+package dev.holdfast.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.apache.zookeeper.ZooKeeper;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of claims when a session ends, or is slow to, and when a lease is shorter than the session. */
+class SessionTest extends WithServer {
+
+    private final CuratorFramework client = curator();
+    private final LockStore store = closing(ZooKeeperLockStore.over(client));
+    private final LockStore other = open();
+
+    @Test
+    void grantIsToldForTwoFifthsOfTheSessionAtMost() {
+        Duration told = granted(store, alice.mutex(name)).lease();
+        assertThat(told).isEqualTo(Duration.ofSeconds(4));
+        assertThat(store.traits().ticketTtl()).isEqualTo(Duration.ofSeconds(4));
+    }
+
+    @Test
+    void shortLeaseIsKeptByTheClient() {
+        Claim claim = alice.mutex(name).withLease(Duration.ofMillis(300));
+        Attempt.Granted grant = granted(store, claim);
+        assertThat(grant.lease()).isLessThanOrEqualTo(claim.lease());
+        RecordingListener next = waiting(other, bob.mutex(name));
+        long start = System.nanoTime();
+        awaitGrant(next);
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+        assertThat(renewed(store, claim)).isEqualTo(new Renewed.Gone(Renewed.Reason.TAKEN));
+    }
+
+    @Test
+    void renewedShortLeaseLivesOn() {
+        Claim claim = alice.mutex(name).withLease(Duration.ofMillis(600));
+        granted(store, claim);
+        for (int i = 0; i < 6; i++) {
+            pause(200);
+            assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        }
+        busy(other, bob.mutex(name));
+        awaitUntil(() -> get(other.tryAcquire(bob.mutex(name))) instanceof Attempt.Granted);
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Gone.class);
+    }
+
+    @Test
+    void endOfTheSessionEndsHoldersAndWaiters() throws Exception {
+        Claim held = alice.mutex(name);
+        granted(store, held);
+        Claim elsewhere = bob.claim(name("busy"), 1, 1);
+        granted(other, elsewhere);
+        Claim waiter = alice.mutex(elsewhere.name());
+        RecordingListener listener = waiting(store, waiter);
+        expire(client);
+        awaitUntil(() -> listener.outcome().isPresent());
+        assertThat(listener.outcome()).contains(new RecordingListener.Event.Ended(Renewed.Reason.EXPIRED));
+        granted(other, bob.mutex(name));
+        awaitUntil(() -> answered(held));
+        assertThat(renewed(store, held)).isEqualTo(new Renewed.Gone(Renewed.Reason.TAKEN));
+        assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Gone.class);
+        // And the store works on, on its next session.
+        awaitGrant(enqueued(store, alice.mutex(name("next"))));
+    }
+
+    @Test
+    void holderHearsOfTheEndOfItsSessionAndTheWaiterOfTheSameClientQueuesAnew() throws Exception {
+        try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(client))) {
+            CompletableFuture<LossReason> lost = new CompletableFuture<>();
+            Lease lease = locks.lock(name.value()).acquire();
+            lease.onLost(lost::complete);
+            Claim before = bob.mutex(name("queue"));
+            granted(other, before);
+            CompletableFuture<Lease> waiter =
+                    locks.lock(before.name().value()).acquireAsync().toCompletableFuture();
+            awaitUntil(() ->
+                    get(other.inspect(before.name())).orElseThrow().waiters().size() == 1);
+            expire(client);
+            assertThat(lost.get(20, TimeUnit.SECONDS)).isIn(LossReason.EXPIRED, LossReason.TAKEN);
+            assertThat(lease.isValid()).isFalse();
+            awaitUntil(() ->
+                    get(other.inspect(before.name())).orElseThrow().waiters().size() == 1);
+            released(other, before);
+            assertThat(waiter.get(20, TimeUnit.SECONDS).isValid()).isTrue();
+        }
+    }
+
+    @Test
+    void silentServerIsALossByTheLocalClockBeforeTheSessionEnds() throws Exception {
+        Proxy proxy = proxy();
+        LockStore cut = openUrl("zookeeper://" + proxy.hosts() + "?sessionTimeout=5s&timeout=1s");
+        try (Holdfast locks = Holdfast.over(cut)) {
+            CompletableFuture<Long> lostAt = new CompletableFuture<>();
+            Lease lease = locks.lock(name.value()).acquire();
+            lease.onLost(reason -> lostAt.complete(System.nanoTime()));
+            RecordingListener next = new RecordingListener();
+            other.enqueue(bob.mutex(name), next);
+            proxy.cut();
+            long cutAt = System.nanoTime();
+            long lost = lostAt.get(20, TimeUnit.SECONDS);
+            assertThat(next.outcome())
+                    .as("nobody is let in before the holder knows")
+                    .isEmpty();
+            assertThat(Duration.ofNanos(lost - cutAt)).isLessThan(Duration.ofSeconds(3));
+            awaitGrant(next);
+            assertThat(Duration.ofNanos(System.nanoTime() - cutAt)).isGreaterThan(Duration.ofSeconds(3));
+            assertThat(lease.isValid()).isFalse();
+        }
+    }
+
+    @Test
+    void storeOverAUsersClientLeavesItsSessionAlone() {
+        LockStore second = ZooKeeperLockStore.over(client);
+        Claim claim = alice.mutex(name);
+        granted(second, claim);
+        second.close();
+        busy(other, bob.mutex(name));
+        assertThat(released(store, claim.again())).isTrue();
+    }
+
+    @Test
+    void closeOfAStoreOfItsOwnEndsWhatItHolds() {
+        LockStore own = open();
+        granted(own, alice.mutex(name));
+        RecordingListener next = waiting(other, bob.mutex(name));
+        own.close();
+        awaitGrant(next);
+    }
+
+    @Test
+    void leaseThatIsNotRenewedLastsAsLongAsTheSessionSurelyDoes() throws Exception {
+        try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(client))) {
+            LockOptions fixed = LockOptions.defaults().withFixedLease(Duration.ofSeconds(2));
+            DistributedLock lock = locks.lock(name.value(), fixed);
+            Lease lease = lock.acquire();
+            busy(other, bob.mutex(name));
+            awaitUntil(() -> !lease.isValid());
+            awaitUntil(() -> get(other.tryAcquire(bob.mutex(name))) instanceof Attempt.Granted);
+        }
+    }
+
+    @Test
+    void waiterWithAFixedLeaseLongerThanTheSessionIsGranted() throws Exception {
+        Claim holder = bob.mutex(name);
+        granted(other, holder);
+        try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(client))) {
+            LockOptions fixed = LockOptions.defaults().withFixedLease(Duration.ofSeconds(30));
+            CompletableFuture<Lease> waiter =
+                    locks.lock(name.value(), fixed).acquireAsync().toCompletableFuture();
+            awaitUntil(() -> !get(other.inspect(name)).orElseThrow().waiters().isEmpty());
+            released(other, holder);
+            assertThat(waiter.get(20, TimeUnit.SECONDS).isValid()).isTrue();
+        }
+    }
+
+    private dev.holdfast.spi.LockName name(String ending) {
+        return new dev.holdfast.spi.LockName(name + "-" + ending);
+    }
+
+    private boolean answered(Claim claim) {
+        return store.renew(java.util.List.of(claim))
+                .handle((answers, failure) -> failure == null)
+                .toCompletableFuture()
+                .join();
+    }
+
+    /** Ends a session at the server, as its expiry does: whoever has its password may close it. */
+    static void expire(CuratorFramework client) throws Exception {
+        ZooKeeper victim = client.getZookeeperClient().getZooKeeper();
+        CountDownLatch connected = new CountDownLatch(1);
+        ZooKeeper twin = new ZooKeeper(
+                client.getZookeeperClient().getCurrentConnectionString(),
+                10_000,
+                event -> {
+                    if (event.getState() == KeeperState.SyncConnected) {
+                        connected.countDown();
+                    }
+                },
+                victim.getSessionId(),
+                victim.getSessionPasswd());
+        assertThat(connected.await(20, TimeUnit.SECONDS)).isTrue();
+        twin.close();
+    }
+}

@@ -1,0 +1,176 @@
+package dev.holdfast.zookeeper;
+
+import dev.holdfast.testkit.ChildJvm;
+import dev.holdfast.testkit.StoreTest;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.zookeeper.server.quorum.QuorumPeerMain;
+
+/**
+ * An ensemble of three servers, each a process of its own, so that one can be killed, frozen and started again. Server 0 reaches
+ * the others through pipes that can be stopped up: then it is cut off from the leader, but not from its clients.
+ */
+final class ThreeServers implements AutoCloseable {
+
+    private static final List<String> JVM =
+            List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no");
+
+    private final Path folder;
+    private final int[] clientPorts;
+    private final List<Path> configs = new ArrayList<>();
+    private final List<Pipe> pipes = new ArrayList<>();
+    private final ChildJvm[] servers = new ChildJvm[3];
+
+    ThreeServers(Path folder) {
+        this.folder = folder;
+        int[] ports = freePorts(9);
+        clientPorts = new int[] {ports[0], ports[1], ports[2]};
+        int[] peer = {ports[3], ports[4], ports[5]};
+        int[] election = {ports[6], ports[7], ports[8]};
+        for (int i = 0; i < 3; i++) {
+            StringBuilder config = new StringBuilder();
+            config.append(
+                    "tickTime=500\ninitLimit=20\nsyncLimit=4\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n");
+            config.append("minSessionTimeout=1000\nmaxSessionTimeout=20000\n");
+            config.append("clientPort=").append(clientPorts[i]).append("\nclientPortAddress=127.0.0.1\n");
+            config.append("dataDir=").append(folder.resolve("data" + i)).append('\n');
+            for (int j = 0; j < 3; j++) {
+                boolean piped = i == 0 && j != 0;
+                int peerPort = piped ? pipe(peer[j]) : peer[j];
+                int electionPort = piped ? pipe(election[j]) : election[j];
+                config.append("server.").append(j + 1).append("=127.0.0.1:").append(peerPort);
+                config.append(':').append(electionPort).append('\n');
+            }
+            write(i, config.toString());
+            start(i);
+        }
+        leader();
+    }
+
+    private int pipe(int port) {
+        Pipe pipe = new Pipe(port);
+        pipes.add(pipe);
+        return pipe.port();
+    }
+
+    private void write(int server, String config) {
+        try {
+            Path data = Files.createDirectories(folder.resolve("data" + server));
+            Files.writeString(data.resolve("myid"), Integer.toString(server + 1));
+            configs.add(Files.writeString(folder.resolve("server" + server + ".cfg"), config));
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    void start(int server) {
+        servers[server] =
+                ChildJvm.start(JVM, QuorumPeerMain.class, configs.get(server).toString());
+    }
+
+    void kill(int server) {
+        servers[server].close();
+    }
+
+    void pause(int server) {
+        servers[server].pause();
+    }
+
+    void resume(int server) {
+        servers[server].resume();
+    }
+
+    /** Stops what passes between server 0 and the others, without a word to either. */
+    void cutOffServerZero() {
+        pipes.forEach(Pipe::stop);
+    }
+
+    void letServerZeroBack() {
+        pipes.forEach(Pipe::go);
+    }
+
+    String hosts() {
+        return IntStream.of(clientPorts).mapToObj(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));
+    }
+
+    String host(int server) {
+        return "127.0.0.1:" + clientPorts[server];
+    }
+
+    /** The server that leads, once there is one. */
+    int leader() {
+        long deadline = System.nanoTime() + Duration.ofSeconds(40).toNanos();
+        while (System.nanoTime() - deadline < 0) {
+            for (int i = 0; i < 3; i++) {
+                if (mode(i).equals("leader")) {
+                    return i;
+                }
+            }
+            StoreTest.pause(50);
+        }
+        throw new AssertionError(
+                "No leader: " + IntStream.range(0, 3).mapToObj(this::mode).toList());
+    }
+
+    /** Waits until a server takes part. */
+    void awaitServing(int server) {
+        StoreTest.awaitUntil(() -> !mode(server).isEmpty());
+    }
+
+    private String mode(int server) {
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), clientPorts[server]), 300);
+            socket.setSoTimeout(300);
+            socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
+            socket.getOutputStream().flush();
+            InputStream in = socket.getInputStream();
+            String text = new String(in.readAllBytes(), StandardCharsets.US_ASCII);
+            return text.lines()
+                    .filter(line -> line.startsWith("Mode: "))
+                    .map(line -> line.substring("Mode: ".length()))
+                    .findFirst()
+                    .orElse("");
+        } catch (IOException notThere) {
+            return "";
+        }
+    }
+
+    private static int[] freePorts(int count) {
+        List<ServerSocket> sockets = new ArrayList<>();
+        try {
+            for (int i = 0; i < count; i++) {
+                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+            }
+            int[] ports = sockets.stream().mapToInt(ServerSocket::getLocalPort).toArray();
+            for (ServerSocket socket : sockets) {
+                socket.close();
+            }
+            return ports;
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    @Override
+    public void close() {
+        for (ChildJvm server : servers) {
+            if (server != null) {
+                server.close();
+            }
+        }
+        pipes.forEach(Pipe::close);
+    }
+}

@@ -1,0 +1,134 @@
+package dev.holdfast.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.ContendingProcesses;
+import dev.holdfast.testkit.HistoryChecker;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An ensemble of three, each server a process: what its faults do to those who lock. */
+@Timeout(180)
+class ThreeServersTest {
+
+    private static final int CLIENTS = 8;
+
+    @TempDir
+    static Path folder;
+
+    private static ThreeServers servers;
+
+    private final LockName name = new LockName("test-" + UUID.randomUUID());
+    private final Claimant alice = new Claimant("alice", Duration.ofMinutes(10));
+    private final Claimant bob = new Claimant("bob", Duration.ofMinutes(10));
+
+    @BeforeAll
+    static void startTheServers() {
+        servers = new ThreeServers(folder);
+        for (int i = 0; i < 3; i++) {
+            servers.awaitServing(i);
+        }
+    }
+
+    @AfterAll
+    static void stopTheServers() {
+        servers.close();
+    }
+
+    @Test
+    void twoServersShowTheSame() {
+        try (LockStore one = open(servers.host(0));
+                LockStore two = open(servers.host(1))) {
+            for (int i = 0; i < 20; i++) {
+                var first = alice.mutex(name);
+                var second = bob.mutex(name);
+                long counter = StoreTest.granted(one, first).counter();
+                RecordingListener listener = StoreTest.waiting(two, second);
+                assertThat(StoreTest.released(one, first)).isTrue();
+                assertThat(StoreTest.awaitGrant(listener).counter()).isGreaterThan(counter);
+                assertThat(StoreTest.released(two, second)).isTrue();
+            }
+        }
+    }
+
+    // The follower still answers its client: reads, signs of life, everything but what the leader must answer.
+    @Test
+    void holderAtAFollowerThatIsCutOffKnowsBeforeAnybodyElseIsLetIn() throws Exception {
+        if (servers.leader() == 0) {
+            servers.kill(0);
+            servers.leader();
+            servers.start(0);
+            servers.awaitServing(0);
+        }
+        try (LockStore store = open(servers.host(0));
+                Holdfast locks = Holdfast.over(store);
+                LockStore elsewhere = open(servers.host(servers.leader()))) {
+            CompletableFuture<LossReason> lost = new CompletableFuture<>();
+            Lease lease = locks.lock(name.value()).acquire();
+            lease.onLost(lost::complete);
+            RecordingListener next = StoreTest.waiting(elsewhere, bob.mutex(name));
+            servers.cutOffServerZero();
+            assertThat(lost.get(20, TimeUnit.SECONDS)).isIn(LossReason.STORE_UNREACHABLE, LossReason.EXPIRED);
+            assertThat(next.outcome()).as("let in before the holder knew").isEmpty();
+            assertThat(lease.isValid()).isFalse();
+            StoreTest.awaitGrant(next);
+        } finally {
+            servers.letServerZeroBack();
+            servers.awaitServing(0);
+        }
+    }
+
+    @Test
+    void eightProcessesContendWhileServersAreKilledFrozenAndStarted() {
+        String url = "zookeeper://" + servers.hosts() + "?sessionTimeout=4s&timeout=2s";
+        try (ContendingProcesses clients = ContendingProcesses.start(CLIENTS, url, name.value())) {
+            int leader = servers.leader();
+            servers.kill(leader);
+            clients.awaitProgress("the leader was killed");
+            servers.start(leader);
+            servers.awaitServing(leader);
+            int follower = (servers.leader() + 1) % 3;
+            servers.pause(follower);
+            clients.awaitProgress("a follower froze");
+            servers.resume(follower);
+            servers.awaitServing(follower);
+            int second = servers.leader();
+            servers.pause(second);
+            clients.awaitProgress("the leader froze");
+            servers.resume(second);
+            servers.awaitServing(second);
+            int third = (servers.leader() + 1) % 3;
+            servers.kill(third);
+            clients.awaitProgress("a follower was killed");
+            servers.start(third);
+            servers.awaitServing(third);
+            clients.awaitProgress("all servers were back");
+            HistoryChecker history = clients.stop();
+            history.check();
+            System.out.println(history.size() + " holds of " + CLIENTS
+                    + " processes: no two at once, and each token larger than the one before");
+        }
+    }
+
+    private static LockStore open(String hosts) {
+        return new ZooKeeperLockStoreProvider()
+                .open("zookeeper://" + hosts + "?sessionTimeout=5s&timeout=2s", MonotonicClock.SYSTEM);
+    }
+}

@@ -1,0 +1,153 @@
+package dev.holdfast.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.ChildJvm;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.StoreTest;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.apache.zookeeper.server.ZooKeeperServerMain;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code tls=true} against a server that wants a certificate of the client, too. */
+@Timeout(120)
+class TlsTest {
+
+    private static final String PASSWORD = "changeit";
+
+    @TempDir
+    static Path folder;
+
+    private static ChildJvm server;
+    private static int port;
+
+    @BeforeAll
+    static void startTheServer() throws IOException, InterruptedException {
+        keyStore("good");
+        keyStore("bad");
+        trust("good");
+        try (ServerSocket free = new ServerSocket(0)) {
+            port = free.getLocalPort();
+        }
+        Path config = folder.resolve("server.cfg");
+        Files.writeString(
+                config,
+                String.join(
+                        "\n",
+                        "tickTime=500",
+                        "admin.enableServer=false",
+                        "dataDir=" + folder.resolve("data"),
+                        "secureClientPort=" + port,
+                        "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+                        "ssl.keyStore.location=" + folder.resolve("good.p12"),
+                        "ssl.keyStore.password=" + PASSWORD,
+                        "ssl.trustStore.location=" + folder.resolve("trust.p12"),
+                        "ssl.trustStore.password=" + PASSWORD));
+        server = ChildJvm.start(
+                List.of("-Xmx128m", "-XX:TieredStopAtLevel=1"), ZooKeeperServerMain.class, config.toString());
+    }
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
+
+    @Test
+    void clientWithACertificateLocks() {
+        try (LockStore store = open("good")) {
+            LockName name = new LockName("tls");
+            StoreTest.granted(store, new Claimant("alice", Duration.ofMinutes(1)).mutex(name));
+            assertThat(StoreTest.holders(store, name)).hasSize(1);
+        }
+        assertThatThrownBy(() -> open("bad").close()).isInstanceOf(StoreException.class);
+        assertThatThrownBy(() -> new ZooKeeperLockStoreProvider()
+                        .open("zookeeper://127.0.0.1:" + port + "?timeout=1s", MonotonicClock.SYSTEM)
+                        .close())
+                .isInstanceOf(StoreException.class);
+    }
+
+    private static LockStore open(String keys) {
+        String patience = keys.equals("good") ? "15s" : "2s";
+        return new ZooKeeperLockStoreProvider()
+                .open(
+                        "zookeeper://127.0.0.1:" + port + "/tls?tls=true&timeout=" + patience + "&trustStore="
+                                + folder.resolve("trust.p12") + "&trustStorePassword=" + PASSWORD + "&keyStore="
+                                + folder.resolve(keys + ".p12") + "&keyStorePassword=" + PASSWORD,
+                        MonotonicClock.SYSTEM);
+    }
+
+    private static void keyStore(String name) throws IOException, InterruptedException {
+        keytool(
+                "-genkeypair",
+                "-alias",
+                name,
+                "-keyalg",
+                "RSA",
+                "-keysize",
+                "2048",
+                "-validity",
+                "2",
+                "-dname",
+                "CN=127.0.0.1",
+                "-ext",
+                "SAN=IP:127.0.0.1,DNS:localhost",
+                "-keystore",
+                name + ".p12",
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                PASSWORD);
+        keytool(
+                "-exportcert",
+                "-alias",
+                name,
+                "-keystore",
+                name + ".p12",
+                "-storepass",
+                PASSWORD,
+                "-file",
+                name + ".cer");
+    }
+
+    private static void trust(String name) throws IOException, InterruptedException {
+        keytool(
+                "-importcert",
+                "-noprompt",
+                "-alias",
+                name,
+                "-file",
+                name + ".cer",
+                "-keystore",
+                "trust.p12",
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                PASSWORD);
+    }
+
+    private static void keytool(String... arguments) throws IOException, InterruptedException {
+        List<String> command = new java.util.ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(said).isZero();
+    }
+}

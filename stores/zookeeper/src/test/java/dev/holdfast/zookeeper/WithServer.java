@@ -1,0 +1,49 @@
+package dev.holdfast.zookeeper;
+
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.StoreTest;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+
+/** One server for the tests of a class, stores and clients on it. */
+abstract class WithServer extends StoreTest {
+
+    private static final OneServer SERVER = new OneServer();
+
+    static OneServer server() {
+        return SERVER;
+    }
+
+    LockStore open() {
+        return open(SERVER.hosts());
+    }
+
+    LockStore open(String hosts) {
+        return openUrl("zookeeper://" + hosts + "?sessionTimeout=10s");
+    }
+
+    LockStore openUrl(String url) {
+        return closing(new ZooKeeperLockStoreProvider().open(url, MonotonicClock.SYSTEM));
+    }
+
+    Proxy proxy() {
+        return closing(new Proxy(SERVER.hosts()));
+    }
+
+    CuratorFramework curator() {
+        return closing(Clients.started(SERVER.hosts()));
+    }
+
+    /** The names of the nodes in the folder of a lock. */
+    static List<String> nodes(CuratorFramework client, LockName name) {
+        try {
+            return client.getChildren().forPath("/holdfast/" + name);
+        } catch (org.apache.zookeeper.KeeperException.NoNodeException unused) {
+            return List.of();
+        } catch (Exception failure) {
+            throw new AssertionError(failure);
+        }
+    }
+}

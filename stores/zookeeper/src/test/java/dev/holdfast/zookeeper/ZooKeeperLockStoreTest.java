@@ -1,0 +1,52 @@
+package dev.holdfast.zookeeper;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The laws, on one server. Each handle has a session of its own, which outlives the handle. */
+class ZooKeeperLockStoreTest extends LockStoreTck {
+
+    private static OneServer server;
+
+    private final List<CuratorFramework> clients = new ArrayList<>();
+
+    @BeforeAll
+    static void startTheServer() {
+        server = new OneServer();
+    }
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
+
+    @AfterEach
+    void endTheSessions() {
+        clients.forEach(CuratorFramework::close);
+    }
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        CuratorFramework client = Clients.started(server.hosts());
+        clients.add(client);
+        return ZooKeeperLockStore.over(client);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+}
