@@ -1,0 +1,86 @@
+package dev.holdfast.etcd;
+
+import dev.holdfast.testkit.ContendingProcesses;
+import dev.holdfast.testkit.HistoryChecker;
+import dev.holdfast.testkit.StoreTest;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Three servers: what they grant is lawful when the leader or a follower is killed, frozen or comes back. */
+@Timeout(180)
+class ClusterTest {
+
+    private static final int CLIENTS = 8;
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private static List<EtcdServer> members = List.of();
+
+    @BeforeAll
+    static void start() {
+        members = EtcdServer.startCluster(3);
+    }
+
+    @AfterAll
+    static void stop() {
+        members.forEach(EtcdServer::close);
+    }
+
+    @Test
+    void eightProcessesContendWhileServersAreKilledFrozenAndStarted() {
+        String hosts = members.stream().map(EtcdServer::address).collect(Collectors.joining(","));
+        String url = "etcd://" + hosts + "?session=6s&timeout=2s";
+        String name = "cluster-" + UUID.randomUUID();
+        try (ContendingProcesses clients = ContendingProcesses.start(CLIENTS, url, name)) {
+            EtcdServer leader = leader();
+            leader.kill();
+            clients.awaitProgress("the leader was killed");
+            leader.startAgain();
+            EtcdServer follower = follower();
+            follower.signal("STOP");
+            clients.awaitProgress("a follower froze");
+            follower.signal("CONT");
+            follower.awaitHealth();
+            EtcdServer second = leader();
+            second.signal("STOP");
+            clients.awaitProgress("the leader froze");
+            second.signal("CONT");
+            second.awaitHealth();
+            EtcdServer third = follower();
+            third.kill();
+            clients.awaitProgress("a follower was killed");
+            third.startAgain();
+            clients.awaitProgress("all servers were back");
+            HistoryChecker history = clients.stop();
+            history.check();
+            System.out.println(history.size() + " holds of " + CLIENTS
+                    + " processes: no two at once, and each token larger than the one before");
+        }
+    }
+
+    private static EtcdServer follower() {
+        EtcdServer leader = leader();
+        return members.stream().filter(member -> member != leader).findFirst().orElseThrow();
+    }
+
+    private static EtcdServer leader() {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (System.nanoTime() - deadline < 0) {
+            for (EtcdServer member : members) {
+                try {
+                    if (member.isLeader()) {
+                        return member;
+                    }
+                } catch (AssertionError notReady) {
+                    StoreTest.pause(50);
+                }
+            }
+        }
+        throw new AssertionError("no leader");
+    }
+}

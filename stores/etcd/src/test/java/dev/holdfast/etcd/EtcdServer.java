@@ -1,0 +1,194 @@
+package dev.holdfast.etcd;
+
+import dev.holdfast.testkit.ServerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A real server for a test, alone or as a member of a cluster: on free ports of the loopback address, with its data in a
+ * folder of its own, in memory where the system has such a place.
+ */
+final class EtcdServer implements AutoCloseable {
+
+    private static final Path PROGRAM = Path.of("/usr/bin/etcd");
+    private static final Path CONTROL = Path.of("/usr/bin/etcdctl");
+    private static final int TRIES = 1_000;
+
+    private final ServerProcess process = new ServerProcess("etcd");
+    private final String name;
+    private final int peerPort = ServerProcess.freePort();
+    private final String scheme;
+    private final List<String> settings;
+    private final List<String> control;
+    private String cluster;
+
+    private EtcdServer(String name, String scheme, List<String> settings, List<String> control) {
+        ServerProcess.require(PROGRAM, "etcd-server");
+        ServerProcess.require(CONTROL, "etcd-client");
+        this.name = name;
+        this.scheme = scheme;
+        this.settings = settings;
+        this.control = control;
+        this.cluster = name + "=http://127.0.0.1:" + peerPort;
+    }
+
+    /** A server alone, with further settings. Elections are quick, so leases of one second are possible. */
+    static EtcdServer start(String... settings) {
+        EtcdServer server = new EtcdServer("one", "http", List.of(settings), List.of());
+        server.startAgain();
+        return server;
+    }
+
+    /** A server that asks for TLS. */
+    static EtcdServer startTls(List<String> settings, List<String> control) {
+        EtcdServer server = new EtcdServer("one", "https", settings, control);
+        server.startAgain();
+        return server;
+    }
+
+    /** Members of one cluster. */
+    static List<EtcdServer> startCluster(int size) {
+        List<EtcdServer> members = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            members.add(new EtcdServer("member" + i, "http", List.of(), List.of()));
+        }
+        String all =
+                String.join(",", members.stream().map(member -> member.cluster).toList());
+        for (EtcdServer member : members) {
+            member.cluster = all;
+            member.begin();
+        }
+        members.forEach(EtcdServer::awaitHealth);
+        return members;
+    }
+
+    void startAgain() {
+        begin();
+        awaitHealth();
+    }
+
+    /** Starts it without waiting for it. */
+    void begin() {
+        String client = scheme + "://127.0.0.1:" + process.port();
+        String peer = "http://127.0.0.1:" + peerPort;
+        List<String> command = new ArrayList<>(List.of(
+                PROGRAM.toString(),
+                "--name=" + name,
+                "--data-dir=" + process.folder().resolve("data"),
+                "--listen-client-urls=" + client,
+                "--advertise-client-urls=" + client,
+                "--listen-peer-urls=" + peer,
+                "--initial-advertise-peer-urls=" + peer,
+                "--initial-cluster=" + cluster,
+                "--heartbeat-interval=50",
+                "--election-timeout=500",
+                "--logger=zap",
+                "--log-level=warn"));
+        command.addAll(settings);
+        process.start(command);
+    }
+
+    void awaitHealth() {
+        try {
+            for (int i = 0; !isHealthy(); i++) {
+                if (i > TRIES || !process.isAlive()) {
+                    throw new AssertionError("The server did not start: " + process.logText());
+                }
+                Thread.sleep(20);
+            }
+        } catch (InterruptedException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    private boolean isHealthy() {
+        List<String> command = new ArrayList<>(control());
+        command.addAll(List.of("--command-timeout=1s", "endpoint", "health"));
+        try {
+            return run(command).waitFor() == 0;
+        } catch (InterruptedException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    /** {@code etcdctl} with the address of this server. */
+    List<String> control() {
+        List<String> command = new ArrayList<>(
+                List.of(CONTROL.toString(), "--endpoints=" + scheme + "://127.0.0.1:" + process.port()));
+        command.addAll(control);
+        return command;
+    }
+
+    /** Runs {@code etcdctl} to its end and gives what it printed. */
+    String control(String... arguments) {
+        List<String> command = new ArrayList<>(control());
+        command.addAll(List.of(arguments));
+        try {
+            Process run = run(command);
+            String output = new String(run.getInputStream().readAllBytes());
+            if (run.waitFor() != 0) {
+                throw new AssertionError(String.join(" ", command) + ": " + output);
+            }
+            return output;
+        } catch (IOException | InterruptedException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    static Process run(List<String> command) {
+        try {
+            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+            builder.environment().put("ETCDCTL_API", "3");
+            return builder.start();
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    int port() {
+        return process.port();
+    }
+
+    String address() {
+        return "127.0.0.1:" + process.port();
+    }
+
+    String url() {
+        return "etcd://" + address();
+    }
+
+    /** Whether this member leads its cluster. */
+    boolean isLeader() {
+        String status = control("endpoint", "status", "--write-out=fields");
+        String member = field(status, "MemberID");
+        return member.equals(field(status, "Leader"));
+    }
+
+    private static String field(String status, String name) {
+        return status.lines()
+                .filter(line -> line.startsWith("\"" + name + "\""))
+                .map(line -> line.substring(line.indexOf(':') + 1).strip())
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(status));
+    }
+
+    /** Sends a signal: STOP freezes, CONT lets it go on. */
+    void signal(String signal) {
+        process.signal(signal);
+    }
+
+    void kill() {
+        process.kill();
+    }
+
+    @Override
+    public void close() {
+        if (process.isAlive()) {
+            process.kill();
+        }
+        process.removeFolder();
+    }
+}

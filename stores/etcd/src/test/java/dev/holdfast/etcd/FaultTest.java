@@ -1,0 +1,229 @@
+package dev.holdfast.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.protobuf.ByteString;
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.ServerProcess;
+import io.etcd.jetcd.api.Event;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What servers, connections and leases do when they are in trouble. */
+class FaultTest extends WithServer {
+
+    private static EtcdServer server;
+
+    @BeforeAll
+    static void startTheServer() {
+        server = EtcdServer.start();
+    }
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
+
+    @Override
+    EtcdServer server() {
+        return server;
+    }
+
+    @Test
+    void holdersAndWaitersOutliveARestartOfTheServer() {
+        LockStore store = open("?session=20s&timeout=1s");
+        LockStore other = open("?session=20s&timeout=1s");
+        Claim holder = alice.mutex(name);
+        long counter = granted(store, holder).counter();
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        server.kill();
+        StoreException failure = failure(store.renew(List.of(holder)));
+        assertThat(failure.retryable()).isTrue();
+        StoreException refused = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(refused.retryable()).isTrue();
+        server.startAgain();
+        List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder, waiter))));
+        assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
+        assertThat(((Renewed.Held) answers.get(0)).counter()).isEqualTo(counter);
+        assertThat(answers.get(1)).isInstanceOf(Renewed.Waiting.class);
+        // The watch broke with the server; it was made anew.
+        repaired(() -> get(other.release(holder)));
+        awaitGrant(listener);
+    }
+
+    @Test
+    void downServerIsSaidToBeDown() {
+        String url = "etcd://127.0.0.1:" + ServerProcess.freePort();
+        assertThatThrownBy(() -> openUrl(url))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("Cannot connect")
+                .hasMessageContaining("is the server running");
+    }
+
+    @Test
+    void frozenServerEndsCallsInTimeAndLostRepliesAreRepaired() {
+        LockStore store = open("?session=20s&timeout=500ms");
+        Claim claim = alice.mutex(name);
+        server.signal("STOP");
+        StoreException failure;
+        try {
+            failure = failure(store.tryAcquire(claim));
+        } finally {
+            server.signal("CONT");
+        }
+        assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+        repaired(() -> get(store.release(claim.again())));
+        assertThat(get(store.tryAcquire(claim))).as("a late copy is refused").isInstanceOf(Attempt.Busy.class);
+        assertThat(get(store.inspect(name))).isEmpty();
+    }
+
+    // jetcd#965 and #1383: a keep-alive that just falls silent. Ours is missed on the local clock.
+    @Test
+    void silentSessionIsLostOnTheLocalDeadline() throws InterruptedException {
+        LockStore store = open("?session=2s&timeout=500ms");
+        try (Holdfast locks = Holdfast.over(store)) {
+            Lease lease = locks.lock(name.value()).acquire();
+            AtomicReference<LossReason> lost = new AtomicReference<>();
+            CountDownLatch told = new CountDownLatch(1);
+            lease.onLost(reason -> {
+                lost.set(reason);
+                told.countDown();
+            });
+            long frozen = System.nanoTime();
+            server.signal("STOP");
+            try {
+                assertThat(told.await(10, TimeUnit.SECONDS)).isTrue();
+                assertThat(lease.isValid()).isFalse();
+                assertThat(Duration.ofNanos(System.nanoTime() - frozen)).isLessThan(Duration.ofMillis(2_500));
+            } finally {
+                server.signal("CONT");
+            }
+            assertThat(lost.get()).isIn(LossReason.STORE_UNREACHABLE, LossReason.EXPIRED);
+        }
+    }
+
+    // jetcd#686: keep-alive of a lease that is gone already.
+    @Test
+    void revokedLeaseEndsHoldersAndWaitersAndANewOneIsMade() {
+        LockStore store = open("?session=3s");
+        LockStore other = open("?session=20s");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        Claim foreign = alice.mutex(new dev.holdfast.spi.LockName(name + "-2"));
+        granted(other, foreign);
+        RecordingListener waiter = waiting(store, bob.mutex(foreign.name()));
+        revokeLeaseOf(holder);
+        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
+        awaitEnd(waiter);
+        granted(store, alice.mutex(name));
+    }
+
+    @Test
+    void orphanOfALostUndoIsSweptWithTheNextBeat() {
+        BentPort port = new BentPort(Connections.open(EtcdUrl.parse(server.url())));
+        LockStore store = closing(EtcdLockStore.opened(port, EtcdOptions.parse("session=2s"), MonotonicClock.SYSTEM));
+        granted(store, alice.mutex(name));
+        Claim otherKind = bob.read(name);
+        port.losesRequest = BentPort::deletes;
+        RecordingListener refused = enqueued(store, otherKind);
+        assertThat(refused.first(RecordingListener.Event.Failed.class)
+                        .orElseThrow()
+                        .cause())
+                .isInstanceOf(KindConflictException.class);
+        assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(1);
+        port.losesRequest = request -> false;
+        awaitUntil(() -> get(store.inspect(name)).orElseThrow().waiters().isEmpty());
+        assertThat(get(store.inspect(name)).orElseThrow().holders()).hasSize(1);
+    }
+
+    @Test
+    void lostAnswersAreRepairedByRepeating() {
+        BentPort port = new BentPort(Connections.open(EtcdUrl.parse(server.url())));
+        LockStore store = closing(EtcdLockStore.opened(port, EtcdOptions.DEFAULTS, MonotonicClock.SYSTEM));
+        Claim claim = alice.mutex(name);
+        port.losesAnswer = BentPort::puts;
+        assertThat(failure(store.tryAcquire(claim)).effect()).isEqualTo(Effect.UNKNOWN);
+        port.losesAnswer = request -> false;
+        long counter = granted(store, claim.again()).counter();
+        Claim waiter = bob.mutex(name);
+        port.losesAnswer = BentPort::puts;
+        RecordingListener lost = enqueued(store, waiter);
+        assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
+        port.losesAnswer = request -> false;
+        RecordingListener again = waiting(store, waiter.again());
+        port.losesAnswer = BentPort::deletes;
+        assertThat(failure(store.release(claim)).effect()).isEqualTo(Effect.UNKNOWN);
+        port.losesAnswer = request -> false;
+        assertThat(awaitGrant(again).counter()).isGreaterThan(counter);
+        assertThat(get(store.release(claim.again())).wasOwner()).isFalse();
+        assertThat(get(store.inspect(name)).orElseThrow().holders()).hasSize(1);
+    }
+
+    @Test
+    void watchFromACompactedRevisionIsSaidToHaveMissedIt() throws InterruptedException {
+        long old = revisionOf(server.control("put", "compacted", "1", "--write-out=json"));
+        long last = old;
+        for (int i = 0; i < 5; i++) {
+            last = revisionOf(server.control("put", "compacted", "2", "--write-out=json"));
+        }
+        server.control("compact", Long.toString(last));
+        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+        try (EtcdPort port = Connections.open(EtcdUrl.parse(server.url()))) {
+            port.watch(ByteString.copyFromUtf8("compacted"), false, old, new EtcdPort.Ears() {
+                @Override
+                public void happened(List<Event> events) {
+                    events.forEach(event -> heard.add(event.getKv().getValue().toStringUtf8()));
+                }
+
+                @Override
+                public void began(boolean missed) {
+                    heard.add(missed ? "missed" : "began");
+                }
+
+                @Override
+                public void deaf() {
+                    heard.add("deaf");
+                }
+            });
+            assertThat(heard.poll(10, TimeUnit.SECONDS)).isEqualTo("missed");
+            server.control("put", "compacted", "3");
+            assertThat(heard.poll(10, TimeUnit.SECONDS)).isEqualTo("3");
+            assertThat(heard).isEmpty();
+        }
+    }
+
+    @Test
+    void leaseShorterThanTheSessionIsKeptByTheClient() {
+        LockStore store = open("?session=20s");
+        Claim brief = alice.mutex(name).withLease(Duration.ofMillis(300));
+        granted(store, brief);
+        RecordingListener waiter = waiting(open(""), bob.mutex(name));
+        awaitGrant(waiter);
+        assertThat(renewed(store, brief)).isEqualTo(new Renewed.Gone(Renewed.Reason.TAKEN));
+    }
+
+    private static long revisionOf(String json) {
+        return Long.parseLong(json.replaceAll("(?s).*\"revision\":(\\d+).*", "$1"));
+    }
+}

@@ -1,0 +1,120 @@
+package dev.holdfast.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.StoreException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code etcds://}: the server's certificate is checked, and the client shows one. */
+class TlsTest extends WithServer {
+
+    @TempDir
+    static Path folder;
+
+    private static EtcdServer server;
+
+    @BeforeAll
+    static void startWithACertificateForThisAddressOnly() throws IOException, InterruptedException {
+        certificate("server", "subjectAltName=IP:127.0.0.1");
+        certificate("client", "subjectAltName=DNS:client.example");
+        certificate("stranger", "subjectAltName=DNS:stranger.example");
+        server = EtcdServer.startTls(
+                List.of(
+                        "--cert-file=" + file("server.crt"),
+                        "--key-file=" + file("server.key"),
+                        "--trusted-ca-file=" + file("client.crt"),
+                        "--client-cert-auth"),
+                List.of(
+                        "--cacert=" + file("server.crt"),
+                        "--cert=" + file("client.crt"),
+                        "--key=" + file("client.key")));
+    }
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
+
+    @Override
+    EtcdServer server() {
+        return server;
+    }
+
+    @Test
+    void clientWithItsCertificateIsLetIn() {
+        LockStore store = openUrl(url("127.0.0.1", "server", "client"));
+        granted(store, alice.mutex(name));
+        assertThat(get(store.inspect(name))).isPresent();
+    }
+
+    @Test
+    void serverThatIsNotTrustedIsRefused() {
+        assertThatThrownBy(() -> openUrl(url("127.0.0.1", "stranger", "client")))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("TLS");
+    }
+
+    @Test
+    void serverWithAnotherNameIsRefused() {
+        assertThatThrownBy(() -> openUrl(url("localhost", "server", "client")))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("TLS");
+    }
+
+    @Test
+    void strangerIsNotLetIn() {
+        assertThatThrownBy(() -> openUrl(url("127.0.0.1", "server", "stranger")))
+                .isInstanceOf(StoreException.class);
+        assertThatThrownBy(() -> openUrl("etcds://" + server.address() + "?ca=" + file("server.crt")))
+                .isInstanceOf(StoreException.class);
+    }
+
+    @Test
+    void filesThatAreNotThereAreNamed() {
+        assertThatThrownBy(() -> openUrl("etcds://" + server.address() + "?ca=" + file("nothing.pem")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("nothing.pem");
+    }
+
+    private String url(String host, String ca, String client) {
+        return "etcds://" + host + ":" + server.port() + "?timeout=1s&ca=" + file(ca + ".crt") + "&cert="
+                + file(client + ".crt") + "&key=" + file(client + ".key");
+    }
+
+    private static String file(String name) {
+        return folder.resolve(name).toString();
+    }
+
+    private static void certificate(String name, String subject) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(
+                        "openssl",
+                        "req",
+                        "-x509",
+                        "-newkey",
+                        "rsa:2048",
+                        "-nodes",
+                        "-days",
+                        "2",
+                        "-keyout",
+                        name + ".key",
+                        "-out",
+                        name + ".crt",
+                        "-subj",
+                        "/CN=" + name,
+                        "-addext",
+                        subject)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(output).isZero();
+    }
+}
