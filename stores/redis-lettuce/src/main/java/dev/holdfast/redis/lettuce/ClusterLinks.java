@@ -1,0 +1,108 @@
+package dev.holdfast.redis.lettuce;
+
+import io.lettuce.core.api.AsyncCloseable;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/** Connections to the nodes of a cluster, as a client of Lettuce knows them. */
+final class ClusterLinks implements Links {
+
+    private final RedisClusterClient client;
+    private final Duration timeout;
+    private final ServerLinks.Once<StatefulRedisClusterConnection<byte[], byte[]>> work;
+    private final ServerLinks.Once<StatefulRedisClusterConnection<byte[], byte[]>> renewals;
+    private final ServerLinks.Once<StatefulRedisClusterPubSubConnection<byte[], byte[]>> hearing;
+    private final Map<StatefulRedisConnection<byte[], byte[]>, Link> links = new ConcurrentHashMap<>();
+
+    ClusterLinks(RedisClusterClient client, Duration timeout) {
+        this.client = client;
+        this.timeout = timeout;
+        this.work = once(() -> client.connectAsync(ByteArrayCodec.INSTANCE));
+        this.renewals = once(() -> client.connectAsync(ByteArrayCodec.INSTANCE));
+        this.hearing = once(() -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE));
+    }
+
+    // Those to its nodes are looked after by Lettuce.
+    private static <T extends AsyncCloseable> ServerLinks.Once<T> once(Supplier<CompletableFuture<T>> maker) {
+        return new ServerLinks.Once<>(maker, made -> false, AsyncCloseable::closeAsync);
+    }
+
+    @Override
+    public boolean isCluster() {
+        return true;
+    }
+
+    @Override
+    public List<Integer> slots() {
+        List<Integer> first = new ArrayList<>();
+        for (RedisClusterNode node : client.getPartitions()) {
+            if (!node.getSlots().isEmpty()) {
+                first.add(node.getSlots().get(0));
+            }
+        }
+        return first;
+    }
+
+    @Override
+    public CompletableFuture<Link> to(int slot, boolean forRenewals) {
+        return (forRenewals ? renewals : work)
+                .get()
+                .thenCompose(cluster -> cluster.getConnectionAsync(owner(slot)))
+                .thenApply(this::link);
+    }
+
+    @Override
+    public CompletableFuture<Link> to(String host, int port, boolean forRenewals) {
+        return (forRenewals ? renewals : work)
+                .get()
+                .thenCompose(cluster -> cluster.getConnectionAsync(host, port))
+                .thenApply(this::link);
+    }
+
+    private Link link(StatefulRedisConnection<byte[], byte[]> connection) {
+        return links.computeIfAbsent(connection, made -> new Link(made, timeout));
+    }
+
+    private String owner(int slot) {
+        RedisClusterNode owner = client.getPartitions().getPartitionBySlot(slot);
+        if (owner == null) {
+            throw new IllegalStateException("no node of the cluster serves slot " + slot);
+        }
+        return owner.getNodeId();
+    }
+
+    @Override
+    public CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> hearing(int slot) {
+        return hearing.get().thenCompose(cluster -> cluster.getConnectionAsync(owner(slot)));
+    }
+
+    // A channel follows its slot, and so leaves a node that was replaced.
+    @Override
+    public void checkHearing() {}
+
+    @Override
+    public void suspect() {
+        if (!client.isTopologyRefreshInProgress()) {
+            client.refreshPartitionsAsync();
+        }
+    }
+
+    @Override
+    public void close() {
+        work.close();
+        renewals.close();
+        hearing.close();
+    }
+}

@@ -1,0 +1,132 @@
+package dev.holdfast.redis.lettuce;
+
+import dev.holdfast.redis.Address;
+import dev.holdfast.redis.RedisOptions;
+import dev.holdfast.redis.RedisUrl;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LockStoreProvider;
+import dev.holdfast.spi.MonotonicClock;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.protocol.ProtocolVersion;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Opens the URLs of {@link dev.holdfast.redis.RedisLockStoreProvider} over Lettuce, if {@code +lettuce} stands behind their
+ * scheme: {@code redis+lettuce://}, {@code rediss+lettuce://}, {@code redis-sentinel+lettuce://} and {@code
+ * rediss-sentinel+lettuce://}. The options are the same; {@code connections} is of no use, since all calls share a connection.
+ */
+public final class LettuceLockStoreProvider implements LockStoreProvider {
+
+    private static final Pattern SCHEME = Pattern.compile("^(rediss?(?:-sentinel)?)\\+lettuce://");
+
+    @Override
+    public String form() {
+        return "redis[s][-sentinel]+lettuce://... as redis[s][-sentinel]://...";
+    }
+
+    @Override
+    public boolean accepts(String url) {
+        return SCHEME.matcher(url).find();
+    }
+
+    @Override
+    public LockStore open(String url, MonotonicClock clock) {
+        String plain = SCHEME.matcher(url).replaceFirst("$1://");
+        RedisUrl parsed = RedisUrl.parse(plain);
+        int question = plain.indexOf('?');
+        String options = question < 0 ? "" : plain.substring(question + 1);
+        return parsed.options().cluster() ? cluster(parsed, options, clock) : server(parsed, options, clock);
+    }
+
+    private static LockStore server(RedisUrl url, String options, MonotonicClock clock) {
+        RedisClient client = RedisClient.create();
+        client.setOptions(settings(url.options().timeout()));
+        return LettuceRedis.over(client, uri(url), options, url.toString(), clock, client::shutdownAsync);
+    }
+
+    private static LockStore cluster(RedisUrl url, String options, MonotonicClock clock) {
+        List<RedisURI> nodes = url.hosts().stream().map(host -> node(url, host)).toList();
+        RedisClusterClient client = RedisClusterClient.create(nodes);
+        client.setOptions(
+                ClusterClientOptions.builder(settings(url.options().timeout())).build());
+        return LettuceRedis.over(client, options, url.toString(), clock, client::shutdownAsync);
+    }
+
+    private static ClientOptions settings(Duration timeout) {
+        return ClientOptions.builder()
+                .protocolVersion(ProtocolVersion.RESP2)
+                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+                .socketOptions(socket(timeout))
+                .build();
+    }
+
+    // A connection that died without a word is found by the system's probes.
+    private static SocketOptions socket(Duration timeout) {
+        return SocketOptions.builder()
+                .connectTimeout(timeout)
+                .keepAlive(SocketOptions.KeepAliveOptions.builder()
+                        .enable()
+                        .idle(Duration.ofSeconds(5))
+                        .interval(Duration.ofSeconds(1))
+                        .count(3)
+                        .build())
+                .build();
+    }
+
+    private static RedisURI uri(RedisUrl url) {
+        String primary = url.primaryName();
+        if (primary == null) {
+            return node(url, url.hosts().get(0));
+        }
+        RedisOptions options = url.options();
+        RedisURI.Builder builder = RedisURI.builder().withSentinelMasterId(primary);
+        for (Address host : url.hosts()) {
+            RedisURI.Builder sentinel = RedisURI.builder()
+                    .withHost(host.host())
+                    .withPort(host.port())
+                    .withSsl(url.tls())
+                    .withTimeout(options.timeout());
+            login(sentinel, empty(options.sentinelUser()), empty(options.sentinelPassword()));
+            builder.withSentinel(sentinel.build());
+        }
+        return common(builder, url).build();
+    }
+
+    private static RedisURI node(RedisUrl url, Address host) {
+        return common(RedisURI.builder().withHost(host.host()).withPort(host.port()), url)
+                .build();
+    }
+
+    private static RedisURI.Builder common(RedisURI.Builder builder, RedisUrl url) {
+        builder.withDatabase(url.database())
+                .withSsl(url.tls())
+                .withTimeout(url.options().timeout())
+                .withClientName("holdfast");
+        login(builder, url.user(), url.password());
+        return builder;
+    }
+
+    private static void login(RedisURI.Builder builder, @Nullable String user, @Nullable String password) {
+        if (password == null) {
+            return;
+        }
+        if (user == null) {
+            builder.withPassword(password.toCharArray());
+        } else {
+            builder.withAuthentication(user, password.toCharArray());
+        }
+    }
+
+    private static @Nullable String empty(String text) {
+        return text.isEmpty() ? null : text;
+    }
+}

@@ -1,0 +1,241 @@
+package dev.holdfast.redis.lettuce;
+
+import dev.holdfast.redis.RedisPort;
+import dev.holdfast.redis.ScriptCall;
+import dev.holdfast.redis.ServerError;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** The port on Lettuce. Nothing blocks; what is told is told on Lettuce's threads. */
+final class LettucePort implements RedisPort {
+
+    /** How often a call is sent on to another node. */
+    private static final int MAX_REDIRECTIONS = 5;
+
+    private static final Pattern REDIRECTION = Pattern.compile("^(MOVED|ASK) \\d+ (.*):(\\d+)$");
+
+    private final Links links;
+    private final String place;
+    private final Duration callTimeout;
+    private final @Nullable Runnable endOfClient;
+    private final Subscriptions subscriptions;
+
+    /**
+     * @param place what the servers are called in messages
+     * @param endOfClient ends the client with its connections, if it is ours
+     */
+    LettucePort(Links links, String place, Duration callTimeout, @Nullable Runnable endOfClient) {
+        this.links = links;
+        this.place = place;
+        this.callTimeout = callTimeout;
+        this.endOfClient = endOfClient;
+        this.subscriptions = new Subscriptions(links);
+    }
+
+    @Override
+    public CompletionStage<List<Integer>> slots() {
+        return CompletableFuture.completedStage(links.slots());
+    }
+
+    @Override
+    public boolean isCluster() {
+        return links.isCluster();
+    }
+
+    @Override
+    public <T> CompletionStage<T> run(ScriptCall call, Function<Object, T> reader) {
+        return finished(sent(call, false), call).thenApply(reply -> read(reply, reader));
+    }
+
+    @Override
+    public <T> CompletionStage<T> runAll(List<ScriptCall> calls, Function<List<Object>, T> reader) {
+        subscriptions.check();
+        CompletableFuture<?>[] replies = new CompletableFuture<?>[calls.size()];
+        Map<Link, List<Integer>> parts = new LinkedHashMap<>();
+        for (int i = 0; i < calls.size(); i++) {
+            CompletableFuture<Link> link = links.to(calls.get(i).slot(), true);
+            if (link.isDone() && !link.isCompletedExceptionally()) {
+                parts.computeIfAbsent(link.join(), key -> new ArrayList<>()).add(i);
+            } else {
+                // A connection that is being made: the first call after a start or a loss.
+                replies[i] = kept(sent(calls.get(i), true), calls.get(i));
+            }
+        }
+        parts.forEach((link, part) -> {
+            List<ScriptCall> together = part.stream().map(calls::get).toList();
+            List<CompletableFuture<Object>> answers = link.send(together, Link.Form.DIGEST);
+            for (int i = 0; i < part.size(); i++) {
+                ScriptCall call = together.get(i);
+                replies[part.get(i)] = kept(repaired(answers.get(i), link, call, true, 0), call);
+            }
+        });
+        return CompletableFuture.allOf(replies).thenApply(done -> {
+            List<@Nullable Object> all = new ArrayList<>(
+                    Arrays.stream(replies).map(CompletableFuture::join).toList());
+            return read(all, answers -> reader.apply(all));
+        });
+    }
+
+    private CompletableFuture<Object> sent(ScriptCall call, boolean renewals) {
+        CompletableFuture<Link> link;
+        try {
+            link = links.to(call.slot(), renewals);
+        } catch (RuntimeException unknown) {
+            return CompletableFuture.failedFuture(unreachable(unknown));
+        }
+        return reached(link)
+                .thenCompose(open ->
+                        repaired(open.send(List.of(call), Link.Form.DIGEST).get(0), open, call, renewals, 0));
+    }
+
+    private CompletableFuture<Link> reached(CompletableFuture<Link> link) {
+        return link.handle((open, failure) -> {
+            if (failure != null) {
+                links.suspect();
+                throw unreachable(cause(failure));
+            }
+            return open;
+        });
+    }
+
+    /** What it means that a connection could not be made. */
+    StoreException unreachable(Throwable failure) {
+        Throwable innermost = failure;
+        while (innermost.getCause() != null) {
+            innermost = innermost.getCause();
+        }
+        String message = String.valueOf(innermost.getMessage());
+        if (innermost instanceof RedisCommandExecutionException) {
+            StoreException meaning = ServerError.of(message, place, failure);
+            return meaning.retryable()
+                    ? StoreException.unavailable(Effect.NONE, String.valueOf(meaning.getMessage()), failure)
+                    : meaning;
+        }
+        return StoreException.unavailable(
+                Effect.NONE,
+                "Cannot connect to " + place + " (" + innermost
+                        + "): is the server running, and are host, port and TLS right?",
+                failure);
+    }
+
+    /** Sends again with the text of the script, or to where a node says, until there is an answer. */
+    private CompletableFuture<Object> repaired(
+            CompletableFuture<Object> reply, Link link, ScriptCall call, boolean renewals, int redirections) {
+        return reply.exceptionallyCompose(failure -> {
+            Throwable cause = cause(failure);
+            if (cause instanceof RedisNoScriptException) {
+                return repaired(link.send(List.of(call), Link.Form.TEXT).get(0), link, call, renewals, redirections);
+            }
+            if (cause instanceof RedisCommandExecutionException
+                    && call.isNotKnown(String.valueOf(cause.getMessage()))) {
+                return CompletableFuture.completedFuture(ScriptCall.NotKnown.NOT_KNOWN);
+            }
+            Matcher elsewhere = REDIRECTION.matcher(String.valueOf(cause.getMessage()));
+            if (!links.isCluster()
+                    || redirections >= MAX_REDIRECTIONS
+                    || !(cause instanceof RedisCommandExecutionException)
+                    || !elsewhere.matches()) {
+                return CompletableFuture.failedFuture(cause);
+            }
+            Link.Form form = elsewhere.group(1).equals("ASK") ? Link.Form.ASKING : Link.Form.DIGEST;
+            if (form == Link.Form.DIGEST) {
+                links.suspect();
+            }
+            return reached(links.to(elsewhere.group(2), Integer.parseInt(elsewhere.group(3)), renewals))
+                    .thenCompose(other ->
+                            repaired(other.send(List.of(call), form).get(0), other, call, renewals, redirections + 1));
+        });
+    }
+
+    private static Throwable cause(Throwable failure) {
+        Throwable cause = failure.getCause();
+        return failure instanceof CompletionException && cause != null ? cause : failure;
+    }
+
+    private CompletableFuture<Object> finished(CompletableFuture<Object> reply, ScriptCall call) {
+        return reply.exceptionallyCompose(failure -> CompletableFuture.failedFuture(meaning(cause(failure), call)));
+    }
+
+    /** A reply, or the failure in its place. */
+    private CompletableFuture<Object> kept(CompletableFuture<Object> reply, ScriptCall call) {
+        return reply.exceptionally(failure -> meaning(cause(failure), call));
+    }
+
+    private StoreException meaning(Throwable failure, ScriptCall call) {
+        if (failure instanceof StoreException known) {
+            return known;
+        }
+        links.suspect();
+        if (failure instanceof RedisCommandExecutionException) {
+            return ServerError.of(String.valueOf(failure.getMessage()), call.subject(), failure);
+        }
+        return StoreException.unavailable(
+                Effect.UNKNOWN,
+                place + " has not answered (" + failure + "), so the request may have been done or not",
+                failure);
+    }
+
+    // A reader that finds what no script answers has found a foreign script or a broken server.
+    private static <R, T> T read(R reply, Function<R, T> reader) {
+        try {
+            return reader.apply(reply);
+        } catch (StoreException expected) {
+            throw expected;
+        } catch (RuntimeException unreadable) {
+            throw StoreException.unavailable(
+                    Effect.UNKNOWN, "An answer of the server cannot be read: " + unreadable, unreadable);
+        }
+    }
+
+    @Override
+    public CompletionStage<Void> subscribe(String channel, Subscriber subscriber) {
+        return subscriptions.add(channel, subscriber).exceptionallyCompose(failure -> {
+            StoreException why = cause(failure) instanceof RedisCommandExecutionException refused
+                    ? ServerError.of(String.valueOf(refused.getMessage()), "the channel of this client", refused)
+                    : unreachable(cause(failure));
+            return CompletableFuture.failedFuture(
+                    why.retryable()
+                            ? StoreException.unavailable(Effect.NONE, "Cannot subscribe: " + why.getMessage(), why)
+                            : StoreException.refused("Cannot subscribe: " + why.getMessage(), why));
+        });
+    }
+
+    @Override
+    public void unsubscribe(String channel) {
+        subscriptions.remove(channel);
+    }
+
+    @Override
+    public Duration callTimeout() {
+        return callTimeout;
+    }
+
+    @Override
+    public void close() {
+        // First, so that what is asked from now on is refused here, and not by a client that is about to end.
+        links.close();
+        if (endOfClient != null) {
+            endOfClient.run();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return place;
+    }
+}

@@ -1,0 +1,181 @@
+package dev.holdfast.redis.lettuce;
+
+import dev.holdfast.redis.ScriptCall;
+import dev.holdfast.redis.ServerError;
+import dev.holdfast.redis.Unacknowledged;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection of Lettuce to one server, shared by all callers.
+ *
+ * <p>Lettuce would send again what was under way when a connection broke. A release that is done twice says that there was
+ * nothing to release, so whatever is under way ends with the connection, and the engine decides.
+ */
+final class Link {
+
+    private final StatefulRedisConnection<byte[], byte[]> connection;
+    private final Duration timeout;
+    private final Set<AsyncCommand<byte[], byte[], Object>> underWay = ConcurrentHashMap.newKeySet();
+    private final AtomicLong answers = new AtomicLong();
+    private volatile boolean spent;
+
+    Link(StatefulRedisConnection<byte[], byte[]> connection, Duration timeout) {
+        this.connection = connection;
+        this.timeout = timeout;
+        connection.addListener(new RedisConnectionStateListener() {
+            @Override
+            public void onRedisDisconnected(RedisChannelHandler<?, ?> broken) {
+                underWay.forEach(
+                        command -> command.completeExceptionally(new RedisConnectionException("the connection broke")));
+            }
+        });
+    }
+
+    /** What is sent of a call: by the digest of its script or with its text, and whether the slot is on its way. */
+    enum Form {
+        DIGEST,
+        TEXT,
+        ASKING
+    }
+
+    /**
+     * Whether a new connection would be better. It is lost; or nothing at all has come for the time that a reply may take; or
+     * the server has said that it is a replica. A new one leads to another server, if the Sentinels or the name service say so.
+     */
+    boolean isSpent() {
+        return spent || !connection.isOpen();
+    }
+
+    /** The replies to calls that are sent in one flush; each fails with what Lettuce says. */
+    List<CompletableFuture<Object>> send(List<ScriptCall> calls, Form form) {
+        if (!connection.isOpen()) {
+            StoreException away = StoreException.unavailable(
+                    Effect.NONE, "The connection to the server is lost, and Lettuce is making a new one", null);
+            return calls.stream()
+                    .map(call -> CompletableFuture.<Object>failedFuture(away))
+                    .toList();
+        }
+        List<AsyncCommand<byte[], byte[], Object>> commands = new ArrayList<>();
+        List<CompletableFuture<Object>> replies = new ArrayList<>(calls.size());
+        for (ScriptCall call : calls) {
+            if (form == Form.ASKING) {
+                commands.add(command(CommandType.ASKING, new CommandArgs<>(ByteArrayCodec.INSTANCE)));
+            }
+            AsyncCommand<byte[], byte[], Object> command = command(type(call, form), arguments(call, form));
+            commands.add(command);
+            replies.add(command);
+        }
+        ScriptCall last = calls.get(calls.size() - 1);
+        if (last.replicas() > 0) {
+            AsyncCommand<byte[], byte[], Object> wait = command(
+                    CommandType.WAIT,
+                    new CommandArgs<>(ByteArrayCodec.INSTANCE)
+                            .add(last.replicas())
+                            .add(last.replicaTimeout().toMillis()));
+            commands.add(wait);
+            replies.replaceAll(reply -> acknowledged(reply, wait, last));
+        }
+        if (commands.size() == 1) {
+            connection.dispatch(commands.get(0));
+        } else {
+            // Together, so that nothing of another caller's comes between.
+            connection.dispatch(commands);
+        }
+        return replies;
+    }
+
+    private static CompletableFuture<Object> acknowledged(
+            CompletableFuture<Object> reply, CompletableFuture<Object> wait, ScriptCall call) {
+        CompletableFuture<@Nullable Object> answer =
+                wait.handle((count, failure) -> failure == null ? count : failure.getMessage());
+        return reply.thenCombine(answer, (done, said) -> Unacknowledged.unless(done, call, said));
+    }
+
+    private static ProtocolKeyword type(ScriptCall call, Form form) {
+        String name = call.command();
+        if (name != null) {
+            return new ProtocolKeyword() {
+                @Override
+                public byte[] getBytes() {
+                    return name.getBytes(StandardCharsets.US_ASCII);
+                }
+
+                @Override
+                public String toString() {
+                    return name;
+                }
+            };
+        }
+        return form == Form.DIGEST ? CommandType.EVALSHA : CommandType.EVAL;
+    }
+
+    private AsyncCommand<byte[], byte[], Object> command(ProtocolKeyword type, CommandArgs<byte[], byte[]> arguments) {
+        AsyncCommand<byte[], byte[], Object> command =
+                new AsyncCommand<>(new Command<>(type, new ReplyOutput(), arguments));
+        underWay.add(command);
+        long before = answers.get();
+        command.orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS).whenComplete((reply, failure) -> {
+            underWay.remove(command);
+            answered(failure, before);
+        });
+        return command;
+    }
+
+    private void answered(@Nullable Throwable failure, long before) {
+        if (failure == null || failure instanceof RedisCommandExecutionException) {
+            answers.incrementAndGet();
+        }
+        boolean silent = failure instanceof TimeoutException && answers.get() == before;
+        if (silent || (failure != null && ServerError.isOfReplica(String.valueOf(failure.getMessage())))) {
+            spent = true;
+        }
+    }
+
+    private static CommandArgs<byte[], byte[]> arguments(ScriptCall call, Form form) {
+        CommandArgs<byte[], byte[]> arguments = new CommandArgs<>(ByteArrayCodec.INSTANCE);
+        if (call.command() == null) {
+            if (form == Form.DIGEST) {
+                arguments.add(new String(call.script().digest(), StandardCharsets.US_ASCII));
+            } else {
+                arguments.add(call.script().text());
+            }
+            arguments.add(call.keys());
+        }
+        byte[][] all = call.arguments();
+        for (int i = 0; i < all.length; i++) {
+            if (i < call.keys()) {
+                arguments.addKey(all[i]);
+            } else {
+                arguments.addValue(all[i]);
+            }
+        }
+        return arguments;
+    }
+
+    void close() {
+        connection.closeAsync();
+    }
+}

@@ -1,0 +1,143 @@
+package dev.holdfast.redis.lettuce;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.AsyncCloseable;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connections to one server, or to the one that the Sentinels of the URI name: Lettuce asks them at each new connection.
+ *
+ * <p>Lettuce makes a lost connection anew itself, but after pauses that grow to half a minute; and one that says nothing it
+ * keeps for as long as the system does, which may be a quarter of an hour. So a call that finds its connection lost, silent
+ * or with a replica at its end makes a new one.
+ */
+final class ServerLinks implements Links {
+
+    private final Once<Link> work;
+    private final Once<Link> renewals;
+    private final Once<StatefulRedisPubSubConnection<byte[], byte[]>> hearing;
+    private final Duration timeout;
+    private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> silent;
+    private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> asked;
+
+    ServerLinks(RedisClient client, RedisURI uri, Duration timeout) {
+        Supplier<CompletableFuture<Link>> link = () -> client.connectAsync(ByteArrayCodec.INSTANCE, uri)
+                .toCompletableFuture()
+                .thenApply(connection -> new Link(connection, timeout));
+        this.timeout = timeout;
+        this.work = new Once<>(link, Link::isSpent, Link::close);
+        this.renewals = new Once<>(link, Link::isSpent, Link::close);
+        this.hearing = new Once<>(
+                () -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture(),
+                open -> !open.isOpen() || silent == open,
+                AsyncCloseable::closeAsync);
+    }
+
+    /** Something that is made when it is first asked for, and again if that failed, or it is of no more use. */
+    static final class Once<T> {
+
+        private final Supplier<CompletableFuture<T>> maker;
+        private final Predicate<T> spent;
+        private final Consumer<T> end;
+        private @Nullable CompletableFuture<T> made;
+        private boolean closed;
+
+        Once(Supplier<CompletableFuture<T>> maker, Predicate<T> spent, Consumer<T> end) {
+            this.maker = maker;
+            this.spent = spent;
+            this.end = end;
+        }
+
+        synchronized CompletableFuture<T> get() {
+            if (closed) {
+                return CompletableFuture.failedFuture(new IllegalStateException("the store is closed"));
+            }
+            if (made != null && made.isDone() && !made.isCompletedExceptionally() && spent.test(made.join())) {
+                end.accept(made.join());
+                made = null;
+            }
+            if (made == null || made.isCompletedExceptionally()) {
+                try {
+                    made = maker.get();
+                } catch (RuntimeException ended) {
+                    // A client that is shut down says so by a throw, and others may shut it down at any time.
+                    return CompletableFuture.failedFuture(ended);
+                }
+            }
+            return made;
+        }
+
+        synchronized void close() {
+            closed = true;
+            if (made != null) {
+                made.thenAccept(end);
+            }
+        }
+    }
+
+    @Override
+    public boolean isCluster() {
+        return false;
+    }
+
+    @Override
+    public List<Integer> slots() {
+        return List.of(0);
+    }
+
+    @Override
+    public CompletableFuture<Link> to(int slot, boolean forRenewals) {
+        return (forRenewals ? renewals : work).get();
+    }
+
+    @Override
+    public CompletableFuture<Link> to(String host, int port, boolean forRenewals) {
+        return CompletableFuture.failedFuture(new IllegalStateException("one server has no other nodes"));
+    }
+
+    @Override
+    public CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> hearing(int slot) {
+        return hearing.get();
+    }
+
+    @Override
+    public void suspect() {}
+
+    @Override
+    public void checkHearing() {
+        CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> current = hearing.get();
+        if (!current.isDone() || current.isCompletedExceptionally() || asked == current.join()) {
+            return;
+        }
+        StatefulRedisPubSubConnection<byte[], byte[]> open = current.join();
+        asked = open;
+        open.async()
+                .ping()
+                .toCompletableFuture()
+                .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
+                .whenComplete((pong, failure) -> {
+                    if (failure instanceof TimeoutException) {
+                        silent = open;
+                    }
+                    asked = null;
+                });
+    }
+
+    @Override
+    public void close() {
+        work.close();
+        renewals.close();
+        hearing.close();
+    }
+}

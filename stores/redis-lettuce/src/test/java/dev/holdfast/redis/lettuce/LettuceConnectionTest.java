@@ -1,0 +1,169 @@
+package dev.holdfast.redis.lettuce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** TLS, users and their rights, and an older server, through Lettuce. */
+class LettuceConnectionTest extends StoreTest {
+
+    private static final String STORE = "javax.net.ssl.trustStore";
+    private static final String PASSWORD = "javax.net.ssl.trustStorePassword";
+
+    @TempDir
+    private Path folder;
+
+    @AfterEach
+    void distrust() {
+        System.clearProperty(STORE);
+        System.clearProperty(PASSWORD);
+    }
+
+    @Test
+    void aclUserIsServedOverTlsAndNobodyElse() throws IOException, InterruptedException {
+        makeCertificate();
+        try (LocalRedis server = LocalRedis.start(withUsers())) {
+            String at = "@127.0.0.1:" + server.tlsPort();
+            assertRefused("rediss+lettuce://app:secret" + at, true, "certif");
+            System.setProperty(STORE, folder.resolve("trust.p12").toString());
+            System.setProperty(PASSWORD, "changeit");
+            try (LockStore store = open("rediss+lettuce://app:secret" + at + "?ticketTtl=1m");
+                    LockStore other = open("rediss+lettuce://app:secret" + at + "?ticketTtl=1m")) {
+                handOver(store, other);
+                String clients = server.ask(redis -> redis.clientList());
+                assertThat(clients.lines().filter(line -> line.contains(" name=holdfast ")))
+                        .isNotEmpty()
+                        .allMatch(line -> line.contains(" laddr=127.0.0.1:" + server.tlsPort() + " "))
+                        .allMatch(line -> line.contains(" user=app "));
+            }
+            assertRefused("rediss+lettuce://app:wrong" + at, false, "password is wrong");
+            assertRefused("rediss+lettuce://none:secret" + at, false, "the user may not do this");
+            assertRefused("rediss+lettuce://app:secret@localhost:" + server.tlsPort(), true, "localhost");
+            try (LockStore mute = open("rediss+lettuce://mute:secret" + at)) {
+                assertThat(get(mute.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+                RecordingListener listener = new RecordingListener();
+                mute.enqueue(bob.mutex(name), listener);
+                awaitUntil(listener::hasHeard);
+                StoreException refused = listener.first(RecordingListener.Event.Failed.class)
+                        .orElseThrow()
+                        .cause();
+                assertThat(refused.retryable()).isFalse();
+                assertThat(refused).hasMessageContaining("Cannot subscribe").hasMessageContaining("channels");
+            }
+        }
+    }
+
+    @Test
+    void passwordIsAskedFor() {
+        try (LocalRedis server = LocalRedis.start()) {
+            try (LockStore store = open(server.url())) {
+                server.ask(redis -> redis.configSet("requirepass", "secret"));
+                assertRefused(server.url(), false, "asks for a password");
+                assertRefused(server.url().replace("//", "//:wrong@"), false, "password is wrong");
+                // Who has come in before is not asked.
+                assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+            }
+        }
+    }
+
+    @Test
+    void redis62IsServedButItsClustersAreNot() {
+        try (LocalRedis server = LocalRedis.startOld();
+                LockStore store = open(server.url() + "?ticketTtl=1m");
+                LockStore other = open(server.url() + "?ticketTtl=1m")) {
+            handOver(store, other);
+        }
+        try (LocalRedis node = LocalRedis.startOld("--cluster-enabled", "yes")) {
+            node.ask(redis -> redis.clusterAddSlots(IntStream.range(0, 16_384).toArray()));
+            awaitUntil(() -> node.ask(redis -> redis.clusterInfo()).contains("cluster_state:ok"));
+            try (LockStore store = open(node.url() + "?cluster=true")) {
+                assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+                RecordingListener listener = new RecordingListener();
+                store.enqueue(bob.mutex(name), listener);
+                awaitUntil(listener::hasHeard);
+                StoreException refused = listener.first(RecordingListener.Event.Failed.class)
+                        .orElseThrow()
+                        .cause();
+                assertThat(refused.effect()).isEqualTo(Effect.NONE);
+                assertThat(refused.retryable()).isFalse();
+                assertThat(refused).hasMessageContaining("Redis 7");
+            }
+        }
+    }
+
+    private void handOver(LockStore store, LockStore other) {
+        Claim holder = alice.mutex(name);
+        assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+        assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+        RecordingListener listener = new RecordingListener();
+        Claim waiter = bob.mutex(name);
+        other.enqueue(waiter, listener);
+        awaitUntil(listener::hasHeard);
+        assertThat(get(store.release(holder)).wasOwner()).isTrue();
+        // Nobody renews here, so only the push can have told it.
+        awaitUntil(() -> listener.outcome().isPresent());
+        assertThat(listener.outcome()).get().isInstanceOf(RecordingListener.Event.Granted.class);
+        assertThat(get(other.release(waiter)).wasOwner()).isTrue();
+    }
+
+    // "app" has the rights that the documentation names.
+    private String[] withUsers() {
+        List<String> settings = new ArrayList<>(List.of(
+                "--tls-cert-file", folder.resolve("cert.pem").toString(),
+                "--tls-key-file", folder.resolve("key.pem").toString(),
+                "--tls-ca-cert-file", folder.resolve("cert.pem").toString(),
+                "--tls-auth-clients", "no"));
+        String rights =
+                "-@all +@connection +@scripting +@pubsub +@hash +@sortedset +time +del +pexpire +pttl +persist +scan";
+        settings.addAll(List.of(("--user app on >secret ~holdfast:* &holdfast:* " + rights).split(" ")));
+        settings.addAll(List.of("--user mute on >secret ~holdfast:* resetchannels +@all".split(" ")));
+        settings.addAll(List.of("--user none on >secret ~other:* &* +@all".split(" ")));
+        return settings.toArray(new String[0]);
+    }
+
+    private void makeCertificate() throws IOException, InterruptedException {
+        run("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out cert.pem -subj /CN=test"
+                + " -addext subjectAltName=IP:127.0.0.1");
+        run("keytool -importcert -noprompt -alias test -file cert.pem -keystore trust.p12 -storepass changeit");
+    }
+
+    private void run(String command) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command.split(" "))
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+    }
+
+    private static LockStore open(String url) {
+        return new LettuceLockStoreProvider().open(url, MonotonicClock.SYSTEM);
+    }
+
+    private static void assertRefused(String url, boolean retryable, String why) {
+        assertThatThrownBy(() -> open(url).close())
+                .isInstanceOfSatisfying(StoreException.class, failure -> {
+                    assertThat(failure.effect()).isEqualTo(Effect.NONE);
+                    assertThat(failure.retryable()).isEqualTo(retryable);
+                })
+                .hasMessageContaining(why);
+    }
+}

@@ -1,0 +1,203 @@
+package dev.holdfast.redis.lettuce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
+import io.lettuce.core.KillArgs;
+import io.lettuce.core.RedisClient;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What a store on Lettuce says and does when its server, or a connection, fails; and whose client it is. */
+class LettuceFaultTest extends StoreTest {
+
+    private final LocalRedis server = LocalRedis.start("--appendonly", "yes");
+
+    @AfterEach
+    void end() {
+        server.signal("CONT");
+        server.close();
+    }
+
+    @Test
+    void clientOfTheUsersIsUsedAndNotClosed() {
+        RedisClient client = RedisClient.create();
+        try {
+            LockStore store = LettuceRedis.over(client, server.uri(), "ticketTtl=2s");
+            assertThat(store.traits().ticketTtl()).hasSeconds(2);
+            assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+            store.close();
+            awaitUntil(() -> server.ask(redis -> redis.clientList().lines().count()) == 1);
+            assertThat(client.connect(server.uri()).sync().get("anything")).isNull();
+            assertThat(failure(store.tryAcquire(alice.mutex(name))).effect()).isEqualTo(Effect.NONE);
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    @Test
+    void frozenServerEndsCallsInTimeAsUnknown() {
+        try (LockStore store = open("?timeout=300ms")) {
+            Claim claim = alice.mutex(name);
+            assertThat(get(store.tryAcquire(claim))).isInstanceOf(Attempt.Granted.class);
+            assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Renewed.Held.class);
+            server.signal("STOP");
+            assertThat(failure(store.release(claim)).effect()).isEqualTo(Effect.UNKNOWN);
+            assertThat(failed(store, claim).effect()).isEqualTo(Effect.UNKNOWN);
+            server.signal("CONT");
+            repaired(() -> get(store.release(claim.again())));
+            Attempt again = repaired(() -> get(store.tryAcquire(bob.mutex(name))));
+            assertThat(again).isInstanceOf(Attempt.Granted.class);
+        }
+    }
+
+    @Test
+    void restartAndKilledConnectionsLoseNeitherGrantsNorWaiters() {
+        try (LockStore store = open("?ticketTtl=1m");
+                LockStore other = open("?ticketTtl=1m")) {
+            Claim holder = alice.mutex(name);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+            RecordingListener listener = new RecordingListener();
+            other.enqueue(bob.mutex(name), listener);
+            awaitUntil(listener::hasHeard);
+            server.kill();
+            StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+            assertThat(failure.retryable()).isTrue();
+            server.startAgain();
+            List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder))));
+            assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
+            awaitUntil(() -> server.ask(redis -> redis.pubsubChannels().size()) == 1);
+            server.ask(redis -> redis.clientKill(KillArgs.Builder.typePubsub()));
+            server.ask(redis -> redis.clientKill(KillArgs.Builder.typeNormal().skipme()));
+            awaitUntil(() -> server.ask(redis -> redis.pubsubChannels().size()) == 1);
+            repaired(() -> get(store.release(holder.again())));
+            awaitUntil(() -> listener.outcome().isPresent());
+            assertThat(listener.outcome()).get().isInstanceOf(RecordingListener.Event.Granted.class);
+        }
+    }
+
+    @Test
+    void connectionThatHearsIsAskedForSignsOfLifeAndReplacedWithoutThem() {
+        try (LockStore store = open("?timeout=300ms&ticketTtl=1m");
+                LockStore other = open("?timeout=300ms&ticketTtl=1m")) {
+            Claim holder = alice.mutex(name);
+            Claim waiter = bob.mutex(name);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+            RecordingListener listener = new RecordingListener();
+            other.enqueue(waiter, listener);
+            awaitUntil(listener::hasHeard);
+            String hearing = hearing();
+            awaitUntil(() -> {
+                get(other.renew(List.of(waiter)));
+                return pings() > 5;
+            });
+            assertThat(hearing()).as("it has answered").isEqualTo(hearing);
+            server.signal("STOP");
+            failed(other, waiter);
+            failed(other, waiter);
+            server.signal("CONT");
+            awaitUntil(() -> {
+                repaired(() -> get(other.renew(List.of(waiter))));
+                return !hearing().isEmpty() && !hearing().equals(hearing);
+            });
+            repaired(() -> get(store.release(holder)));
+            awaitUntil(() -> listener.outcome().isPresent());
+            assertThat(listener.outcome()).get().isInstanceOf(RecordingListener.Event.Granted.class);
+        }
+    }
+
+    // The numbers of the connections that hear.
+    private String hearing() {
+        return server.ask(redis -> redis.clientList()
+                .lines()
+                .filter(line -> !line.contains(" sub=0 "))
+                .map(line -> line.replaceAll("id=(\\d+) .*", "$1"))
+                .collect(Collectors.joining(",")));
+    }
+
+    private long pings() {
+        String calls = server.ask(redis -> redis.info("commandstats"));
+        return Long.parseLong("0" + calls.replaceAll("(?s).*cmdstat_ping:calls=(\\d+).*|.*", "$1"));
+    }
+
+    @Test
+    void replicaIsLeftForWhereTheAddressLeads() {
+        try (LockStore store = open("")) {
+            Claim holder = alice.mutex(name);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+            server.ask(redis -> redis.replicaof("127.0.0.1", 1));
+            StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new"))));
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure.retryable()).isTrue();
+            assertThat(failure).hasMessageContaining("replica");
+            assertThat(failed(store, holder)).hasMessageContaining("replica");
+            String before = connections();
+            server.ask(redis -> redis.replicaofNoOne());
+            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+            assertThat(get(store.release(holder)).wasOwner()).isTrue();
+            assertThat(connections()).as("both are new ones").doesNotContain(before.split(" "));
+        }
+    }
+
+    private String connections() {
+        return server.ask(redis -> redis.clientList()
+                .lines()
+                .filter(line -> line.contains(" name=holdfast "))
+                .map(line -> line.replaceAll("(id=\\d+) .*", "$1"))
+                .collect(Collectors.joining(" ")));
+    }
+
+    @Test
+    void grantThatNoReplicaAcknowledgesIsUndone() {
+        try (LockStore store = open("?replicas=1&replicaTimeout=50ms")) {
+            StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure).hasMessageContaining("0 of 1 replicas");
+            try (LocalRedis replica = LocalRedis.start("--replicaof", "127.0.0.1", Integer.toString(server.port()))) {
+                Attempt again = repaired(() -> get(store.tryAcquire(alice.mutex(name))));
+                assertThat(again).isInstanceOf(Attempt.Granted.class);
+                Long copies = replica.ask(redis -> redis.exists("holdfast:{" + name + "}"));
+                assertThat(copies).isEqualTo(1);
+            }
+        }
+    }
+
+    @Test
+    void wrongPasswordsHostsAndKeysAreSaid() {
+        server.ask(redis -> redis.set("holdfast:{" + name + "}", "somebody else's"));
+        try (LockStore store = open("")) {
+            StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+            assertThat(failure.retryable()).isFalse();
+            assertThat(failure).hasMessageContaining("another type").hasMessageContaining(name.value());
+        }
+        assertThatThrownBy(() -> new LettuceLockStoreProvider()
+                        .open("redis+lettuce://:wrong@127.0.0.1:" + server.port(), MonotonicClock.SYSTEM))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("asks for no password");
+        assertThatThrownBy(
+                        () -> new LettuceLockStoreProvider().open("redis+lettuce://127.0.0.1:1", MonotonicClock.SYSTEM))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("Cannot connect");
+    }
+
+    private LockStore open(String options) {
+        return new LettuceLockStoreProvider().open(server.url() + options, MonotonicClock.SYSTEM);
+    }
+
+    private static StoreException failed(LockStore store, Claim claim) {
+        return failure(store.renew(List.of(claim)));
+    }
+}

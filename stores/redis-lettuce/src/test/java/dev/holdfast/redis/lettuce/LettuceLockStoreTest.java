@@ -1,0 +1,45 @@
+package dev.holdfast.redis.lettuce;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The laws, on a real server through Lettuce. */
+class LettuceLockStoreTest extends LockStoreTck {
+
+    private static LocalRedis server;
+
+    @BeforeAll
+    static void startTheServer() {
+        server = LocalRedis.start();
+    }
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new LettuceLockStoreProvider().open(server.url() + "?ticketTtl=1500ms", clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    // The store's rules have their long run on another server.
+    @Override
+    protected int modelOperations() {
+        return 3_000;
+    }
+}

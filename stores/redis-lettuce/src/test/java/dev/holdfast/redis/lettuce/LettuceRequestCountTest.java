@@ -1,0 +1,49 @@
+package dev.holdfast.redis.lettuce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What goes over the wire through Lettuce, as the server's {@code MONITOR} shows it. */
+@Timeout(60)
+class LettuceRequestCountTest {
+
+    @Test
+    void monitorShowsTwoRequestsForLockAndUnlock() throws IOException {
+        try (LocalRedis server = LocalRedis.start();
+                Holdfast locks = Holdfast.connect(server.url());
+                Socket monitor = new Socket("127.0.0.1", server.port());
+                Socket marker = new Socket("127.0.0.1", server.port())) {
+            DistributedLock lock = locks.lock("watched");
+            lock.lock();
+            lock.unlock();
+            BufferedReader lines = said(monitor, "MONITOR");
+            assertThat(lines.readLine()).isEqualTo("+OK");
+            lock.lock();
+            lock.unlock();
+            said(marker, "ECHO after").readLine();
+            List<String> requests = new ArrayList<>();
+            List<String> inside = new ArrayList<>();
+            for (String line = lines.readLine(); !line.contains("\"ECHO\""); line = lines.readLine()) {
+                (line.contains(" lua] ") ? inside : requests).add(line);
+            }
+            assertThat(requests).hasSize(2).allMatch(line -> line.contains("\"EVALSHA\""));
+            assertThat(inside).as("what the scripts do is shown, too").isNotEmpty();
+        }
+    }
+
+    private static BufferedReader said(Socket socket, String command) throws IOException {
+        socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
+        return new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+    }
+}

@@ -1,0 +1,150 @@
+package dev.holdfast.redis.lettuce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
+import io.lettuce.core.KillArgs;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.protocol.CommandArgs;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Lettuce where Sentinels name the primary: what a fail-over makes of locks that are held and waited for. */
+class LettuceSentinelTest extends StoreTest {
+
+    private static final String OPTIONS = "?timeout=500ms&ticketTtl=3s";
+
+    private final LocalSentinels servers = LocalSentinels.start(Duration.ofSeconds(1));
+
+    @AfterEach
+    void end() {
+        servers.close();
+    }
+
+    @Test
+    void urlsAndClientsOfTheUsersLeadToThePrimary() {
+        RedisClient client = RedisClient.create();
+        try (LockStore store = open("?ticketTtl=1m");
+                LockStore other = LettuceRedis.over(client, servers.uri(), "ticketTtl=1m")) {
+            Claim holder = alice.mutex(name);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+            RecordingListener listener = waiting(other, bob.mutex(name));
+            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+            get(store.release(holder));
+            awaitGrant(listener);
+            Claim back = alice.mutex(name);
+            RecordingListener returned = waiting(store, back);
+            get(other.release(
+                    get(store.inspect(name)).orElseThrow().holders().get(0).claim()));
+            awaitGrant(returned);
+        } finally {
+            client.shutdown();
+        }
+        assertThatThrownBy(() -> new LettuceLockStoreProvider().open(servers.url() + "-x", MonotonicClock.SYSTEM))
+                .isInstanceOf(StoreException.class);
+    }
+
+    @Test
+    void heldLockSurvivesAFailOverAndItsWaiterGetsOn() throws Exception {
+        try (Holdfast holder = Holdfast.connect(servers.url() + OPTIONS);
+                Holdfast other = Holdfast.connect(servers.url() + OPTIONS)) {
+            LockOptions options =
+                    LockOptions.defaults().withLease(Duration.ofSeconds(15)).withStoreTimeout(Duration.ofSeconds(60));
+            Lease lease = holder.lock(name.value(), options).acquire();
+            CompletableFuture<Lease> next = other.lock(name.value(), options).acquireAsync();
+            awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
+            servers.awaitReplicas();
+            LocalRedis old = servers.named();
+            old.kill();
+            servers.awaitAnother(old);
+            Duration before = lease.remaining();
+            awaitUntil(() -> lease.remaining().compareTo(before) > 0);
+            assertThat(lease.isValid()).isTrue();
+            assertThat(next).isNotDone();
+            lease.close();
+            try (Lease second = next.get(20, TimeUnit.SECONDS)) {
+                assertThat(second.token()).isGreaterThan(lease.token());
+            }
+        }
+    }
+
+    @Test
+    void frozenPrimaryIsLeftForItsSuccessor() throws Exception {
+        try (Holdfast holder = Holdfast.connect(servers.url() + OPTIONS);
+                Holdfast other = Holdfast.connect(servers.url() + OPTIONS)) {
+            LockOptions options =
+                    LockOptions.defaults().withLease(Duration.ofSeconds(20)).withStoreTimeout(Duration.ofSeconds(60));
+            Lease lease = holder.lock(name.value(), options).acquire();
+            lease.extend(Duration.ofSeconds(20));
+            CompletableFuture<Lease> next = other.lock(name.value(), options).acquireAsync();
+            awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
+            servers.awaitReplicas();
+            LocalRedis old = servers.named();
+            // It keeps its connections, and says nothing: as a machine that lost its power.
+            old.signal("STOP");
+            servers.awaitAnother(old);
+            Duration before = lease.remaining();
+            awaitUntil(() -> lease.remaining().compareTo(before) > 0);
+            assertThat(lease.isValid()).isTrue();
+            lease.close();
+            next.get(20, TimeUnit.SECONDS).close();
+        }
+    }
+
+    @Test
+    void grantThatTheNewPrimaryHasNotHeardOfIsLostWithAReason() throws Exception {
+        try (Holdfast holder = Holdfast.connect(servers.url() + OPTIONS);
+                Holdfast other = Holdfast.connect(servers.url() + OPTIONS)) {
+            LockOptions options =
+                    LockOptions.defaults().withLease(Duration.ofSeconds(9)).withStoreTimeout(Duration.ofSeconds(60));
+            holder.lock(name + "-warm").acquire().close();
+            other.lock(name + "-warm").acquire().close();
+            LocalRedis old = servers.named();
+            cutOffReplicasOf(old);
+            CompletableFuture<LossReason> lost = new CompletableFuture<>();
+            Lease lease = holder.lock(name.value(), options).acquire();
+            lease.onLost(lost::complete);
+            old.kill();
+            servers.awaitAnother(old);
+            try (Lease second = other.lock(name.value(), options).acquire(Duration.ofSeconds(30))) {
+                assertThat(second.token()).isGreaterThan(lease.token());
+                assertThat(lost.get(10, TimeUnit.SECONDS)).isIn(LossReason.TAKEN, LossReason.EXPIRED);
+                assertThat(lease.isValid()).isFalse();
+            }
+        }
+    }
+
+    // They cannot come back: the primary asks for a password that they do not have.
+    private static void cutOffReplicasOf(LocalRedis primary) {
+        primary.ask(redis -> {
+            redis.configSet("requirepass", "unknown");
+            redis.auth("unknown");
+            return redis.clientKill(new KillArgs() {
+                @Override
+                public <K, V> void build(CommandArgs<K, V> arguments) {
+                    arguments.add("TYPE").add("REPLICA");
+                }
+            });
+        });
+    }
+
+    private LockStore open(String options) {
+        return new LettuceLockStoreProvider().open(servers.url() + options, MonotonicClock.SYSTEM);
+    }
+}
