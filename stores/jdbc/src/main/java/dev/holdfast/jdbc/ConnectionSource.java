@@ -15,6 +15,11 @@ interface ConnectionSource extends AutoCloseable {
      */
     boolean keep();
 
+    /** Ends the use of a connection of {@link #open}. */
+    default void giveBack(Connection connection) throws SQLException {
+        connection.close();
+    }
+
     @Override
     void close();
 }

@@ -1,6 +1,10 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.TableForm.Need;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -10,10 +14,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What differs from database to database: the clock, the statements that no standard covers, the start of a transaction,
- * and the meaning of error codes. Once started, a dialect has no state that changes.
+ * and the meaning of error codes. Once started, a dialect has no state that changes, but for guesses that spare a statement.
  *
  * <p>All times are microseconds on the dialect's clock, as the SQL expression {@link #now} gives them when a statement
  * runs; {@link #epoch} is the wall clock in microseconds since 1970, for counters. In the SQL of this package {@code $now}
@@ -22,6 +28,7 @@ import java.util.concurrent.ConcurrentHashMap;
 abstract class Dialect {
 
     private final Map<String, String> sql = new ConcurrentHashMap<>();
+    private final Map<String, String> made = new ConcurrentHashMap<>();
 
     /** A short name for people. */
     abstract String product();
@@ -35,6 +42,21 @@ abstract class Dialect {
     /** The wall clock as a SQL expression. */
     abstract String epoch();
 
+    /** Whether the database's clock is one that this process can read itself, without a statement. */
+    boolean tellsTime() {
+        return false;
+    }
+
+    /** The time, in a dialect that {@link #tellsTime}. */
+    long nowMicros() {
+        throw new UnsupportedOperationException(product() + " tells the time by statements only");
+    }
+
+    /** The wall clock, in a dialect that {@link #tellsTime}. */
+    long epochMicros() {
+        throw new UnsupportedOperationException(product() + " tells the time by statements only");
+    }
+
     /** The statements that make the tables, each of which must bear to be run twice. */
     abstract List<String> createTables();
 
@@ -43,13 +65,59 @@ abstract class Dialect {
      * exists or not. Parameters: name, clock, holder, permits, capacity, lease in microseconds, owner, and what {@link
      * #bindEpoch} sets. It answers with one row, the counter, if it did, and with none if it did not.
      */
-    abstract String acquireFree();
+    String acquireFree() {
+        throw new UnsupportedOperationException(product() + " takes free resources in another way");
+    }
 
     /**
      * The one statement that renews sole holders. Parameters: for each claim its name, holder, lease in microseconds and
      * owner; then the clock. It answers with name, holder, held and what is left of the lease for each that it renewed.
      */
-    abstract String renewSole(int claims);
+    String renewSole(int claims) {
+        throw new UnsupportedOperationException(product() + " renews in another way");
+    }
+
+    /** Runs {@link #acquireFree()}, or does the same otherwise: the new counter, or 0. */
+    long acquireFree(LockStatements statements, Claim claim) throws SQLException {
+        return statements.acquireFree(claim);
+    }
+
+    /** Runs {@link #renewSole(int)}, or does the same otherwise. What is not put into {@code renewed} was not renewed. */
+    void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed) throws SQLException {
+        statements.renewSole(claims, renewed);
+    }
+
+    /** Releases a sole holder. Parameters: name, holder, clock. One row, counted or told, says that it did. */
+    String releaseSole() {
+        return LockStatements.RELEASE_SOLE;
+    }
+
+    /**
+     * Writes a row if its version is as it was read. It may leave a row that another client has locked as it is. Parameters:
+     * the columns, then name and version, or the other way round if {@link #keysFirst()}.
+     */
+    String update() {
+        return LockStatements.UPDATE;
+    }
+
+    boolean keysFirst() {
+        return false;
+    }
+
+    /** Whatever has one row, to select the time from. */
+    String oneRow() {
+        return "(SELECT 1 AS one) AS told";
+    }
+
+    /** Whether {@code LIMIT ?} is understood; else the driver is told how many rows are wanted. */
+    boolean knowsLimit() {
+        return true;
+    }
+
+    /** How long the driver lets a statement run, for databases that cannot be told not to wait; 0 for as long as it takes. */
+    int queryTimeoutSeconds() {
+        return 0;
+    }
 
     /** Sets the parameter of {@link #acquireFree} that is the wall clock, in a dialect whose database does not tell it. */
     void bindEpoch(PreparedStatement statement, int index) throws SQLException {}
@@ -58,6 +126,27 @@ abstract class Dialect {
     abstract void bindName(PreparedStatement statement, int index, String name) throws SQLException;
 
     abstract LockName readName(ResultSet rows, int index) throws SQLException;
+
+    /** What the column of the names must be able to hold. */
+    Need nameColumn() {
+        return Need.NAME_BYTES;
+    }
+
+    /** Whether names are compared as the collation of their column says; else as bytes in any case. */
+    boolean collatesNames() {
+        return false;
+    }
+
+    /** Where the table of the locks is; null, or a failure that {@link #isMissing}, if it is not there. */
+    @Nullable
+    TablePlace place(Connection connection) throws SQLException {
+        return TablePlace.ofQuery(connection);
+    }
+
+    /** The type of the column that a row of metadata is about. */
+    ColumnType type(ResultSet columns) throws SQLException {
+        return ColumnType.of(columns);
+    }
 
     /** Prepares a connection that was just opened or borrowed; it is in autocommit mode. */
     abstract void prepare(Connection connection) throws SQLException;
@@ -83,6 +172,11 @@ abstract class Dialect {
     /** Whether another client came first, so that the same statement may be run again at once. It had no effect. */
     abstract boolean isRace(SQLException failure);
 
+    /** Whether a statement gave up waiting for a row that another client's transaction holds. It had no effect. */
+    boolean isLocked(SQLException failure) {
+        return false;
+    }
+
     /** Whether a statement failed because a table or a column is not there. */
     abstract boolean isMissing(SQLException failure);
 
@@ -91,6 +185,12 @@ abstract class Dialect {
 
     /** The failure as the engine must see it. */
     abstract StoreException failure(SQLException failure);
+
+    /** A statement, ready to run. It is put together once: to do so each time would cost more than to send it. */
+    final String ready(String name, Supplier<String> template) {
+        String ready = made.get(name);
+        return ready != null ? ready : made.computeIfAbsent(name, unused -> sql(template.get()));
+    }
 
     /** A statement of this package in this dialect. */
     final String sql(String template) {

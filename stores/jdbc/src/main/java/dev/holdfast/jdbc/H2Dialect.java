@@ -1,17 +1,22 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.nio.charset.StandardCharsets;
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.h2.api.ErrorCode;
 
@@ -20,9 +25,13 @@ import org.h2.api.ErrorCode;
  * that no client holds a row lock between two statements; several rows are changed in one transaction, in the order of
  * their names. No statement waits longer than {@link #LOCK_TIMEOUT} for a row that a user's transaction may hold.
  */
-class H2Dialect extends Dialect {
+class H2Dialect extends PooledDialect {
 
+    /** How long a statement waits for a row. */
     static final Duration LOCK_TIMEOUT = Duration.ofMillis(100);
+
+    /** What is run on each new connection. */
+    static final String PREPARES = "SET LOCK_TIMEOUT " + LOCK_TIMEOUT.toMillis();
 
     private static final String CLOCK = "utc";
 
@@ -66,6 +75,9 @@ class H2Dialect extends Dialect {
             ErrorCode.FILE_VERSION_ERROR_1,
             ErrorCode.FILE_CORRUPTED_1);
 
+    /** SKIP LOCKED is not known to H2 before 2.2. */
+    private static final Set<Integer> NOT_UNDERSTOOD = Set.of(ErrorCode.SYNTAX_ERROR_1, ErrorCode.SYNTAX_ERROR_2);
+
     private final String url;
 
     /** @param url the database, for messages; without a password */
@@ -91,6 +103,11 @@ class H2Dialect extends Dialect {
     @Override
     String epoch() {
         return now();
+    }
+
+    /** The statements as a person would run them. */
+    String ddl() {
+        return ServerDialect.script(createTables());
     }
 
     @Override
@@ -138,6 +155,66 @@ class H2Dialect extends Dialect {
                 """.formatted(values);
     }
 
+    // One row that a user's transaction has locked fails the statement for all. Then the rows that can be had at once
+    // are locked first and renewed together; the others are left to the caller, who asks for them one by one.
+    @Override
+    void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed) throws SQLException {
+        try {
+            super.renewSole(statements, claims, renewed);
+        } catch (SQLException failure) {
+            if (!isLocked(failure)) {
+                throw failure;
+            }
+            renewUnlocked(statements, claims, renewed);
+        }
+    }
+
+    private void renewUnlocked(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+            throws SQLException {
+        Map<ClaimId, Held> uncommitted = new HashMap<>();
+        begin(statements, claims.size() + 1);
+        boolean ended = false;
+        try {
+            Set<LockName> unlocked = lockWhatIsFree(statements, claims);
+            List<Claim> rest = claims.stream()
+                    .filter(claim -> unlocked.contains(claim.name()))
+                    .toList();
+            if (!rest.isEmpty()) {
+                super.renewSole(statements, rest, uncommitted);
+            }
+            commit(statements);
+            ended = true;
+            renewed.putAll(uncommitted);
+        } catch (SQLException failure) {
+            if (!NOT_UNDERSTOOD.contains(failure.getErrorCode())) {
+                throw failure;
+            }
+        } finally {
+            if (!ended) {
+                rollBack(statements);
+            }
+        }
+    }
+
+    private Set<LockName> lockWhatIsFree(LockStatements statements, List<Claim> claims) throws SQLException {
+        String marks = String.join(", ", Collections.nCopies(claims.size(), "?"));
+        return statements.query(
+                "SELECT name FROM holdfast_lock WHERE name IN (" + marks + ") FOR UPDATE SKIP LOCKED",
+                statement -> {
+                    int index = 1;
+                    for (Claim claim : claims) {
+                        bindName(statement, index++, claim.name().value());
+                    }
+                },
+                rows -> {
+                    Set<LockName> names = new HashSet<>();
+                    while (rows.next()) {
+                        names.add(readName(rows, 1));
+                    }
+                    return names;
+                });
+    }
+
     @Override
     void bindName(PreparedStatement statement, int index, String name) throws SQLException {
         statement.setBytes(index, name.getBytes(StandardCharsets.UTF_8));
@@ -149,44 +226,13 @@ class H2Dialect extends Dialect {
     }
 
     @Override
-    void prepare(Connection connection) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement("SET LOCK_TIMEOUT " + LOCK_TIMEOUT.toMillis())) {
-            statement.execute();
-        }
-    }
-
-    @Override
-    void begin(LockStatements statements, int rows) throws SQLException {
-        if (rows > 1) {
-            statements.connection().setAutoCommit(false);
-        }
-    }
-
-    @Override
-    void commit(LockStatements statements) throws SQLException {
-        Connection connection = statements.connection();
-        if (!connection.getAutoCommit()) {
-            connection.commit();
-            connection.setAutoCommit(true);
-        }
-    }
-
-    @Override
-    void rollBack(LockStatements statements) throws SQLException {
-        Connection connection = statements.connection();
-        if (!connection.getAutoCommit()) {
-            connection.rollback();
-            connection.setAutoCommit(true);
-        }
-    }
-
-    // The lock time-out is short already, and a transition tries again only while its call has time left.
-    @Override
-    void limitWait(Connection connection, Duration most) {}
-
-    @Override
     boolean isRace(SQLException failure) {
         return RACES.contains(failure.getErrorCode());
+    }
+
+    @Override
+    boolean isLocked(SQLException failure) {
+        return failure.getErrorCode() == ErrorCode.LOCK_TIMEOUT_1;
     }
 
     @Override
@@ -194,27 +240,27 @@ class H2Dialect extends Dialect {
         return MISSING.contains(failure.getErrorCode());
     }
 
-    // The pool looks at what it gets back.
-    @Override
-    boolean breaksConnection(SQLException failure) {
-        return false;
-    }
-
     @Override
     StoreException failure(SQLException failure) {
-        String what = url + ": " + failure.getMessage();
+        String what = url + ": " + withCause(failure);
+        // The pool wraps what H2 said, and leaves out its code.
+        int code = origin(failure).getErrorCode();
         if (isMissing(failure)) {
             return TableSchema.wrong(url, String.valueOf(failure.getMessage()), failure);
         }
-        if (failure.getErrorCode() == ErrorCode.DATABASE_ALREADY_OPEN_1) {
+        if (code == ErrorCode.DATABASE_ALREADY_OPEN_1) {
             return StoreException.refused(
                     what + " To share a file of H2 between processes, add ;AUTO_SERVER=TRUE to the URL in all of them",
                     failure);
         }
-        if (REFUSED.contains(failure.getErrorCode())) {
+        if (REFUSED.contains(code)) {
             return StoreException.refused(what, failure);
         }
         boolean notSent = isRace(failure) || failure instanceof SQLTransientConnectionException;
         return StoreException.unavailable(notSent ? Effect.NONE : Effect.UNKNOWN, what, failure);
+    }
+
+    private static SQLException origin(SQLException failure) {
+        return failure.getCause() instanceof SQLException cause ? origin(cause) : failure;
     }
 }

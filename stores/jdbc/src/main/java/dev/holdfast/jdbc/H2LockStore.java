@@ -1,11 +1,9 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.spi.BlockingCalls;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreException.Effect;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.StringJoiner;
 import org.h2.jdbcx.JdbcDataSource;
 
 /** How a store in H2 is put together. Apart from the provider, so that H2 need not be there for other URLs. */
@@ -13,40 +11,50 @@ final class H2LockStore {
 
     private H2LockStore() {}
 
-    static JdbcLockStore open(String url, String shown, StoreOptions options, MonotonicClock clock) {
+    static JdbcLockStore open(String url, String shown, ServerOptions options, MonotonicClock clock) {
+        options.check("H2", false, false);
         return open(url, shown, options, clock, new H2Dialect(shown));
     }
 
-    static JdbcLockStore open(String url, String shown, StoreOptions options, MonotonicClock clock, H2Dialect dialect) {
-        JdbcDataSource database = new JdbcDataSource();
-        database.setURL(url);
-        ConnectionPool pool = new ConnectionPool(database, shown, options.busyTimeout(), "holdfast-h2");
-        return open(dialect, pool, options, clock);
+    static JdbcLockStore open(
+            String url, String shown, ServerOptions options, MonotonicClock clock, H2Dialect dialect) {
+        JdbcDataSource database = source(url);
+        Duration timeout = options.store().busyTimeout();
+        return open(
+                dialect,
+                new ConnectionPool(database, H2Dialect.PREPARES, shown, timeout, "holdfast-h2"),
+                options,
+                clock);
     }
 
-    static JdbcLockStore open(H2Dialect dialect, ConnectionSource pool, StoreOptions options, MonotonicClock clock) {
-        // H2 closes its file when a thread is interrupted in the middle of a call, so no caller's thread makes one.
-        JdbcLockStore store = new JdbcLockStore(dialect, pool, options, new PollPace.Rows(), clock, false, false);
-        boolean ready = false;
-        try (BlockingCalls first = new BlockingCalls("holdfast-h2-open", 1, false)) {
-            TableSchema schema = new TableSchema(dialect, pool.toString());
-            CompletionStage<Boolean> started = first.call(() -> {
-                store.start(statements -> {
-                    schema.ensure(statements.connection());
-                    dialect.start(statements);
-                });
-                return true;
-            });
-            ready = started.toCompletableFuture().join();
-            return store;
-        } catch (CompletionException failure) {
-            throw failure.getCause() instanceof StoreException ours
-                    ? ours
-                    : StoreException.unavailable(Effect.NONE, pool + " cannot be opened: " + failure, failure);
-        } finally {
-            if (!ready) {
-                store.close();
+    // A DataSource of H2 names a user by itself, and H2 refuses to be told a second one by the URL.
+    private static JdbcDataSource source(String url) {
+        JdbcDataSource database = new JdbcDataSource();
+        StringJoiner rest = new StringJoiner(";");
+        for (String part : url.split("(?<!\\\\);", -1)) {
+            String setting = part.toUpperCase(Locale.ROOT);
+            if (setting.startsWith("USER=")) {
+                database.setUser(part.substring("USER=".length()));
+            } else if (setting.startsWith("PASSWORD=")) {
+                database.setPassword(part.substring("PASSWORD=".length()));
+            } else {
+                rest.add(part);
             }
         }
+        database.setURL(rest.toString());
+        return database;
+    }
+
+    static JdbcLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
+        // H2 closes its file when a thread is interrupted in the middle of a call, so no caller's thread makes one.
+        StoreWiring wiring =
+                new StoreWiring(false, options.connections() > 1, Duration.ZERO, new PollPace.Rows(false), Wakeup.NONE);
+        return ServerLockStore.open(dialect, pool, options, wiring, clock);
+    }
+
+    /** Over the user's own pool. */
+    static JdbcLockStore over(ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
+        options.check("H2", false, false);
+        return open(new H2Dialect(pool.toString()), pool, options, clock);
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.jdbc.Transition.Read;
 import dev.holdfast.jdbc.WaitingClaims.Waiter;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.BlockingCalls;
+import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
@@ -19,7 +20,6 @@ import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.ResourceRecord;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,7 +47,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Opened by URL; see {@link SqliteLockStoreProvider} and {@code JdbcLockStoreProvider}. Thread-safe.
  */
-final class JdbcLockStore implements LockStore {
+public final class JdbcLockStore implements LockStore {
+
+    /** For so long one renewal asks again for rows that are locked, all of them together. */
+    private static final Duration PATIENCE_OF_RENEWALS = Duration.ofMillis(500);
 
     private final StoreTraits traits;
     private final ConnectionSource source;
@@ -60,19 +64,10 @@ final class JdbcLockStore implements LockStore {
     private final ContendedNames contended = new ContendedNames();
     private final WaitPoller poller;
     private final IdleRows idleRows;
+    private final Wakeup wakeup;
 
-    /**
-     * @param callerMayWork whether an interrupt of a calling thread does not harm the driver
-     * @param ownPolls whether polls have a connection of their own; else they share that of the renewals
-     */
     JdbcLockStore(
-            Dialect dialect,
-            ConnectionSource source,
-            StoreOptions options,
-            PollPace pace,
-            MonotonicClock clock,
-            boolean callerMayWork,
-            boolean ownPolls) {
+            Dialect dialect, ConnectionSource source, StoreOptions options, StoreWiring wiring, MonotonicClock clock) {
         this.source = source;
         this.ticketTtl = options.ticketTtl();
         this.traits = new StoreTraits(
@@ -84,16 +79,48 @@ final class JdbcLockStore implements LockStore {
                 Liveness.LEASE,
                 Duration.ofNanos(1_000),
                 ticketTtl,
-                options.callTimeout());
+                options.callTimeout().plus(wiring.statementTimeout()));
         Supplier<Lane> lanes = () -> new Lane(source, dialect, ticketTtl, options.busyTimeout(), clock);
         this.work = lanes.get();
         this.renewals = lanes.get();
-        this.polls = ownPolls ? lanes.get() : renewals;
+        this.polls = wiring.ownPolls() ? lanes.get() : work;
         String threads = "holdfast-" + dialect.product();
-        this.workCalls = new BlockingCalls(threads + "-work", 1, callerMayWork);
-        this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, callerMayWork);
-        this.poller = new WaitPoller(polls, waiting, pace, ticketTtl, threads + "-poller");
+        this.workCalls = new BlockingCalls(threads + "-work", 1, wiring.callerMayWork());
+        this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork());
+        this.poller = new WaitPoller(polls, waiting, wiring.pace(), ticketTtl, threads + "-poller");
         this.idleRows = new IdleRows(options.keep(), clock);
+        this.wakeup = wiring.wakeup();
+    }
+
+    /** A store in the user's own pool, with the default options; see {@link #over(DataSource, String)}. */
+    public static JdbcLockStore over(DataSource database) {
+        return over(database, "");
+    }
+
+    /**
+     * A store in the user's own pool. Each call borrows a connection, uses it in autocommit mode and gives it back as it was;
+     * so locks never join a transaction of the user's. At most as many are borrowed at once as the option {@code connections}
+     * says, and one for renewals, however many threads wait. A pool that all threads of the program can empty while they wait
+     * for locks must have these to spare, or renewals come too late. Closing the store does not close the pool.
+     *
+     * <p>Time limits are the pool's: let it wait for a connection for less than {@code storeTimeout}.
+     *
+     * @param database a pool of connections to one database
+     * @param options as behind the question mark of a URL, without {@code holdfast.}: {@code keep=7d&schema=check}
+     * @throws IllegalArgumentException if an option is wrong, or is missing for a database that Holdfast does not know
+     * @throws StoreException if the database cannot be reached, or its tables are not as they must be
+     */
+    public static JdbcLockStore over(DataSource database, String options) {
+        return ServerLockStore.over(database, ServerOptions.parse(options), MonotonicClock.SYSTEM);
+    }
+
+    /**
+     * The statements that make the tables in a database, for somebody to run who may do so. Nothing is connected to.
+     *
+     * @param url the URL of a store in a database, with a {@code jdbc:} driver
+     */
+    public static String ddl(String url) {
+        return JdbcLockStoreProvider.ddl(url);
     }
 
     @Override
@@ -106,28 +133,27 @@ final class JdbcLockStore implements LockStore {
         return workCalls.call(() -> {
             Applied<Attempt> applied = work.call(turn -> {
                 Attempt.Granted granted = acquireFree(turn, claim);
-                return granted != null
-                        ? Applied.of(granted)
-                        : turn.further()
-                                .look(claim.name(), read -> read.only().tryAcquire(claim, read.now(), read.epoch()));
+                return granted != null ? Applied.of(granted) : tryAcquire(turn.further(), claim);
             });
             contended.saw(claim.name(), applied.contended());
-            waiting.grantedAll(applied.handed());
+            tellWaiters(applied.handed());
             return applied.answerOrThrow();
         });
     }
 
+    // A row that a user's transaction has locked cannot be had now, which is what busy means.
+    private static Applied<Attempt> tryAcquire(LockTable table, Claim claim) throws SQLException {
+        try {
+            return table.look(claim.name(), read -> read.only().tryAcquire(claim, read.now(), read.epoch()));
+        } catch (RowLockedException locked) {
+            return new Applied<>(new Attempt.Busy(LockTable.PATIENCE), null, List.of(), 0, true);
+        }
+    }
+
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
-        if (claims.isEmpty() || claims.size() > MAX_SEVERAL) {
-            throw new IllegalArgumentException(
-                    "1 to " + MAX_SEVERAL + " claims can be made at once, not " + claims.size());
-        }
-        List<LockName> names = claims.stream().map(Claim::name).distinct().toList();
-        if (names.size() < claims.size()) {
-            throw new IllegalArgumentException("Claims made at once must name different resources");
-        }
-        List<Claim> several = List.copyOf(claims);
+        List<Claim> several = Bounds.several(claims);
+        List<LockName> names = several.stream().map(Claim::name).toList();
         return workCalls.call(() -> tryAcquireAll(several, names));
     }
 
@@ -135,21 +161,39 @@ final class JdbcLockStore implements LockStore {
     private List<Attempt> tryAcquireAll(List<Claim> claims, List<LockName> names) {
         Applied<List<Attempt>> tried;
         try {
-            tried = work.call(turn -> turn.table().transition(names, read -> acquireEach(claims, read)));
+            tried = work.call(turn -> acquireAll(turn.table(), claims, names));
         } catch (NotAll notAll) {
             List<LockName> seen = names.subList(0, notAll.seen);
-            Applied<Boolean> settled = work.call(turn -> turn.table().transition(seen, read -> {
-                read.records().values().forEach(record -> record.settle(read.now(), read.epoch()));
-                return true;
-            }));
-            waiting.grantedAll(settled.handed());
+            tellWaiters(work.call(turn -> settle(turn.table(), seen)));
             if (notAll.refusal != null) {
                 throw notAll.refusal;
             }
             return List.of(notAll.busy);
         }
-        waiting.grantedAll(tried.handed());
+        tellWaiters(tried.handed());
         return tried.answerOrThrow();
+    }
+
+    private static Applied<List<Attempt>> acquireAll(LockTable table, List<Claim> claims, List<LockName> names)
+            throws SQLException {
+        try {
+            return table.transition(names, read -> acquireEach(claims, read));
+        } catch (RowLockedException locked) {
+            return Applied.of(List.of(new Attempt.Busy(LockTable.PATIENCE)));
+        }
+    }
+
+    private static List<Handed> settle(LockTable table, List<LockName> names) throws SQLException {
+        try {
+            return table.transition(names, read -> {
+                        read.records().values().forEach(record -> record.settle(read.now(), read.epoch()));
+                        return true;
+                    })
+                    .handed();
+        } catch (RowLockedException locked) {
+            // Whoever looks at it next settles it.
+            return List.of();
+        }
     }
 
     private static List<Attempt> acquireEach(List<Claim> claims, Read read) {
@@ -191,7 +235,7 @@ final class JdbcLockStore implements LockStore {
 
     private static void tell(ClaimListener listener, @Nullable Renewed answer, @Nullable Throwable failure) {
         if (failure != null) {
-            listener.failed(storeException(failure));
+            listener.failed(StoreException.of(failure));
         } else if (answer instanceof Held held) {
             listener.granted(held.counter(), held.lease());
         } else if (answer instanceof Renewed.Gone gone) {
@@ -213,18 +257,19 @@ final class JdbcLockStore implements LockStore {
                     .transition(List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
         });
         contended.saw(claim.name(), applied.contended());
-        waiting.grantedAll(applied.handed());
+        tellWaiters(applied.handed());
         Renewed answer = applied.answerOrThrow();
         if (answer instanceof Renewed.Waiting) {
             waiter.refreshed(goodUntil(claim, applied.now()));
             poller.wake();
+            wakeup.listen(waiting, poller);
         }
         return answer;
     }
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
-        List<Claim> batch = List.copyOf(claims);
+        List<Claim> batch = Bounds.batch(claims);
         return renewalCalls.call(() -> renewAll(batch));
     }
 
@@ -242,7 +287,7 @@ final class JdbcLockStore implements LockStore {
             }
             batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(failure)));
         }
-        waiting.grantedAll(handed);
+        tellWaiters(handed);
         answers.forEach(this::tellIfItWaited);
         removeIdle(batch.get(0).name());
         return batch.stream().map(claim -> answers.get(claim.id())).toList();
@@ -251,6 +296,8 @@ final class JdbcLockStore implements LockStore {
     // All in one turn, so that the batch has one limit of time. What is answered when it fails half-way stays answered.
     private boolean renewAll(List<Claim> batch, Turn turn, Map<ClaimId, Renewed> answers, List<Handed> handed)
             throws SQLException {
+        // The renewal of some claims must not cost the others their time.
+        turn.table().waitForLocked(PATIENCE_OF_RENEWALS);
         List<Claim> perhapsSole =
                 batch.stream().filter(claim -> !waiting.contains(claim.id())).toList();
         answers.putAll(turn.table().renewSole(perhapsSole));
@@ -274,6 +321,8 @@ final class JdbcLockStore implements LockStore {
                 waiting.refreshed(claim.id(), goodUntil(claim, applied.now()));
             }
             return answer;
+        } catch (RowLockedException locked) {
+            return new Renewed.Failed(locked.toStoreException());
         } catch (StoreException failure) {
             return new Renewed.Failed(failure);
         }
@@ -311,7 +360,7 @@ final class JdbcLockStore implements LockStore {
                                             read -> read.only().release(claim, read.now(), read.epoch())));
             contended.saw(claim.name(), applied.contended());
             waiting.ended(claim.id(), Renewed.Reason.RELEASED);
-            List<Handed> elsewhere = waiting.grantedAll(applied.handed());
+            List<Handed> elsewhere = tellWaiters(applied.handed());
             boolean found = applied.answerOrThrow();
             if (elsewhere.isEmpty()) {
                 return found ? Released.ALONE : Released.NOT_OWNER;
@@ -325,17 +374,24 @@ final class JdbcLockStore implements LockStore {
         return workCalls.call(() -> {
             Applied<Optional<ResourceState>> applied = work.call(turn ->
                     turn.table().look(name, read -> read.only().inspect(read.now(), read.epoch())));
-            waiting.grantedAll(applied.handed());
+            tellWaiters(applied.handed());
             return applied.answerOrThrow().filter(ResourceState::isInUse);
         });
     }
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
-        if (limit < 1 || limit > MAX_LIST) {
-            throw new IllegalArgumentException("1 to " + MAX_LIST + " names can be listed, not " + limit);
-        }
+        Bounds.list(limit);
         return workCalls.call(() -> work.call(turn -> turn.table().list(prefix, limit)));
+    }
+
+    // Those that wait here are told here, the others by way of the database, if it can push.
+    private List<Handed> tellWaiters(List<Handed> handed) {
+        List<Handed> elsewhere = waiting.grantedAll(handed);
+        if (!elsewhere.isEmpty()) {
+            wakeup.announce(elsewhere, work);
+        }
+        return elsewhere;
     }
 
     /** Opens the first connection and has something checked on it. */
@@ -354,6 +410,7 @@ final class JdbcLockStore implements LockStore {
 
     @Override
     public void close() {
+        wakeup.close();
         poller.close();
         waiting.clear();
         workCalls.close();
@@ -367,12 +424,6 @@ final class JdbcLockStore implements LockStore {
     // A handed grant lives as long as this at least, so a claim that is gone earlier was released by somebody.
     private long goodUntil(Claim claim, long now) {
         return now + Math.min(RowText.micros(ticketTtl), RowText.micros(claim.lease()));
-    }
-
-    private static StoreException storeException(Throwable failure) {
-        return failure instanceof StoreException ours
-                ? ours
-                : StoreException.unavailable(Effect.UNKNOWN, "The store failed: " + failure, failure);
     }
 
     @Override

@@ -3,15 +3,17 @@ package dev.holdfast.jdbc;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.UrlOptions;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeMap;
 
 /**
- * Opens {@code jdbc:h2:...}; other databases follow. The URL is the driver's own, with its own options. Options of ours
- * stand behind a question mark and begin with {@code holdfast.}, as in
- * {@code jdbc:h2:/var/lib/app/data;AUTO_SERVER=TRUE?holdfast.keep=7d&holdfast.ticketTtl=3s}; they are taken out before the
- * driver sees the URL. Times look like {@code 500ms}, {@code 5s}, {@code 10m}, {@code 24h}, {@code 30d} or {@code PT5S}.
+ * Opens {@code jdbc:postgresql:...}, {@code jdbc:mariadb:...}, {@code jdbc:mysql:...}, {@code jdbc:h2:...}, and the URL of any
+ * other JDBC driver if the option {@code holdfast.clock} tells how the database tells the time. The URL is the driver's own,
+ * with its own options. Options of ours stand behind a question mark and begin with {@code holdfast.}, as in {@code
+ * jdbc:postgresql://db/app?user=app&holdfast.keep=7d&holdfast.ticketTtl=3s}; they are taken out before the driver sees the
+ * URL. Times look like {@code 500ms}, {@code 5s}, {@code 10m}, {@code 24h}, {@code 30d} or {@code PT5S}.
  *
  * <table>
  * <caption>Options</caption>
@@ -21,6 +23,17 @@ import java.util.TreeMap;
  *     other calls</td></tr>
  * <tr><td>{@code holdfast.ticketTtl}</td><td>5s</td><td>how long a waiter keeps its place without a refresh; the same in
  *     all clients of the database</td></tr>
+ * <tr><td>{@code holdfast.schema}</td><td>create</td><td>what is done about the tables when the store is opened: {@code
+ *     create} makes and checks them, {@code check} checks them, {@code none} does nothing</td></tr>
+ * <tr><td>{@code holdfast.connections}</td><td>2</td><td>how many connections there are at most beside that of the
+ *     renewals: 1 or 2; with 2, polls have one of their own</td></tr>
+ * <tr><td>{@code holdfast.wakeup}</td><td>poll</td><td>PostgreSQL: {@code notify} wakes waiters by {@code NOTIFY}, over one
+ *     more connection; the same in all clients</td></tr>
+ * <tr><td>{@code holdfast.durability}</td><td>full</td><td>PostgreSQL: {@code relaxed} waits for the disk nowhere</td></tr>
+ * <tr><td>{@code holdfast.serverPrepare}</td><td>on</td><td>PostgreSQL: {@code off} prepares no statement at the server, for
+ *     poolers that cannot carry them over</td></tr>
+ * <tr><td>{@code holdfast.clock}</td><td></td><td>other databases: a SQL expression for the time in microseconds since 1970
+ *     as a 64-bit number, read anew by each statement</td></tr>
  * </table>
  *
  * Another option that begins with {@code holdfast.} is refused.
@@ -31,7 +44,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
 
     @Override
     public String form() {
-        return "jdbc:h2:...[?holdfast.OPTION=VALUE&...]";
+        return "jdbc:{postgresql,mariadb,mysql,h2}:...[?holdfast.OPTION=VALUE&...]";
     }
 
     @Override
@@ -41,14 +54,22 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
 
     @Override
     public LockStore open(String url, MonotonicClock clock) {
-        if (!url.startsWith("jdbc:h2:")) {
-            throw new IllegalArgumentException(
-                    "Of the databases with a jdbc: URL, H2 is the one that is supported (jdbc:h2:...), but the URL was "
-                            + withoutPassword(url) + ". For SQLite use sqlite:PATH");
-        }
         Map<String, String> ours = new TreeMap<>();
-        String drivers = takeOut(url, ours);
-        return H2LockStore.open(drivers, withoutPassword(drivers), StoreOptions.of(ours, false), clock);
+        DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
+        ServerOptions options = ServerOptions.of(ours);
+        return theirs.url().startsWith("jdbc:h2:") && options.clock() == null
+                ? H2LockStore.open(theirs.url(), theirs.shown(), options, clock)
+                : ServerLockStore.open(theirs, options, clock);
+    }
+
+    /** What {@link JdbcLockStore#ddl} tells. */
+    static String ddl(String url) {
+        Map<String, String> ours = new TreeMap<>();
+        DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
+        ServerOptions options = ServerOptions.of(ours);
+        return theirs.url().startsWith("jdbc:h2:") && options.clock() == null
+                ? new H2Dialect(theirs.shown()).ddl()
+                : theirs.dialect(options).ddl();
     }
 
     // What is not ours stays: some drivers have options behind a question mark themselves.
@@ -60,15 +81,11 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
         StringJoiner theirs = new StringJoiner("&", "?", "").setEmptyValue("");
         for (String pair : url.substring(question + 1).split("&", -1)) {
             if (pair.startsWith(OURS)) {
-                ours.putAll(StoreOptions.parse(pair.substring(OURS.length())));
-            } else {
+                ours.putAll(UrlOptions.split(pair.substring(OURS.length())));
+            } else if (!pair.isEmpty()) {
                 theirs.add(pair);
             }
         }
         return url.substring(0, question) + theirs;
-    }
-
-    static String withoutPassword(String url) {
-        return url.replaceAll("(?i)(password=)[^;&]*", "$1***");
     }
 }

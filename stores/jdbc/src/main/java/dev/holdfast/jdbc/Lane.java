@@ -4,6 +4,7 @@ import dev.holdfast.spi.BlockingCalls;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -96,6 +97,8 @@ final class Lane implements AutoCloseable {
         }
         try {
             return callLocked(work, start);
+        } catch (RowLockedException locked) {
+            throw locked.toStoreException();
         } catch (SQLException failure) {
             if (dialect.breaksConnection(failure)) {
                 drop();
@@ -112,7 +115,7 @@ final class Lane implements AutoCloseable {
         }
         LockTable open = table;
         if (open == null) {
-            open = new LockTable(source.open(), dialect, ticketTtl, source.keep(), clock);
+            open = new LockTable(connect(), dialect, ticketTtl, source.keep(), clock);
             table = open;
         }
         open.tryUntil(start + limitNanos);
@@ -125,6 +128,18 @@ final class Lane implements AutoCloseable {
             if (!source.keep()) {
                 drop();
             }
+        }
+    }
+
+    // Whatever goes wrong before there is a connection, nothing was sent.
+    private Connection connect() throws SQLException {
+        try {
+            return source.open();
+        } catch (SQLException failure) {
+            StoreException told = dialect.failure(failure);
+            throw told.effect() == Effect.NONE
+                    ? told
+                    : StoreException.unavailable(Effect.NONE, String.valueOf(told.getMessage()), failure);
         }
     }
 
@@ -158,7 +173,8 @@ final class Lane implements AutoCloseable {
         table = null;
         if (dropped != null) {
             try {
-                dropped.close();
+                dropped.closeStatements();
+                source.giveBack(dropped.statements().connection());
             } catch (SQLException alreadyBroken) {
                 // It is of no more use, which is why it is dropped.
                 return;

@@ -84,6 +84,13 @@ record LockRow(
                 others);
     }
 
+    /** This row as it is in the table once it was written. */
+    LockRow written(long epoch) {
+        long newVersion = version == 0 ? epoch : version + 1;
+        return new LockRow(
+                name, newVersion, counter, holder, held, permits, capacity, since, expires, owner, more, others);
+    }
+
     /** @throws StoreException if somebody else wrote into the row */
     ResourceRecord toRecord(Duration ticketTtl) {
         return toRecord(ticketTtl, new PlaceTexts());
@@ -110,6 +117,10 @@ record LockRow(
                             + ". Somebody else wrote into it. When no process uses this lock, delete the row",
                     unreadable);
         }
+    }
+
+    boolean isSameVersion(LockRow other) {
+        return version == other.version && name.equals(other.name);
     }
 
     private Entries entries(PlaceTexts known) {

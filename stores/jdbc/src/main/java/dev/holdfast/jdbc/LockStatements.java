@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -23,7 +24,7 @@ final class LockStatements implements AutoCloseable {
             "name, version, counter, clock, holder, held, permits, capacity, since, expires, owner, more, others";
 
     // Only what nobody could hold any longer: an expired claim is not released but leaves a tombstone, in a transition.
-    private static final String RELEASE_SOLE = """
+    static final String RELEASE_SOLE = """
             UPDATE holdfast_lock SET version = version + 1, holder = '-', expires = %d
             WHERE name = ? AND holder = ? AND more = 0 AND clock = ? AND expires > $now
             """.formatted(LockRow.NEVER);
@@ -31,21 +32,21 @@ final class LockStatements implements AutoCloseable {
     // The left join makes a row for a name that has none, so that the time is told in any case.
     private static final String READ = """
             SELECT $now, $epoch, %s
-            FROM (SELECT 1 AS one) AS told LEFT JOIN holdfast_lock ON name IN (%s)
+            FROM %s LEFT JOIN holdfast_lock ON name IN (%s)
             """;
 
     private static final String PAGE = """
             SELECT $now, $epoch, %s FROM holdfast_lock
             WHERE name >= ? AND name <= ? AND (more > 0 OR expires > $now) AND clock = ?
-            ORDER BY name LIMIT ?
+            ORDER BY name
             """.replace("%s", COLUMNS);
 
     private static final String IDLE = """
-            SELECT $now, $epoch, %s FROM holdfast_lock WHERE name >= ? ORDER BY name LIMIT ?
+            SELECT $now, $epoch, %s FROM holdfast_lock WHERE name >= ? ORDER BY name
             """.replace("%s", COLUMNS);
 
     // Compare-and-set: the version says whether anybody changed the row since it was read.
-    private static final String UPDATE = """
+    static final String UPDATE = """
             UPDATE holdfast_lock SET version = version + 1, counter = ?, clock = ?, holder = ?, held = ?, permits = ?,
               capacity = ?, since = ?, expires = ?, owner = ?, more = ?, others = ?
             WHERE name = ? AND version = ?
@@ -67,16 +68,12 @@ final class LockStatements implements AutoCloseable {
     private final Dialect dialect;
     private final boolean keep;
     private final Map<String, PreparedStatement> kept = new HashMap<>();
-    private final String acquireFree;
-    private final String releaseSole;
 
     /** @param keep whether statements stay prepared until {@link #close()}; else the pool or the driver keeps them */
     LockStatements(Connection connection, Dialect dialect, boolean keep) {
         this.connection = connection;
         this.dialect = dialect;
         this.keep = keep;
-        this.acquireFree = dialect.sql(dialect.acquireFree());
-        this.releaseSole = dialect.sql(RELEASE_SOLE);
     }
 
     /** What a statement's result is read by. */
@@ -94,7 +91,7 @@ final class LockStatements implements AutoCloseable {
     /** The new counter, or 0. */
     long acquireFree(Claim claim) throws SQLException {
         return query(
-                acquireFree,
+                dialect.ready("acquire", dialect::acquireFree),
                 statement -> {
                     dialect.bindName(statement, 1, claim.name().value());
                     statement.setString(2, dialect.clock());
@@ -117,7 +114,7 @@ final class LockStatements implements AutoCloseable {
 
     boolean releaseSole(Claim claim) throws SQLException {
         return 1
-                == update(releaseSole, statement -> {
+                == change(dialect.ready("release", dialect::releaseSole), statement -> {
                     dialect.bindName(statement, 1, claim.name().value());
                     statement.setString(2, claim.id().toString());
                     statement.setString(3, dialect.clock());
@@ -127,7 +124,7 @@ final class LockStatements implements AutoCloseable {
     void renewSole(List<Claim> claims, Map<ClaimId, Held> renewed) throws SQLException {
         int size = padded(claims.size());
         query(
-                dialect.sql(dialect.renewSole(size)),
+                dialect.ready("renew " + size, () -> dialect.renewSole(size)),
                 statement -> {
                     int index = 1;
                     for (int i = 0; i < size; i++) {
@@ -141,19 +138,24 @@ final class LockStatements implements AutoCloseable {
                     }
                     statement.setString(index, dialect.clock());
                 },
-                rows -> {
-                    while (rows.next()) {
-                        ClaimId id = ClaimId.parse(rows.getString(2));
-                        renewed.put(id, new Held(rows.getLong(3), RowText.duration(rows.getLong(4))));
-                    }
-                    return renewed;
-                });
+                rows -> renewed(rows, renewed));
+    }
+
+    /** Reads what a renewal tells: name, holder, held, and what is left of the lease. */
+    static Map<ClaimId, Held> renewed(ResultSet rows, Map<ClaimId, Held> renewed) throws SQLException {
+        while (rows.next()) {
+            ClaimId id = ClaimId.parse(rows.getString(2));
+            renewed.put(id, new Held(rows.getLong(3), RowText.duration(rows.getLong(4))));
+        }
+        return renewed;
     }
 
     /** The rows of some names; a free one for a name that has no row, with version 0. */
     Rows read(Collection<LockName> names) throws SQLException {
         int size = padded(names.size());
-        String sql = dialect.sql(READ.formatted(COLUMNS, String.join(", ", Collections.nCopies(size, "?"))));
+        String sql = dialect.ready(
+                "read " + size,
+                () -> READ.formatted(COLUMNS, dialect.oneRow(), String.join(", ", Collections.nCopies(size, "?"))));
         Rows found = query(
                 sql,
                 statement -> {
@@ -174,45 +176,63 @@ final class LockStatements implements AutoCloseable {
 
     Rows page(String from, String prefix, int limit) throws SQLException {
         return query(
-                dialect.sql(PAGE),
+                limited(PAGE),
                 statement -> {
                     dialect.bindName(statement, 1, from);
                     dialect.bindName(statement, 2, prefix + LARGEST);
                     statement.setString(3, dialect.clock());
-                    statement.setInt(4, limit);
+                    limit(statement, 4, limit);
                 },
                 this::rows);
     }
 
     Rows idle(String from, int limit) throws SQLException {
         return query(
-                dialect.sql(IDLE),
+                limited(IDLE),
                 statement -> {
                     dialect.bindName(statement, 1, from);
-                    statement.setInt(2, limit);
+                    limit(statement, 2, limit);
                 },
                 this::rows);
     }
 
-    /** Writes a row that was read, changed; false if somebody else changed it meanwhile. */
+    private String limited(String sql) {
+        return dialect.sql(dialect.knowsLimit() ? sql + "LIMIT ?" : sql);
+    }
+
+    private void limit(PreparedStatement statement, int index, int limit) throws SQLException {
+        if (dialect.knowsLimit()) {
+            statement.setInt(index, limit);
+        } else {
+            statement.setMaxRows(limit);
+        }
+    }
+
+    /** Writes a row that was read, changed; false if somebody else changed it meanwhile, or has it locked. */
     boolean write(LockRow row, long epoch) throws SQLException {
         boolean isNew = row.version() == 0;
+        boolean keysFirst = !isNew && dialect.keysFirst();
         return 1
-                == update(isNew ? INSERT : UPDATE, statement -> {
-                    statement.setLong(1, row.counter());
-                    statement.setString(2, dialect.clock());
-                    statement.setString(3, row.holder());
-                    statement.setLong(4, row.held());
-                    statement.setInt(5, row.permits());
-                    statement.setInt(6, row.capacity());
-                    statement.setLong(7, row.since());
-                    statement.setLong(8, row.expires());
-                    statement.setString(9, row.owner());
-                    statement.setInt(10, row.more());
-                    statement.setString(11, row.others());
-                    dialect.bindName(statement, 12, row.name().value());
-                    statement.setLong(13, isNew ? epoch : row.version());
+                == change(isNew ? INSERT : dialect.ready("update", dialect::update), statement -> {
+                    bindColumns(statement, keysFirst ? 2 : 0, row);
+                    int key = keysFirst ? 1 : 12;
+                    dialect.bindName(statement, key, row.name().value());
+                    statement.setLong(key + 1, isNew ? epoch : row.version());
                 });
+    }
+
+    private void bindColumns(PreparedStatement statement, int before, LockRow row) throws SQLException {
+        statement.setLong(before + 1, row.counter());
+        statement.setString(before + 2, dialect.clock());
+        statement.setString(before + 3, row.holder());
+        statement.setLong(before + 4, row.held());
+        statement.setInt(before + 5, row.permits());
+        statement.setInt(before + 6, row.capacity());
+        statement.setLong(before + 7, row.since());
+        statement.setLong(before + 8, row.expires());
+        statement.setString(before + 9, row.owner());
+        statement.setInt(before + 10, row.more());
+        statement.setString(before + 11, row.others());
     }
 
     void delete(LockRow row) throws SQLException {
@@ -255,6 +275,39 @@ final class LockStatements implements AutoCloseable {
             return statement.executeUpdate();
         } finally {
             done(statement);
+        }
+    }
+
+    /** Runs a statement that changes rows: how many, whether the database counts them or tells them. */
+    int change(String sql, Binder binder) throws SQLException {
+        PreparedStatement statement = statement(sql);
+        try {
+            binder.bind(statement);
+            if (!statement.execute()) {
+                return statement.getUpdateCount();
+            }
+            int told = 0;
+            try (ResultSet rows = statement.getResultSet()) {
+                while (rows.next()) {
+                    told++;
+                }
+            }
+            return told;
+        } finally {
+            done(statement);
+        }
+    }
+
+    /** Runs a statement that changes one row and generates a key: that key, or 0 if it changed none. */
+    long generated(String sql, Binder binder) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql, Statement.RETURN_GENERATED_KEYS)) {
+            binder.bind(statement);
+            if (statement.executeUpdate() == 0) {
+                return 0;
+            }
+            try (ResultSet keys = statement.getGeneratedKeys()) {
+                return keys.next() ? keys.getLong(1) : 0;
+            }
         }
     }
 
@@ -304,7 +357,11 @@ final class LockStatements implements AutoCloseable {
 
     private PreparedStatement statement(String sql) throws SQLException {
         if (!keep) {
-            return connection.prepareStatement(sql);
+            PreparedStatement statement = connection.prepareStatement(sql);
+            if (dialect.queryTimeoutSeconds() > 0) {
+                statement.setQueryTimeout(dialect.queryTimeoutSeconds());
+            }
+            return statement;
         }
         PreparedStatement statement = kept.get(sql);
         if (statement == null) {

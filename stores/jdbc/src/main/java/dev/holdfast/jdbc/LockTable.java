@@ -49,6 +49,9 @@ final class LockTable implements AutoCloseable {
     /** How often a transition is tried again because other clients changed the row meanwhile. */
     static final int MAX_RACES = 60;
 
+    /** For so long a row that another client's transaction has locked is asked for again. */
+    static final Duration PATIENCE = Duration.ofMillis(100);
+
     private static final int PAGE = 1_000;
 
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -59,7 +62,9 @@ final class LockTable implements AutoCloseable {
     private final Duration ticketTtl;
     private final MonotonicClock clock;
     private final PlaceTexts known = new PlaceTexts();
+    private final RecentRows recent = new RecentRows();
     private long deadline;
+    private long patienceNanos = Long.MAX_VALUE;
 
     LockTable(
             Connection connection, Dialect dialect, Duration ticketTtl, boolean keepStatements, MonotonicClock clock) {
@@ -75,6 +80,11 @@ final class LockTable implements AutoCloseable {
         deadline = newDeadline;
     }
 
+    /** For how long transitions may ask again for rows that are locked, all of them together. */
+    void waitForLocked(Duration patience) {
+        patienceNanos = patience.toNanos();
+    }
+
     LockStatements statements() {
         return statements;
     }
@@ -86,7 +96,7 @@ final class LockTable implements AutoCloseable {
             return null;
         }
         try {
-            long counter = statements.acquireFree(claim);
+            long counter = dialect.acquireFree(statements, claim);
             return counter == 0 ? null : new Granted(counter, claim.lease());
         } catch (SQLException failure) {
             if (dialect.isRace(failure)) {
@@ -114,7 +124,7 @@ final class LockTable implements AutoCloseable {
         for (int from = 0; from < claims.size(); from += MAX_BATCH) {
             List<Claim> chunk = claims.subList(from, Math.min(claims.size(), from + MAX_BATCH));
             try {
-                statements.renewSole(chunk, renewed);
+                dialect.renewSole(statements, chunk, renewed);
             } catch (SQLException failure) {
                 if (!dialect.isRace(failure)) {
                     throw failure;
@@ -135,22 +145,43 @@ final class LockTable implements AutoCloseable {
     /**
      * Applies a transition to the records of some names, atomically.
      *
+     * @throws RowLockedException if a transaction that is not ours has one of the rows locked for longer than a moment
      * @throws StoreException with effect NONE if other clients came first {@value #MAX_RACES} times, or for too long
      */
     <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition) throws SQLException {
         List<LockName> sorted = names.stream().distinct().sorted().toList();
+        long lockedSince = clock.nanoTime();
+        LockRow refused = null;
         for (int races = 1; races <= MAX_RACES; races++) {
+            LockRow before = refused;
+            refused = null;
             try {
-                Applied<T> applied = attempt(sorted, transition);
-                if (applied != null) {
-                    return applied;
+                Applied<T> guessed = sorted.size() == 1 ? attemptUnread(sorted.get(0), transition) : null;
+                if (guessed != null) {
+                    return guessed;
                 }
+                Tried<T> tried = attempt(sorted, transition);
+                if (tried.applied() != null) {
+                    return tried.applied();
+                }
+                refused = tried.refused();
             } catch (SQLException failure) {
+                if (dialect.isLocked(failure)) {
+                    throw new RowLockedException(sorted, failure);
+                }
                 if (!dialect.isRace(failure)) {
                     throw failure;
                 }
             }
-            if (clock.nanoTime() - deadline >= 0) {
+            long now = clock.nanoTime();
+            // Refused twice at the same version: nobody changes the row, so somebody has it locked.
+            if (refused == null || before == null || !refused.isSameVersion(before)) {
+                lockedSince = now;
+            } else if (now - lockedSince >= Math.min(patienceNanos, PATIENCE.toNanos())) {
+                patienceNanos -= now - lockedSince;
+                throw new RowLockedException(sorted, null);
+            }
+            if (now - deadline >= 0) {
                 break;
             }
             pause(races);
@@ -159,7 +190,39 @@ final class LockTable implements AutoCloseable {
                 Effect.NONE, sorted + " were changed by other clients each time that this client tried to", null);
     }
 
-    private <T> @Nullable Applied<T> attempt(List<LockName> sorted, Transition<T> transition) throws SQLException {
+    // With what this connection wrote last instead of a read: one statement in autocommit, which does nothing if the
+    // row was changed meanwhile. Null if there is no such guess, if it was wrong, or if nothing is written that could
+    // prove it.
+    private <T> @Nullable Applied<T> attemptUnread(LockName name, Transition<T> transition) throws SQLException {
+        LockRow guess = recent.guess(name);
+        if (guess == null) {
+            return null;
+        }
+        Rows rows = new Rows(Map.of(name, guess), dialect.nowMicros(), dialect.epochMicros());
+        List<LockRow> changed = new ArrayList<>();
+        Applied<T> applied = apply(rows, transition, changed);
+        if (changed.isEmpty()) {
+            return null;
+        }
+        if (!statements.write(changed.get(0), rows.epoch())) {
+            recent.forget(name);
+            return null;
+        }
+        remember(rows, changed);
+        return applied;
+    }
+
+    private void remember(Rows before, List<LockRow> written) {
+        if (dialect.tellsTime()) {
+            written.forEach(row -> recent.wrote(before.row(row.name()), row.written(before.epoch())));
+        }
+    }
+
+    /** What became of one try: it was applied, or the writing of a row was refused. */
+    private record Tried<T>(
+            @Nullable Applied<T> applied, @Nullable LockRow refused) {}
+
+    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition) throws SQLException {
         dialect.begin(statements, sorted.size());
         boolean ended = false;
         try {
@@ -168,12 +231,13 @@ final class LockTable implements AutoCloseable {
             Applied<T> applied = apply(rows, transition, changed);
             for (LockRow row : changed) {
                 if (!statements.write(row, rows.epoch())) {
-                    return null;
+                    return new Tried<>(null, row);
                 }
             }
             dialect.commit(statements);
             ended = true;
-            return applied;
+            remember(rows, changed);
+            return new Tried<>(applied, null);
         } finally {
             if (!ended) {
                 rollBack();
@@ -303,6 +367,11 @@ final class LockTable implements AutoCloseable {
 
     void limitWait(Duration most) throws SQLException {
         dialect.limitWait(connection, most);
+    }
+
+    /** Ends the use of the statements, but not that of the connection. */
+    void closeStatements() throws SQLException {
+        statements.close();
     }
 
     @Override

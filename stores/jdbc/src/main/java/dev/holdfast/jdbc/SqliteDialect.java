@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.TableForm.Need;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
@@ -13,6 +14,7 @@ import java.util.Collections;
 import java.util.List;
 import org.sqlite.BusyHandler;
 import org.sqlite.Function;
+import org.sqlite.SQLiteConnection;
 import org.sqlite.SQLiteErrorCode;
 import org.sqlite.SQLiteException;
 
@@ -86,6 +88,21 @@ final class SqliteDialect extends Dialect {
     }
 
     @Override
+    boolean tellsTime() {
+        return true;
+    }
+
+    @Override
+    long nowMicros() {
+        return (clock.nanoTime() - origin) / 1_000;
+    }
+
+    @Override
+    long epochMicros() {
+        return clock.epochMicros();
+    }
+
+    @Override
     List<String> createTables() {
         return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
     }
@@ -133,10 +150,6 @@ final class SqliteDialect extends Dialect {
         });
     }
 
-    private long nowMicros() {
-        return (clock.nanoTime() - origin) / 1_000;
-    }
-
     // Free is: nobody holds, nobody waits, no tombstone; or written before the last boot, whatever it says. The wall
     // clock is
     // a parameter and not a function, which SQLite would call once for each of its places in a new row, where all three
@@ -180,6 +193,21 @@ final class SqliteDialect extends Dialect {
     @Override
     LockName readName(ResultSet rows, int index) throws SQLException {
         return new LockName(rows.getString(index));
+    }
+
+    @Override
+    Need nameColumn() {
+        return Need.NAME_TEXT;
+    }
+
+    @Override
+    boolean collatesNames() {
+        return true;
+    }
+
+    @Override
+    ColumnType type(ResultSet columns) throws SQLException {
+        return ColumnType.ofSqlite(columns);
     }
 
     @Override
@@ -236,7 +264,7 @@ final class SqliteDialect extends Dialect {
 
     @Override
     void limitWait(Connection connection, Duration most) throws SQLException {
-        BusyHandler.setHandler(connection, new FileTurn(most));
+        BusyHandler.setHandler(connection.unwrap(SQLiteConnection.class), new FileTurn(most));
     }
 
     // A statement that waits for its turn waits inside SQLite, and then sees what the others did.

@@ -3,8 +3,10 @@ package dev.holdfast.jdbc;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.UrlOptions;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.time.Duration;
 
 /**
  * Opens {@code sqlite:PATH}: a file that several processes of one host share, with no server. PATH is relative to the
@@ -45,7 +47,7 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
         int question = url.indexOf('?');
         StoreOptions options = question < 0
                 ? StoreOptions.DEFAULTS
-                : StoreOptions.of(StoreOptions.parse(url.substring(question + 1)), true);
+                : StoreOptions.of(UrlOptions.split(url.substring(question + 1)), true);
         Path path = path(url, url.substring(SCHEME.length(), question < 0 ? url.length() : question));
         String boot = options.boot();
         return open(path, options, clock, boot == null ? BootId.ofThisHost() : boot);
@@ -61,7 +63,8 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
     static JdbcLockStore open(
             SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
         // The driver is native code, which no interrupt reaches, so calls are made on the thread that calls.
-        JdbcLockStore store = new JdbcLockStore(dialect, file, options, new PollPace.DataVersion(), clock, true, true);
+        StoreWiring wiring = new StoreWiring(true, true, Duration.ZERO, new PollPace.DataVersion(), Wakeup.NONE);
+        JdbcLockStore store = new JdbcLockStore(dialect, file, options, wiring, clock);
         boolean ready = false;
         try {
             TableSchema schema = new TableSchema(dialect, file.toString());

@@ -4,7 +4,6 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.OptionTimes;
 import java.time.Duration;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -72,28 +71,12 @@ record StoreOptions(
         return new StoreOptions(keep, busyTimeout, ticketTtl, boot);
     }
 
-    /** Reads {@code NAME=VALUE&NAME=VALUE}. */
-    static Map<String, String> parse(String query) {
-        Map<String, String> values = new TreeMap<>();
-        for (String pair : query.split("&", -1)) {
-            int equals = pair.indexOf('=');
-            if (equals < 1) {
-                throw new IllegalArgumentException(
-                        "Options look like ?NAME=VALUE&NAME=VALUE, but one was \"" + pair + "\"");
-            }
-            if (values.put(pair.substring(0, equals), pair.substring(equals + 1)) != null) {
-                throw new IllegalArgumentException("Option " + pair.substring(0, equals) + " is given twice");
-            }
-        }
-        return values;
-    }
-
     Duration callTimeout() {
         return busyTimeout.plus(MARGIN);
     }
 
     private static IllegalArgumentException unknown(String name, boolean allowsBoot) {
         return new IllegalArgumentException("Unknown option \"" + name + "\"; there are keep, busyTimeout, ticketTtl"
-                + (allowsBoot ? " and boot" : ""));
+                + (allowsBoot ? " and boot" : ", schema, connections, wakeup, durability, serverPrepare and clock"));
     }
 }

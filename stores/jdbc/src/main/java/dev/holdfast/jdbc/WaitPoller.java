@@ -61,6 +61,14 @@ final class WaitPoller implements AutoCloseable {
         }
     }
 
+    /** Somebody says that there is news for a claim that waits here. */
+    synchronized void lookNow() {
+        added.set(true);
+        if (thread != null) {
+            LockSupport.unpark(thread);
+        }
+    }
+
     private void run() {
         while (!closed) {
             if (waiting.isEmpty()) {

@@ -87,6 +87,15 @@ final class WaitingClaims {
         return waiters.containsKey(id);
     }
 
+    /** Whether a claim of this id, as text, waits here. */
+    boolean contains(String id) {
+        try {
+            return contains(ClaimId.parse(id));
+        } catch (IllegalArgumentException notOurs) {
+            return false;
+        }
+    }
+
     /** Lists a claim that is about to be enqueued. */
     void add(Waiter waiter) {
         waiters.put(waiter.claim.id(), waiter);

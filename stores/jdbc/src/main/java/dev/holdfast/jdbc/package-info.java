@@ -1,5 +1,8 @@
 /**
- * Locks kept in the rows of a database: SQLite ({@code sqlite:PATH}) and H2 ({@code jdbc:h2:...}).
+ * Locks kept in the rows of a database: SQLite ({@code sqlite:PATH}), PostgreSQL, MariaDB, MySQL, H2 ({@code jdbc:...}), and
+ * any other that is told of a clock; {@code JdbcLockStore.over} uses a pool of the user's; and guards for the user's
+ * own transactions: {@link dev.holdfast.jdbc.JdbcFence} and {@link dev.holdfast.jdbc.FencedTable} refuse a holder that has
+ * lost its lock, and {@link dev.holdfast.jdbc.OptimisticUpdate} changes a row without a lock.
  *
  * <p>One row holds the whole state of one lock, and {@link dev.holdfast.spi.ResourceRecord} says how it changes. A database
  * adds three things: one change of a row at a time, a clock, and the fact that a row outlives a process. What differs from
@@ -12,13 +15,13 @@
  * <td>At no moment do the live grants of a name exceed its limit, on the database's clock. Each change is one statement, or
  *     one that is made only if the row is as it was read.</td>
  * <td>That a holder which is frozen beyond its lease stops working: check the fencing token where it writes.</td>
- * <td>SQLite: all processes are on one host, in one time namespace, and the file is on a local disk. H2: the wall clock of
- *     the database's host does not step forth by more than a lease.</td>
+ * <td>SQLite: all processes are on one host, in one time namespace, and the file is on a local disk. The others: the wall
+ *     clock of the database's host does not step forth by more than a lease, and what was committed is not forgotten.</td>
  * </tr>
  * <tr>
  * <td>Waiters are served first come, first served, also across processes.</td>
  * <td>That a waiter in another process hears of its grant at once: it polls, every few milliseconds with SQLite, every 50 ms
- *     with H2.</td>
+ *     with the others; PostgreSQL can push.</td>
  * <td>A waiter's process runs: one that is frozen keeps its place, and a grant that it is handed, for its ticket's time to
  *     live only.</td>
  * </tr>

@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import static dev.holdfast.testkit.StoreTest.failure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
@@ -20,8 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -161,14 +160,5 @@ class BusyFileTest {
         StoreException failure = failure(store.tryAcquire(alice.mutex(NAME)));
         assertThat(failure.effect()).isEqualTo(Effect.NONE);
         assertThat(failure).hasMessageContaining("closed");
-    }
-
-    private static StoreException failure(CompletionStage<?> stage) {
-        try {
-            throw new AssertionError(
-                    "should have failed but gave " + stage.toCompletableFuture().join());
-        } catch (CompletionException failure) {
-            return (StoreException) failure.getCause();
-        }
     }
 }

@@ -10,7 +10,7 @@ class H2LockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new JdbcLockStoreProvider().open("jdbc:h2:mem:tck;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=1s", clock);
+        return new JdbcLockStoreProvider().open("jdbc:h2:mem:tck;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=1500ms", clock);
     }
 
     @Override

@@ -37,7 +37,7 @@ public class H2OnHeldClockTest extends LockStoreTck {
     @Override
     protected Optional<LockStore> openAnother(MonotonicClock clock) {
         String url = "jdbc:h2:mem:" + database + ";DB_CLOSE_DELAY=-1;INIT=" + alias("now") + "\\;" + alias("epoch");
-        return Optional.of(H2LockStore.open(url, "H2", StoreOptions.DEFAULTS, clock, new HeldDialect(database)));
+        return Optional.of(H2LockStore.open(url, "H2", ServerOptions.DEFAULTS, clock, new HeldDialect(database)));
     }
 
     private static String alias(String function) {

@@ -39,7 +39,7 @@ class StoreOptionsTest {
                 "jdbc:h2:mem:x?holdfast.colour=red          | Unknown option \"colour\"",
                 "jdbc:h2:mem:x?holdfast.boot=1              | Unknown option \"boot\"",
                 "jdbc:h2:mem:x?holdfast.keep                | NAME=VALUE",
-                "jdbc:oracle:thin:password=s3cret;x         | H2 is the one that is supported",
+                "jdbc:oracle:thin:password=s3cret;x         | MySQL and H2 are known",
             })
     void wrongUrlsSayWhatIsWrong(String url, String message) {
         assertThatThrownBy(() -> open(url))

@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import static dev.holdfast.testkit.StoreTest.failure;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -18,8 +19,9 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
-import java.util.concurrent.CompletionException;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,6 +36,7 @@ class WrongTableTest {
     Path folder;
 
     private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
+    private final Map<String, String> servers = new HashMap<>();
     private Path file;
 
     @BeforeEach
@@ -42,7 +45,7 @@ class WrongTableTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sqlite", "h2"})
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
     void tableOfSomebodyElseIsRefused(String product) throws SQLException {
         run(product, "CREATE TABLE holdfast_lock (name VARCHAR(10) PRIMARY KEY, colour VARCHAR(10))");
         run(product, "INSERT INTO holdfast_lock VALUES ('a', 'red')");
@@ -51,7 +54,7 @@ class WrongTableTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sqlite", "h2"})
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
     void missingColumnIsNamed(String product) throws SQLException {
         open(product).close();
         run(product, "ALTER TABLE holdfast_lock DROP COLUMN expires");
@@ -59,7 +62,7 @@ class WrongTableTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sqlite", "h2"})
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
     void otherVersionIsNamed(String product) throws SQLException {
         open(product).close();
         run(product, "UPDATE holdfast_schema SET version = 99");
@@ -85,7 +88,7 @@ class WrongTableTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sqlite", "h2"})
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
     void unreadableRowIsNamedAndOthersAreNotConcerned(String product) throws SQLException {
         try (LockStore store = open(product)) {
             Claim broken = alice.mutex(new LockName("broken"));
@@ -129,14 +132,22 @@ class WrongTableTest {
         return "jdbc:h2:" + folder.resolve("h2");
     }
 
+    private String url(String product) {
+        return switch (product) {
+            case "sqlite" -> "sqlite:" + file;
+            case "h2" -> h2();
+            default -> servers.computeIfAbsent(product, Servers::url);
+        };
+    }
+
     private LockStore open(String product) {
         return product.equals("sqlite")
-                ? new SqliteLockStoreProvider().open("sqlite:" + file, MonotonicClock.SYSTEM)
-                : new JdbcLockStoreProvider().open(h2(), MonotonicClock.SYSTEM);
+                ? new SqliteLockStoreProvider().open(url(product), MonotonicClock.SYSTEM)
+                : new JdbcLockStoreProvider().open(url(product), MonotonicClock.SYSTEM);
     }
 
     private void run(String product, String sql) throws SQLException {
-        String url = product.equals("sqlite") ? "jdbc:sqlite:" + file : h2();
+        String url = product.equals("sqlite") ? "jdbc:sqlite:" + file : url(product);
         try (Connection connection = DriverManager.getConnection(url);
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
@@ -145,13 +156,5 @@ class WrongTableTest {
 
     private static <T> T join(CompletionStage<T> stage) {
         return stage.toCompletableFuture().join();
-    }
-
-    private static StoreException failure(CompletionStage<?> stage) {
-        try {
-            throw new AssertionError("should have failed but gave " + join(stage));
-        } catch (CompletionException failure) {
-            return (StoreException) failure.getCause();
-        }
     }
 }

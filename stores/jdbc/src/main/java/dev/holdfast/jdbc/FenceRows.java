@@ -1,0 +1,163 @@
+package dev.holdfast.jdbc;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import org.h2.api.ErrorCode;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The statements on the table {@code holdfast_fence}, which has a row for each resource that is fenced, with the largest
+ * token that a committed transaction advanced it to.
+ */
+final class FenceRows {
+
+    private static final int MAX_TRIES = 3;
+
+    private final SqlProduct product;
+    private final String table;
+
+    FenceRows(SqlProduct product, String table) {
+        this.product = product;
+        this.table = table;
+    }
+
+    void create(Connection connection) throws SQLException {
+        String name = switch (product) {
+            case POSTGRESQL -> "VARCHAR(255) COLLATE \"C\"";
+            case MARIADB, MYSQL, H2 -> "VARBINARY(255)";
+            case SQLITE -> "TEXT";
+            case OTHER -> "VARCHAR(255)";
+        };
+        String engine = product == SqlProduct.MARIADB || product == SqlProduct.MYSQL ? " ENGINE = InnoDB" : "";
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE " + (product == SqlProduct.OTHER ? "" : "IF NOT EXISTS ") + table
+                    + " (name " + name + " NOT NULL PRIMARY KEY, token BIGINT NOT NULL)" + engine);
+        }
+    }
+
+    /**
+     * Moves a resource on to a token and keeps its row locked, or leaves it if it is further on.
+     *
+     * @return the largest token of the resource now
+     */
+    long advance(Connection connection, String resource, long token) throws SQLException {
+        return switch (product) {
+            case POSTGRESQL, SQLITE -> upsert(connection, resource, token, """
+                    INSERT INTO %s AS f (name, token) VALUES (?, ?)
+                    ON CONFLICT (name) DO UPDATE SET token = excluded.token WHERE f.token <= excluded.token
+                    """);
+            case H2 -> upsert(connection, resource, token, """
+                    MERGE INTO %s AS f USING (SELECT CAST(? AS VARBINARY(255)) AS name, CAST(? AS BIGINT) AS token) AS c
+                    ON f.name = c.name
+                    WHEN MATCHED AND f.token <= c.token THEN UPDATE SET token = c.token
+                    WHEN NOT MATCHED THEN INSERT (name, token) VALUES (c.name, c.token)
+                    """);
+            case MARIADB, MYSQL -> raise(connection, resource, token);
+            case OTHER -> updateOrInsert(connection, resource, token);
+        };
+    }
+
+    private long upsert(Connection connection, String resource, long token, String sql) throws SQLException {
+        SQLException conflict = null;
+        for (int tries = 1; tries <= MAX_TRIES; tries++) {
+            try {
+                if (write(connection, sql, resource, token) == 1) {
+                    return token;
+                }
+                long last = last(connection, resource, 0, "");
+                if (last > token) {
+                    return last;
+                }
+            } catch (SQLException failure) {
+                // With H2 two first inserts can meet; the transaction goes on.
+                if (product != SqlProduct.H2 || failure.getErrorCode() != ErrorCode.DUPLICATE_KEY_1) {
+                    throw failure;
+                }
+                conflict = failure;
+            }
+        }
+        throw inTheWay(resource, conflict);
+    }
+
+    // An update that finds no row, and then an insert, would be two gap locks and a deadlock at REPEATABLE READ, which
+    // is
+    // these databases' default. The number of rows says nothing here, so the row is read: for update, because a plain
+    // read
+    // shows what was there when the transaction began.
+    private long raise(Connection connection, String resource, long token) throws SQLException {
+        String sql = """
+                INSERT INTO %s (name, token) VALUES (?, ?)
+                ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))
+                """;
+        write(connection, sql, resource, token);
+        return last(connection, resource, token, " FOR UPDATE");
+    }
+
+    // Standard SQL. The savepoint keeps the transaction alive if another inserts the row at the same time.
+    private long updateOrInsert(Connection connection, String resource, long token) throws SQLException {
+        SQLException conflict = null;
+        for (int tries = 1; tries <= MAX_TRIES; tries++) {
+            String update = "UPDATE %s SET token = ? WHERE name = ? AND token <= ?";
+            try (PreparedStatement statement = connection.prepareStatement(update.formatted(table))) {
+                statement.setLong(1, token);
+                bindName(statement, 2, resource);
+                statement.setLong(3, token);
+                if (statement.executeUpdate() == 1) {
+                    return token;
+                }
+            }
+            long last = last(connection, resource, 0, "");
+            if (last > token) {
+                return last;
+            }
+            Savepoint before = connection.setSavepoint();
+            try {
+                write(connection, "INSERT INTO %s (name, token) VALUES (?, ?)", resource, token);
+                return token;
+            } catch (SQLException another) {
+                connection.rollback(before);
+                conflict = another;
+            }
+        }
+        throw inTheWay(resource, conflict);
+    }
+
+    private SQLException inTheWay(String resource, @Nullable SQLException conflict) {
+        return new SQLException(
+                "The row of \"" + resource + "\" in " + table
+                        + " can neither be changed nor inserted: another transaction"
+                        + " inserts or deletes it. Roll back and run the transaction again",
+                "40001",
+                conflict);
+    }
+
+    private int write(Connection connection, String sql, String resource, long token) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql.formatted(table))) {
+            bindName(statement, 1, resource);
+            statement.setLong(2, token);
+            return statement.executeUpdate();
+        }
+    }
+
+    private long last(Connection connection, String resource, long otherwise, String lock) throws SQLException {
+        String sql = "SELECT token FROM " + table + " WHERE name = ?" + lock;
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            bindName(statement, 1, resource);
+            try (ResultSet rows = statement.executeQuery()) {
+                return rows.next() ? rows.getLong(1) : otherwise;
+            }
+        }
+    }
+
+    private void bindName(PreparedStatement statement, int index, String name) throws SQLException {
+        switch (product) {
+            case MARIADB, MYSQL, H2 -> statement.setBytes(index, name.getBytes(StandardCharsets.UTF_8));
+            case POSTGRESQL, SQLITE, OTHER -> statement.setString(index, name);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Lease;
+import dev.holdfast.LeaseState;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The checking half of fencing in a database: what makes a transaction of the user's fail if its lock was lost, so that a
+ * holder which was paused beyond its lease cannot commit.
+ *
+ * <pre>{@code
+ * JdbcFence fence = JdbcFence.standard();
+ *
+ * try (Lease lease = locks.lock("order:42").acquire()) {
+ *     connection.setAutoCommit(false);
+ *     ...                                        // read and write, as long as it takes
+ *     fence.requireLive(connection, lease);      // or: fence.advance(connection, lease)
+ *     connection.commit();
+ * }
+ * }</pre>
+ *
+ * <table>
+ * <caption>Three guards</caption>
+ * <tr><th>guard</th><th>locks kept in</th><th>grants</th><th>what it does</th></tr>
+ * <tr><td>{@link FencedTable}</td><td>any store</td><td>exclusive</td><td>compares the token in each write of a row</td></tr>
+ * <tr><td>{@link #advance}</td><td>any store</td><td>exclusive</td><td>compares the token once for a transaction, in the
+ *     table {@code holdfast_fence}</td></tr>
+ * <tr><td>{@link #requireLive}</td><td>this database</td><td>all</td><td>asserts that the claim is live, and keeps it so
+ *     until the transaction ends</td></tr>
+ * </table>
+ *
+ * <h2>Guarantees</h2>
+ *
+ * <ul>
+ *   <li>{@code advance}: transactions that advance one resource commit in the order of their tokens, and none whose token is
+ *       smaller than one that was committed. Until one ends, the others wait at {@code advance}.
+ *   <li>{@code requireLive}: from the grant until the transaction ends nobody else held the name, so what the transaction
+ *       read since the grant is what it finds when it commits. This holds also if the lease ends before the transaction.
+ *       A commit by a stale holder is impossible, whatever its clock says and however long it was paused.
+ * </ul>
+ *
+ * <h2>Not guaranteed</h2>
+ *
+ * <ul>
+ *   <li>Between a lost lock and the first {@code advance} of the next holder, {@code advance} admits the old one: the table
+ *       learns of the new one only then. The two are still in order. {@code requireLive} has no such gap.
+ *   <li>What a transaction read before the lock was granted. Acquire first, then begin: at REPEATABLE READ and above the
+ *       first statement fixes what is seen.
+ *   <li>That a guarded transaction is renewed. While it is open, its lock's row cannot be written, by nobody: assert at the
+ *       end, just before the commit, and commit well within the lease. A holder that is frozen between the two keeps others
+ *       out until the database ends its connection ({@code idle_in_transaction_session_timeout} and the like).
+ *   <li>SQLite: {@code requireLive} takes the right to write to the file, so that until the transaction ends no lock in that
+ *       file can be acquired, renewed or released.
+ * </ul>
+ *
+ * <p>The connection is the caller's, and so is its transaction: this neither begins nor ends it, nor changes its settings.
+ * What the database says is thrown as it is, as {@link SQLException}; in PostgreSQL it ends the transaction. Identifiers are
+ * checked before anything is sent. Immutable and thread-safe.
+ */
+public final class JdbcFence {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private static final JdbcFence STANDARD = new JdbcFence("", PATIENCE, false, null, null, MonotonicClock.SYSTEM);
+
+    private final String schema;
+    private final Duration patience;
+    private final boolean parallel;
+    private final @Nullable String boot;
+    private final @Nullable String expression;
+    private final MonotonicClock clock;
+
+    private JdbcFence(
+            String schema,
+            Duration patience,
+            boolean parallel,
+            @Nullable String boot,
+            @Nullable String expression,
+            MonotonicClock clock) {
+        this.schema = schema;
+        this.patience = patience;
+        this.parallel = parallel;
+        this.boot = boot;
+        this.expression = expression;
+        this.clock = clock;
+    }
+
+    /** Tables of Holdfast in the connection's default schema; a row that another transaction has is waited for for 5 s. */
+    public static JdbcFence standard() {
+        return STANDARD;
+    }
+
+    /**
+     * The same with the tables of Holdfast in another schema.
+     *
+     * @throws IllegalArgumentException if it is not the name of a schema
+     */
+    public JdbcFence schema(String name) {
+        return new JdbcFence(SqlName.table(name) + ".", patience, parallel, boot, expression, clock);
+    }
+
+    /**
+     * The same with another limit for the time that {@link #requireLive} waits for other transactions which assert the same
+     * lock. The waits of {@link #advance} are the database's, with its own limit ({@code lock_timeout} and the like).
+     *
+     * @throws IllegalArgumentException if it is negative
+     */
+    public JdbcFence patience(Duration most) {
+        if (most.isNegative()) {
+            throw new IllegalArgumentException("The patience must not be negative, but was " + most);
+        }
+        return new JdbcFence(schema, most, parallel, boot, expression, clock);
+    }
+
+    /**
+     * The same for a holder who works in several transactions at once under one exclusive lock. {@link #requireLive} then
+     * does not make them wait for each other. In return, the lock must not be released before the last of them has ended:
+     * else it may be passed on to another thread of this JVM while they are open.
+     */
+    public JdbcFence parallel() {
+        return new JdbcFence(schema, patience, true, boot, expression, clock);
+    }
+
+    /** The same with the {@code boot} option of the {@code sqlite:} URL, if it has one. */
+    public JdbcFence boot(String id) {
+        return new JdbcFence(schema, patience, parallel, id, expression, clock);
+    }
+
+    /**
+     * The same for a store that was opened with the option {@code holdfast.clock}, in a database that has no dialect of its
+     * own.
+     *
+     * @param sql what that option says: the time in microseconds since 1970, read anew by each statement. It is SQL, and
+     *     becomes part of a statement as it is
+     */
+    public JdbcFence clock(String sql) {
+        if (sql.isBlank()) {
+            throw new IllegalArgumentException("The clock must be a SQL expression");
+        }
+        return new JdbcFence(schema, patience, parallel, boot, sql, clock);
+    }
+
+    /**
+     * Makes the table {@code holdfast_fence} that {@link #advance} needs, unless it is there. Once, and not in a transaction,
+     * which some databases would commit: by a migration of the program's, or when it starts.
+     *
+     * @throws IllegalStateException if the connection is in a transaction
+     */
+    public void createTable(Connection connection) throws SQLException {
+        if (!connection.getAutoCommit()) {
+            throw new IllegalStateException(
+                    "Make the table on a connection in autocommit mode: some databases commit a transaction in which a"
+                            + " table is made");
+        }
+        rows(connection).create(connection);
+    }
+
+    /**
+     * Moves a resource on to a token within the caller's transaction, or throws if a later holder did before. Until the
+     * transaction ends, its row is locked, and other transactions that advance the resource wait; if it is rolled back, the
+     * resource has not moved. The same token may be used again and again.
+     *
+     * @param resource what is protected, 1 to 255 bytes of UTF-8; mostly the name of the lock
+     * @param token the fencing token of an exclusive grant, of a lock in any store. Tokens of shared grants have no order
+     *     among each other: the smaller of two live ones would be refused
+     * @throws LockLostException if the token is stale; roll back
+     * @throws IllegalStateException if the connection is in autocommit mode: the row would not stay locked
+     * @throws IllegalArgumentException if the name is not one, or the token is not positive
+     * @throws SQLException what the database says; for example that {@code holdfast_fence} is not there
+     */
+    public void advance(Connection connection, String resource, long token) throws SQLException {
+        LockName name = new LockName(resource);
+        checkToken(token);
+        requireTransaction(connection);
+        long last;
+        try {
+            last = rows(connection).advance(connection, name.value(), token);
+        } catch (SQLException failure) {
+            if (SqlProduct.of(connection).isMissingTable(failure)) {
+                throw new SQLException(
+                        failure.getMessage() + ". To make table " + schema
+                                + "holdfast_fence, call JdbcFence.createTable once",
+                        failure.getSQLState(),
+                        failure.getErrorCode(),
+                        failure);
+            }
+            throw failure;
+        }
+        if (last > token) {
+            throw FencedTable.stale("\"" + name + "\"", token, last);
+        }
+    }
+
+    /** {@link #advance(Connection, String, long)} for each name of the lease, in their order. */
+    public void advance(Connection connection, Lease lease) throws SQLException {
+        requireHeld(lease);
+        for (String name : lease.names()) {
+            advance(connection, name, lease.token(name));
+        }
+    }
+
+    /**
+     * Asserts within the caller's transaction that a lease is live by the database's clock, and keeps all others out until
+     * the transaction ends. For locks that are kept in the same database; of every kind.
+     *
+     * <p>Two statements for each name, on a row that is found by its key: one looks, one locks.
+     *
+     * @throws LockLostException if it is not live, or was lost by this client's clock; roll back
+     * @throws IllegalStateException if it was released, or the connection is in autocommit mode, so that the row would not
+     *     stay locked
+     * @throws UnsupportedOperationException if it is not known how the database tells the time; see {@link #clock(String)}
+     * @throws java.sql.SQLTransientException if other transactions asserted the same lock for too long
+     * @throws SQLException what the database says
+     */
+    public void requireLive(Connection connection, Lease lease) throws SQLException {
+        requireHeld(lease);
+        for (String name : lease.names()) {
+            requireLive(connection, name, lease.token(name));
+        }
+        // Now that the rows are locked, nobody else is let in who asserts the same: neither by the store, nor by this
+        // JVM,
+        // if the lease was not given up before.
+        requireHeld(lease);
+    }
+
+    /**
+     * The same for a lock that the calling thread holds through {@link DistributedLock#lock()}.
+     *
+     * @throws IllegalMonitorStateException if the thread does not hold it
+     * @throws IllegalStateException if it is a multi-lock, each of whose names has a token of its own: use {@link
+     *     DistributedLock#acquire()} and its lease
+     */
+    public void requireLive(Connection connection, DistributedLock lock) throws SQLException {
+        long token = lock.token();
+        requireLive(connection, lock.name(), token);
+        if (!lock.isHeldByCurrentThread()) {
+            throw lost("Lock \"" + lock.name() + "\" with token " + token);
+        }
+    }
+
+    /**
+     * The same for a claim that is known by its name and token only, perhaps in another process than the one that holds it.
+     * It cannot tell a holder from the one to whom the same grant was passed inside the holder's JVM: give the token away
+     * only while the lease is held.
+     *
+     * @throws IllegalArgumentException if the name is not one, or the token is not positive
+     */
+    public void requireLive(Connection connection, String name, long token) throws SQLException {
+        LockName checked = new LockName(name);
+        checkToken(token);
+        requireTransaction(connection);
+        SqlProduct product = SqlProduct.of(connection);
+        if (product == SqlProduct.OTHER && expression == null) {
+            throw new UnsupportedOperationException(
+                    "How " + connection.getMetaData().getDatabaseProductName()
+                            + " tells the time is not known. If locks are kept there with the option holdfast.clock, call"
+                            + " JdbcFence.clock with the same; to compare tokens, use JdbcFence.advance or FencedTable");
+        }
+        LiveRow.Reader reader = new LiveRow.Reader(product, schema, new HostClock(clock, boot), expression);
+        new LiveClaim(reader, parallel, patience, clock).require(connection, checked, token);
+    }
+
+    private FenceRows rows(Connection connection) throws SQLException {
+        return new FenceRows(SqlProduct.of(connection), schema + "holdfast_fence");
+    }
+
+    static void requireTransaction(Connection connection) throws SQLException {
+        if (connection.getAutoCommit()) {
+            throw new IllegalStateException(
+                    "The connection is in autocommit mode, so a guard would end with its own statement and guard nothing."
+                            + " Call setAutoCommit(false), use the guard in the transaction that it is to guard, and commit");
+        }
+    }
+
+    static void checkToken(long token) {
+        if (token <= 0) {
+            throw new IllegalArgumentException("A fencing token is positive, but this one is " + token);
+        }
+    }
+
+    private static void requireHeld(Lease lease) {
+        if (lease.state() == LeaseState.RELEASED) {
+            throw new IllegalStateException(
+                    lease + " was released before the transaction was committed. Release it afterwards");
+        }
+        if (!lease.isValid()) {
+            throw lost(lease.toString());
+        }
+    }
+
+    private static LockLostException lost(String what) {
+        return new LockLostException(
+                what + " was lost by this client's clock. Roll the transaction back; nothing of it may be committed",
+                LossReason.EXPIRED);
+    }
+}

@@ -1,0 +1,159 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.ResourceRecord.Place;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.HexFormat;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The row of a lock as a transaction of the user's sees it, with the database's time of the statement that read it.
+ *
+ * @param voided whether it was written on a clock that is gone, so that nothing in it is live
+ */
+record LiveRow(LockRow row, long now, boolean voided) {
+
+    private static final String COLUMNS =
+            "version, counter, clock, holder, held, permits, capacity, since, expires, owner, more, others";
+
+    /** How a row is read. */
+    enum Locking {
+        NONE,
+        SHARED,
+        EXCLUSIVE
+    }
+
+    /** The grant with a counter, over or not; empty if the row has none. */
+    Optional<Place> grant(long counter) {
+        if (!row.holder().equals(LockRow.NONE) && row.held() == counter) {
+            Claim claim =
+                    RowText.claim(row.name(), ClaimId.parse(row.holder()), row.permits(), row.capacity(), row.owner());
+            return Optional.of(new Place(claim, counter, row.since(), row.expires()));
+        }
+        if (row.more() == 0) {
+            return Optional.empty();
+        }
+        return RowText.parse(row.name(), row.others()).grants().stream()
+                .filter(place -> place.counter() == counter)
+                .findFirst();
+    }
+
+    boolean isLive(Place grant) {
+        return !voided && grant.expires() > now;
+    }
+
+    /** The statements that read such rows in one database. */
+    static final class Reader {
+
+        private final SqlProduct product;
+        private final String schema;
+        private final HostClock clock;
+        private final @Nullable String expression;
+
+        /**
+         * @param schema what stands before the names of tables; may be empty
+         * @param clock the time, where the database has none of its own
+         * @param expression the time as a SQL expression, if the rows were written by the dialect for any database; else
+         *     null
+         */
+        Reader(SqlProduct product, String schema, HostClock clock, @Nullable String expression) {
+            this.product = expression == null ? product : SqlProduct.OTHER;
+            this.schema = schema;
+            this.clock = clock;
+            this.expression = expression;
+        }
+
+        /**
+         * Whether a row is locked by writing it as it is, before it is read: in SQLite, because to read first would fix what
+         * is seen, and in a database of which nothing is known, because that is all that every one understands.
+         */
+        boolean locksByWriting() {
+            return product == SqlProduct.SQLITE || product == SqlProduct.OTHER;
+        }
+
+        /** Takes the right to write the row; in SQLite all of them. Waits for as long as the database does. */
+        void lock(Connection connection, LockName name) throws SQLException {
+            String sql = "UPDATE " + schema + "holdfast_lock SET version = version WHERE name = ?";
+            try (PreparedStatement statement = connection.prepareStatement(sql)) {
+                bindName(statement, name);
+                statement.executeUpdate();
+            }
+        }
+
+        /** The row, or null if there is none, or it is to be locked and another transaction has it locked. */
+        @Nullable
+        LiveRow read(Connection connection, LockName name, Locking locking) throws SQLException {
+            String sql = "SELECT " + now() + ", " + COLUMNS + " FROM " + schema + "holdfast_lock WHERE name = ?"
+                    + suffix(locking);
+            try (PreparedStatement statement = connection.prepareStatement(sql)) {
+                bindName(statement, name);
+                try (ResultSet rows = statement.executeQuery()) {
+                    return rows.next() ? liveRow(connection, name, rows) : null;
+                }
+            }
+        }
+
+        private LiveRow liveRow(Connection connection, LockName name, ResultSet rows) throws SQLException {
+            LockRow row = new LockRow(
+                    name,
+                    rows.getLong(2),
+                    rows.getLong(3),
+                    rows.getString(5),
+                    rows.getLong(6),
+                    rows.getInt(7),
+                    rows.getInt(8),
+                    rows.getLong(9),
+                    rows.getLong(10),
+                    rows.getString(11),
+                    rows.getInt(12),
+                    rows.getString(13));
+            if (product != SqlProduct.SQLITE) {
+                return new LiveRow(row, rows.getLong(1), false);
+            }
+            boolean gone = !clock.boot().equals(rows.getString(4));
+            return new LiveRow(row, gone ? 0 : clock.micros(connection, schema), gone);
+        }
+
+        // A row that another has locked is not waited for, and no error either, which would end a transaction in
+        // PostgreSQL: it is left out, and asked for again.
+        private String suffix(Locking locking) {
+            if (locking == Locking.NONE) {
+                return "";
+            }
+            if (locking == Locking.EXCLUSIVE || product == SqlProduct.H2) {
+                return " FOR UPDATE SKIP LOCKED";
+            }
+            return product == SqlProduct.MARIADB ? " LOCK IN SHARE MODE SKIP LOCKED" : " FOR SHARE SKIP LOCKED";
+        }
+
+        // The time of the statement, never that of the beginning of the transaction. H2 tells the former in one place.
+        private String now() {
+            return switch (product) {
+                case POSTGRESQL -> "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
+                case MARIADB, MYSQL -> "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
+                case H2 ->
+                    "(SELECT CAST(EXTRACT(EPOCH FROM executing_statement_start) * 1000000 AS BIGINT)"
+                            + " FROM INFORMATION_SCHEMA.SESSIONS WHERE session_id = SESSION_ID())";
+                case SQLITE -> "0";
+                case OTHER -> String.valueOf(expression);
+            };
+        }
+
+        private void bindName(PreparedStatement statement, LockName name) throws SQLException {
+            switch (product) {
+                case MARIADB, MYSQL, H2 -> statement.setBytes(1, name.value().getBytes(StandardCharsets.UTF_8));
+                case POSTGRESQL, SQLITE -> statement.setString(1, name.value());
+                // As GenericDialect keeps them.
+                case OTHER ->
+                    statement.setString(1, HexFormat.of().formatHex(name.value().getBytes(StandardCharsets.UTF_8)));
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.VersionedTable.Change;
+import dev.holdfast.jdbc.VersionedTable.Outcome;
+import dev.holdfast.spi.MonotonicClock;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Changes rows without a lock: reads, computes, and writes only if nobody else wrote meanwhile; else it begins anew, after
+ * a short random pause, for a limited number of attempts and a limited time.
+ *
+ * <pre>{@code
+ * VersionedTable stock = VersionedTable.of("stock", "sku").byVersion("version");
+ * OptimisticUpdate updates = OptimisticUpdate.over(dataSource);
+ *
+ * boolean sold = updates.update(stock.row(sku), now ->
+ *         now.getInt("quantity") > 0 ? Map.of("quantity", now.getInt("quantity") - 1) : Map.of());
+ * }</pre>
+ *
+ * <p>What belongs to one update in several tables is one transaction for each attempt:
+ *
+ * <pre>{@code
+ * long order = updates.run(connection -> {
+ *     if (stock.row(sku).tryUpdate(connection, takeOne) == Outcome.CONFLICT) {
+ *         return Optional.empty();                              // again, in a new transaction
+ *     }
+ *     return Optional.of(insertOrder(connection, sku));
+ * });
+ * }</pre>
+ *
+ * <p>It fits where what is guarded is a row, the work between read and write is short, and writers seldom meet. Where they
+ * often do, or the work has effects elsewhere, take a lock.
+ *
+ * <p><b>Guarantee.</b> As {@link VersionedTable} says; and when an {@link UpdateConflictException} is thrown, nothing was
+ * written. <b>Not guaranteed</b>: order or fairness among those who meet; and if the connection breaks during a commit,
+ * whether it took place: that {@link SQLException} is thrown as it is and nothing is repeated.
+ *
+ * <p>Immutable; thread-safe if it is over a data source.
+ */
+public final class OptimisticUpdate {
+
+    private static final int ATTEMPTS = 100;
+    private static final Duration TIME = Duration.ofSeconds(10);
+    private static final long SHORTEST_PAUSE_NANOS = 500_000;
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final @Nullable DataSource source;
+    private final @Nullable Connection given;
+    private final int attempts;
+    private final Duration time;
+    private final MonotonicClock clock;
+
+    private OptimisticUpdate(
+            @Nullable DataSource source,
+            @Nullable Connection given,
+            int attempts,
+            Duration time,
+            MonotonicClock clock) {
+        this.source = source;
+        this.given = given;
+        this.attempts = attempts;
+        this.time = time;
+        this.clock = clock;
+    }
+
+    /**
+     * Updates in transactions of their own, on a connection that is borrowed for each attempt, so that none is kept during
+     * a pause. At most 100 attempts in 10 s.
+     *
+     * @param source what gives connections of its own, and not the one of a transaction that is open already (such as
+     *     Spring's TransactionAwareDataSourceProxy does): it is committed
+     */
+    public static OptimisticUpdate over(DataSource source) {
+        return new OptimisticUpdate(source, null, ATTEMPTS, TIME, MonotonicClock.SYSTEM);
+    }
+
+    /**
+     * Updates on one connection. In autocommit mode, it is as with a data source. In a transaction of the caller's, which
+     * this then neither commits nor rolls back, only {@link #update} can be used, and only below REPEATABLE READ.
+     */
+    public static OptimisticUpdate over(Connection connection) {
+        return new OptimisticUpdate(null, connection, ATTEMPTS, TIME, MonotonicClock.SYSTEM);
+    }
+
+    /**
+     * The same with another limit of attempts.
+     *
+     * @throws IllegalArgumentException if it is less than one
+     */
+    public OptimisticUpdate attempts(int most) {
+        if (most < 1) {
+            throw new IllegalArgumentException("There must be at least one attempt, not " + most);
+        }
+        return new OptimisticUpdate(source, given, most, time, clock);
+    }
+
+    /**
+     * The same with another limit of time, after which no attempt is begun; the first is begun in any case.
+     *
+     * @throws IllegalArgumentException if it is negative
+     */
+    public OptimisticUpdate within(Duration most) {
+        if (most.isNegative()) {
+            throw new IllegalArgumentException("The time must not be negative, but was " + most);
+        }
+        return new OptimisticUpdate(source, given, attempts, most, clock);
+    }
+
+    /** The same with another clock, which also does the pauses; for tests. */
+    public OptimisticUpdate clock(MonotonicClock other) {
+        return new OptimisticUpdate(source, given, attempts, time, other);
+    }
+
+    /** One attempt, in a transaction of its own. */
+    @FunctionalInterface
+    public interface Attempt<T> {
+
+        /**
+         * Reads, computes and writes. It neither commits nor rolls back.
+         *
+         * @return the result, to be committed; empty if another was first, to be rolled back and begun anew
+         */
+        Optional<T> on(Connection connection) throws SQLException;
+    }
+
+    /**
+     * Changes a row.
+     *
+     * @return whether it was written; false if the change was empty
+     * @throws UpdateConflictException if others were first at every attempt, or the thread was interrupted between two
+     * @throws IllegalStateException if the connection is in a transaction at REPEATABLE READ or above, in which a retry
+     *     could never see what the others wrote
+     * @throws java.util.NoSuchElementException if there is no such row
+     * @throws IllegalArgumentException if the change is not one of the table's
+     * @throws SQLException what the database says, but for errors which mean that others were first
+     */
+    public boolean update(VersionedTable.Row row, Change change) throws SQLException {
+        Attempt<Boolean> attempt = connection -> {
+            Outcome outcome = row.tryUpdate(connection, change);
+            return outcome == Outcome.CONFLICT ? Optional.empty() : Optional.of(outcome == Outcome.WRITTEN);
+        };
+        return repeat(attempt, row.toString(), false);
+    }
+
+    /**
+     * Runs attempts, each in a new transaction at the connection's isolation level, until one has a result. Attempts that
+     * fail by a serialization failure, a deadlock or a lock time-out are repeated, too.
+     *
+     * @throws UpdateConflictException if no attempt had a result, or the thread was interrupted between two
+     * @throws IllegalStateException if this is over a connection that is in a transaction
+     * @throws SQLException what the database says, or the attempt
+     */
+    public <T> T run(Attempt<T> attempt) throws SQLException {
+        return repeat(attempt, "what is updated", true);
+    }
+
+    private <T> T repeat(Attempt<T> attempt, String what, boolean inTransaction) throws SQLException {
+        long start = clock.nanoTime();
+        for (int count = 1; ; count++) {
+            Tried<T> tried = once(attempt, inTransaction);
+            T result = tried.result();
+            if (result != null) {
+                return result;
+            }
+            Duration taken = Duration.ofNanos(clock.nanoTime() - start);
+            if (count >= attempts || taken.compareTo(time) >= 0) {
+                throw new UpdateConflictException(
+                        "Others were first to change " + what + " at each of " + count + " attempts in "
+                                + taken.toMillis() + " ms. Nothing was written. Try again later, allow more with"
+                                + " attempts(..) and within(..), or take a lock for what so many want at once",
+                        count,
+                        tried.conflict());
+            }
+            pause(count);
+            if (Thread.currentThread().isInterrupted()) {
+                throw new UpdateConflictException(
+                        "The thread was interrupted after " + count + " attempts to change " + what
+                                + ". Nothing was written",
+                        count,
+                        tried.conflict());
+            }
+        }
+    }
+
+    /** A result, or that another was first, perhaps with the error that said so. */
+    private record Tried<T>(@Nullable T result, @Nullable SQLException conflict) {}
+
+    private <T> Tried<T> once(Attempt<T> attempt, boolean inTransaction) throws SQLException {
+        if (given != null) {
+            return given.getAutoCommit()
+                    ? onOwn(given, attempt, inTransaction)
+                    : onOpenTransaction(given, attempt, inTransaction);
+        }
+        if (source == null) {
+            throw new IllegalStateException("There is neither a connection nor a data source");
+        }
+        try (Connection borrowed = source.getConnection()) {
+            return onOwn(borrowed, attempt, inTransaction);
+        }
+    }
+
+    private static <T> Tried<T> onOpenTransaction(Connection connection, Attempt<T> attempt, boolean inTransaction)
+            throws SQLException {
+        if (inTransaction) {
+            throw new IllegalStateException(
+                    "The connection is in a transaction, which cannot be begun anew from inside."
+                            + " Give a data source, or a connection in autocommit mode");
+        }
+        int isolation = connection.getTransactionIsolation();
+        if (isolation > Connection.TRANSACTION_READ_COMMITTED) {
+            throw new IllegalStateException("The connection is in a transaction at isolation level " + name(isolation)
+                    + ", in which a second attempt could never see what others wrote since the first. Give a data source"
+                    + " or a connection in autocommit mode, so that each attempt is a new transaction, or use READ"
+                    + " COMMITTED");
+        }
+        return new Tried<>(attempt.on(connection).orElse(null), null);
+    }
+
+    // A connection from a pool that is not in autocommit mode has a transaction too, but nobody else's.
+    private <T> Tried<T> onOwn(Connection connection, Attempt<T> attempt, boolean inTransaction) throws SQLException {
+        boolean autocommit = connection.getAutoCommit();
+        SqlProduct product = SqlProduct.of(connection);
+        try {
+            if (autocommit && !inTransaction) {
+                return new Tried<>(attempt.on(connection).orElse(null), null);
+            }
+            return committed(connection, attempt, autocommit);
+        } catch (SQLException failure) {
+            if (product.isConflict(failure)) {
+                return new Tried<>(null, failure);
+            }
+            throw failure;
+        }
+    }
+
+    private static <T> Tried<T> committed(Connection connection, Attempt<T> attempt, boolean autocommit)
+            throws SQLException {
+        if (autocommit) {
+            connection.setAutoCommit(false);
+        }
+        T result;
+        try {
+            result = attempt.on(connection).orElse(null);
+            if (result == null) {
+                connection.rollback();
+            } else {
+                connection.commit();
+            }
+        } catch (SQLException | RuntimeException | Error failure) {
+            // What goes wrong now must not hide what went wrong first.
+            try {
+                end(connection, autocommit);
+            } catch (SQLException broken) {
+                failure.addSuppressed(broken);
+            }
+            throw failure;
+        }
+        if (autocommit) {
+            connection.setAutoCommit(true);
+        }
+        return new Tried<>(result, null);
+    }
+
+    private static void end(Connection connection, boolean autocommit) throws SQLException {
+        try {
+            connection.rollback();
+        } finally {
+            if (autocommit) {
+                connection.setAutoCommit(true);
+            }
+        }
+    }
+
+    private static String name(int isolation) {
+        return switch (isolation) {
+            case Connection.TRANSACTION_REPEATABLE_READ -> "REPEATABLE READ";
+            case Connection.TRANSACTION_SERIALIZABLE -> "SERIALIZABLE";
+            default -> "SNAPSHOT (" + isolation + ")";
+        };
+    }
+
+    // Full jitter: those who met once do not meet again.
+    private void pause(int count) {
+        long most = Math.min(LONGEST_PAUSE_NANOS, SHORTEST_PAUSE_NANOS << Math.min(count, 10));
+        clock.parkNanos(this, ThreadLocalRandom.current().nextLong(1, most + 1));
+    }
+
+    @Override
+    public String toString() {
+        return "OptimisticUpdate[at most " + attempts + " attempts in " + time + "]";
+    }
+}

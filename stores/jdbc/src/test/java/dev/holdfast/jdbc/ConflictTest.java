@@ -1,0 +1,113 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Serialization failures and deadlocks: they are tried again, a bounded number of times. Our statements hardly ever meet a
+ * real one, since they wait for no row; so a trigger in the table makes the server raise its error while they write.
+ */
+class ConflictTest extends Servers {
+
+    private static final int WRITES_OF_A_CALL = LockTable.MAX_RACES + 2;
+
+    private final LockName name = new LockName("a");
+    private String url;
+
+    // What a sequence gave is not taken back with the transaction, so it counts the failures.
+    private void open(String product, String error, int failures) {
+        url = url(product);
+        open(url).close();
+        if (product.equals("postgresql")) {
+            run(
+                    url,
+                    "CREATE SEQUENCE failures",
+                    "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF nextval('failures') <= "
+                            + failures + " THEN RAISE EXCEPTION 'not now' USING ERRCODE = '" + error
+                            + "'; END IF; RETURN NEW; END $$",
+                    "CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON holdfast_lock FOR EACH ROW EXECUTE FUNCTION fail()");
+        } else {
+            String body = " ON holdfast_lock FOR EACH ROW IF NEXT VALUE FOR failures <= " + failures
+                    + " THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = " + error + ", MESSAGE_TEXT = 'not now'; END IF";
+            run(
+                    url,
+                    "CREATE SEQUENCE failures CACHE 0",
+                    "CREATE TRIGGER fail_insert BEFORE INSERT" + body,
+                    "CREATE TRIGGER fail_update BEFORE UPDATE" + body);
+        }
+    }
+
+    private void failAgain(String product) {
+        run(
+                url,
+                product.equals("postgresql") ? "ALTER SEQUENCE failures RESTART" : "ALTER SEQUENCE failures RESTART 1");
+    }
+
+    private long writes(String product) throws SQLException {
+        String query = product.equals("postgresql")
+                ? "SELECT last_value FROM failures"
+                : "SELECT next_not_cached_value - 1 FROM failures";
+        try (Connection connection = connect(url);
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213"})
+    void conflictsAreTriedAgain(String product, String error) {
+        open(product, error, 4);
+        LockStore store = open(url);
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        failAgain(product);
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        failAgain(product);
+        waiting(store, bob.mutex(name));
+        failAgain(product);
+        assertThat(get(store.release(claim)).wasOwner()).isTrue();
+        failAgain(product);
+        List<Claim> several = List.of(alice.mutex(new LockName("c")), alice.mutex(new LockName("b")));
+        assertThat(get(store.tryAcquireAll(several))).allMatch(Attempt.Granted.class::isInstance);
+        failAgain(product);
+        several.forEach(each -> assertThat(get(store.release(each)).wasOwner()).isTrue());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213"})
+    void conflictsWithoutEndAreGivenUpWithoutEffect(String product, String error) throws SQLException {
+        open(product, error, Integer.MAX_VALUE);
+        LockStore store = open(url);
+        long start = System.nanoTime();
+        gaveUp(failure(store.tryAcquire(alice.mutex(name))));
+        assertThat(writes(product)).as("writes that were tried").isBetween(5L, (long) WRITES_OF_A_CALL);
+        gaveUp(failure(store.tryAcquireAll(List.of(alice.mutex(new LockName("b")), alice.mutex(new LockName("c"))))));
+        assertThat(writes(product)).isLessThanOrEqualTo(2 * WRITES_OF_A_CALL);
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(12));
+        assertThat(get(store.list("", 10))).isEmpty();
+        assertThat(get(store.inspect(name))).isEmpty();
+    }
+
+    private static void gaveUp(StoreException failure) {
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining("changed by other clients each time");
+    }
+}

@@ -1,0 +1,72 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.jdbc.CuttingProxy.Cut;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * The connection breaks at each message of a transaction that takes several names: before the server committed, after it, and
+ * between. At no time are some of the names held and others not, and what is repeated succeeds.
+ */
+class CutTransactionTest extends Servers {
+
+    /** More messages than the transaction has. */
+    private static final int MOST = 30;
+
+    @ParameterizedTest
+    @CsvSource({"postgresql,REQUEST", "postgresql,REPLY", "mariadb,REQUEST", "mariadb,REPLY"})
+    void severalNamesAreAllOrNoneAtEachCut(String product, Cut cut) throws Exception {
+        String url = url(product);
+        int port = Integer.parseInt(url.replaceAll(".*127.0.0.1:(\\d+)/.*", "$1"));
+        CuttingProxy proxy = closing(new CuttingProxy(port));
+        LockStore store = open(url.replace(":" + port + "/", ":" + proxy.port() + "/"));
+        LockStore direct = open(url);
+        List<LockName> names = List.of(new LockName("a"), new LockName("b"), new LockName("c"));
+        int cuts = 0;
+        for (int at = 0; ; at++) {
+            assertThat(at).as("messages of a transaction").isLessThan(MOST);
+            List<Claim> claims = names.stream().map(alice::mutex).toList();
+            // What comes next is not the check of a connection that was not used for a while.
+            get(store.inspect(names.get(0)));
+            proxy.cut(cut, at);
+            try {
+                get(store.tryAcquireAll(claims));
+                proxy.cutNothing();
+            } catch (StoreException failure) {
+                cuts++;
+                assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+                assertThat(failure.retryable()).isTrue();
+                long held =
+                        claims.stream().filter(claim -> isHeld(direct, claim)).count();
+                assertThat(held).as("held after the cut of message %d", at).isIn(0L, 3L);
+            }
+            List<Claim> again = claims.stream().map(Claim::again).toList();
+            assertThat(repaired(() -> get(store.tryAcquireAll(again)))).allMatch(Attempt.Granted.class::isInstance);
+            assertThat(get(direct.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+            claims.forEach(claim -> get(direct.release(claim)));
+            assertThat(get(direct.list("", 10))).isEmpty();
+            if (cuts <= at) {
+                break;
+            }
+        }
+        // On a busy machine several messages arrive as one.
+        assertThat(cuts).as("messages that were cut").isGreaterThan(1);
+    }
+
+    private static boolean isHeld(LockStore store, Claim claim) {
+        return Optional.of(claim.name()).flatMap(name -> get(store.inspect(name))).stream()
+                .flatMap(state -> state.holders().stream())
+                .anyMatch(holder -> holder.claim().id().equals(claim.id()));
+    }
+}

@@ -1,0 +1,116 @@
+package dev.holdfast.jdbc;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** Stands between a client and a server, and cuts a connection at the next request or at the next reply. */
+final class CuttingProxy implements AutoCloseable {
+
+    /** What is lost with the connection. */
+    enum Cut {
+        /** The request: the server never sees it. */
+        REQUEST,
+        /** The reply: the server has done what was asked. */
+        REPLY
+    }
+
+    private final ServerSocket door;
+    private final int port;
+    private final AtomicReference<Cut> next = new AtomicReference<>();
+    private final AtomicInteger passing = new AtomicInteger();
+    private final AtomicInteger requests = new AtomicInteger();
+
+    CuttingProxy(int port) {
+        this.port = port;
+        try {
+            door = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        start(this::accept);
+    }
+
+    int port() {
+        return door.getLocalPort();
+    }
+
+    void cutNext(Cut cut) {
+        cut(cut, 0);
+    }
+
+    /** Lets some messages of the direction pass first. */
+    void cut(Cut cut, int afterMessages) {
+        passing.set(afterMessages);
+        next.set(cut);
+    }
+
+    void cutNothing() {
+        next.set(null);
+    }
+
+    boolean hasCut() {
+        return next.get() == null;
+    }
+
+    /** How many messages came from clients so far; what a client sends at once is one. */
+    int requests() {
+        return requests.get();
+    }
+
+    private void accept() throws IOException {
+        while (true) {
+            Socket client = door.accept();
+            Socket server = new Socket(InetAddress.getLoopbackAddress(), port);
+            client.setTcpNoDelay(true);
+            server.setTcpNoDelay(true);
+            start(() -> forward(client, server, Cut.REQUEST));
+            start(() -> forward(server, client, Cut.REPLY));
+        }
+    }
+
+    private void forward(Socket from, Socket to, Cut direction) throws IOException {
+        try (from;
+                to) {
+            InputStream in = from.getInputStream();
+            OutputStream out = to.getOutputStream();
+            byte[] bytes = new byte[65_536];
+            for (int read = in.read(bytes); read >= 0; read = in.read(bytes)) {
+                if (next.get() == direction && passing.getAndDecrement() <= 0 && next.compareAndSet(direction, null)) {
+                    return;
+                }
+                if (direction == Cut.REQUEST) {
+                    requests.incrementAndGet();
+                }
+                out.write(bytes, 0, read);
+            }
+        }
+    }
+
+    private interface Task {
+        void run() throws IOException;
+    }
+
+    private static void start(Task task) {
+        Thread thread = new Thread(() -> {
+            try {
+                task.run();
+            } catch (IOException closed) {
+                return;
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    @Override
+    public void close() throws IOException {
+        door.close();
+    }
+}

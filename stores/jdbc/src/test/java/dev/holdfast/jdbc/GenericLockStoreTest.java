@@ -1,0 +1,34 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+
+/** The laws, in the words that every database understands, spoken to H2. */
+class GenericLockStoreTest extends LockStoreTck {
+
+    private static final String URL = "jdbc:h2:mem:generic;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=2s"
+            + "&holdfast.clock=CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)";
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new JdbcLockStoreProvider().open(URL, clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    // The store's rules have their long run on another server.
+    @Override
+    protected int modelOperations() {
+        return 3_000;
+    }
+}

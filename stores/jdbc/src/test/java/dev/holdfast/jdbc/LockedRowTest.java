@@ -1,0 +1,117 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A user's transaction holds the row of a lock, as one does that asserts in its midst that its lease is live. It costs no other
+ * lock anything, and its own lock is taken over by nobody until it ends.
+ */
+class LockedRowTest extends Servers {
+
+    private static final int OTHERS = 1_000;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb", "mysql", "h2"})
+    void leasesOfOtherLocksAreRenewedMeanwhile(String product) throws SQLException {
+        String url = url(product);
+        LockStore store = open(url);
+        // Leases of 3 s, so that 5 s show what a minute would.
+        Duration lease = Duration.ofSeconds(3);
+        Claim guarded = alice.mutex(new LockName("guarded")).withLease(lease);
+        granted(store, guarded);
+        List<Claim> all = new ArrayList<>(List.of(guarded));
+        for (int i = 0; i < OTHERS; i++) {
+            Claim claim = alice.mutex(new LockName("other-" + i)).withLease(LONG);
+            granted(store, claim);
+            all.add(claim.withLease(lease));
+        }
+        try (Connection user = connect(url)) {
+            lock(user, guarded);
+            long start = System.nanoTime();
+            for (int round = 0;
+                    System.nanoTime() - start < Duration.ofSeconds(5).toNanos();
+                    round++) {
+                // A renewal that waited for the transaction would find the leases of the next round over.
+                List<Renewed> answers = get(store.renew(all));
+                assertThat(answers.subList(1, all.size()))
+                        .as("renewal %d", round)
+                        .allMatch(Renewed.Held.class::isInstance);
+                // MySQL says what is left.
+                assertThat(answers.get(0))
+                        .satisfiesAnyOf(
+                                answer -> assertThat(answer).isInstanceOf(Renewed.Failed.class),
+                                answer -> assertThat(((Renewed.Held) answer).lease())
+                                        .isLessThan(lease));
+            }
+            // Its lease is over by now, but nobody has it while the transaction lasts.
+            assertThat(get(store.tryAcquire(bob.mutex(guarded.name())))).isInstanceOf(Attempt.Busy.class);
+            user.commit();
+        }
+        granted(store, bob.mutex(guarded.name()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb", "mysql", "h2"})
+    void nothingWaitsForTheTransaction(String product) throws SQLException {
+        String url = url(product);
+        LockStore store = open(url);
+        Claim guarded = alice.mutex(new LockName("guarded"));
+        Claim other = alice.mutex(new LockName("other"));
+        granted(store, guarded);
+        granted(store, other);
+        try (Connection user = connect(url)) {
+            lock(user, guarded);
+            long start = System.nanoTime();
+            assertThat(get(store.tryAcquire(bob.mutex(guarded.name())))).isInstanceOf(Attempt.Busy.class);
+            assertThat(get(store.tryAcquireAll(List.of(bob.mutex(guarded.name()), bob.mutex(new LockName("third"))))))
+                    .noneMatch(Attempt.Granted.class::isInstance);
+            assertThat(failure(store.release(guarded)).effect()).isEqualTo(Effect.NONE);
+            RecordingListener listener = new RecordingListener();
+            store.enqueue(bob.mutex(guarded.name()), listener);
+            awaitUntil(listener::hasHeard);
+            assertThat(listener.first(RecordingListener.Event.Failed.class)
+                            .orElseThrow()
+                            .cause())
+                    .hasMessageContaining("guarded")
+                    .hasMessageContaining("another client's transaction");
+            assertThat(get(store.release(other)).wasOwner()).isTrue();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+            user.commit();
+        }
+        assertThat(get(store.release(guarded)).wasOwner()).isTrue();
+    }
+
+    private static void lock(Connection user, Claim claim) throws SQLException {
+        user.setAutoCommit(false);
+        try (Statement statement = user.createStatement()) {
+            String product = user.getMetaData().getDatabaseProductName();
+            String share = product.equals("PostgreSQL")
+                    ? " FOR SHARE"
+                    : product.equals("H2") ? " FOR UPDATE" : " LOCK IN SHARE MODE";
+            statement
+                    .executeQuery("SELECT 1 FROM holdfast_lock WHERE holder = '" + claim.id() + "'"
+                            + byName(product, claim) + share)
+                    .close();
+        }
+    }
+
+    private static String byName(String product, Claim claim) {
+        return product.equals("H2") ? "" : " AND name = '" + claim.name() + "'";
+    }
+}

@@ -1,0 +1,129 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a store says and does when MariaDB fails, with both drivers; see {@link ServerFaultTest} for PostgreSQL. */
+class MariaDbFaultTest extends Servers {
+
+    private static MariaDbServer server;
+
+    private final LockName name = new LockName("fault");
+
+    @BeforeAll
+    static void start() {
+        server = MariaDbServer.start();
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    private String newUrl(String product) {
+        String database = server.newDatabase();
+        return product.equals("mysql") ? server.mysqlUrl(database) : server.mariaUrl(database);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mariadb", "mysql"})
+    void crashesForgetNeitherGrantsNorReleasesNorPlaces(String product) {
+        LockStore store = open(newUrl(product) + "&holdfast.ticketTtl=30s&holdfast.busyTimeout=1s");
+        Claim holder = alice.mutex(name);
+        long counter = granted(store, holder).counter();
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        server.kill();
+        // First connections that were there break, and nobody knows what they did; then there is none, and nothing is
+        // sent.
+        awaitUntil(() -> {
+            StoreException away = failure(store.tryAcquire(alice.mutex(new LockName("other"))));
+            assertThat(away.retryable()).isTrue();
+            return away.effect() == Effect.NONE;
+        });
+        server.startAgain();
+        assertThat(((Renewed.Held) repaired(() -> renewed(store, holder))).counter())
+                .isEqualTo(counter);
+        assertThat(repaired(() -> renewed(store, waiter))).isInstanceOf(Renewed.Waiting.class);
+        get(store.release(holder));
+        awaitGrant(listener);
+        server.kill();
+        server.startAgain();
+        assertThat(repaired(() -> renewed(store, waiter)))
+                .as("what was handed over")
+                .isInstanceOfSatisfying(
+                        Renewed.Held.class, held -> assertThat(held.counter()).isGreaterThan(counter));
+        assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Busy.class);
+        get(store.release(waiter));
+        server.kill();
+        server.startAgain();
+        Claim next = alice.mutex(name);
+        assertThat(repaired(() -> get(store.tryAcquire(next)))).isInstanceOf(Attempt.Granted.class);
+        get(store.release(next));
+        assertThat(get(store.list("", 10))).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mariadb", "mysql"})
+    void missingRightsAreNamed(String product) {
+        String url = newUrl(product);
+        String database = url.replaceAll(".*/([a-z0-9]+)\\?.*", "$1");
+        String poor = "poor_" + database;
+        String poorUrl = url.replace("user=root", "user=" + poor);
+        server.run(
+                "",
+                "CREATE USER " + poor + "@'127.0.0.1'",
+                "GRANT SELECT ON " + database + ".* TO " + poor + "@'127.0.0.1'");
+        assertThatThrownBy(() -> open(poorUrl))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("cannot be made")
+                .hasMessageContaining("holdfast schema");
+        open(url);
+        LockStore store = open(poorUrl);
+        StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isFalse();
+        assertThat(failure).hasMessageContaining("denied").hasMessageContaining("holdfast_lock");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mariadb", "mysql"})
+    void aServerThatMayNotWriteIsNamed(String product) {
+        String url = newUrl(product);
+        String database = url.replaceAll(".*/([a-z0-9]+)\\?.*", "$1");
+        String user = "plain_" + database;
+        server.run(
+                "",
+                "CREATE USER " + user + "@'127.0.0.1'",
+                "GRANT ALL ON " + database + ".* TO " + user + "@'127.0.0.1'");
+        LockStore store = open(url.replace("user=root", "user=" + user));
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        server.run("", "SET GLOBAL read_only = 1");
+        try {
+            for (StoreException failure : new StoreException[] {
+                failure(store.tryAcquire(bob.mutex(new LockName("b")))), failure(store.release(claim))
+            }) {
+                assertThat(failure.effect()).isEqualTo(Effect.NONE);
+                assertThat(failure.retryable()).as("it may be promoted").isTrue();
+                assertThat(failure).hasMessageContaining("name the primary in the URL");
+            }
+        } finally {
+            server.run("", "SET GLOBAL read_only = 0");
+        }
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+    }
+}

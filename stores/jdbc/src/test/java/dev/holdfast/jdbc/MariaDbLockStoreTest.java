@@ -1,0 +1,34 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+
+/** The laws, on MariaDB, by MariaDB's driver. */
+class MariaDbLockStoreTest extends LockStoreTck {
+
+    private static final String URL =
+            MariaDbServer.shared().mariaUrl(MariaDbServer.shared().newDatabase()) + "&holdfast.ticketTtl=4s";
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new JdbcLockStoreProvider().open(URL, clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    // The rules are those of every database, and have their long run on others; here each step is several statements.
+    @Override
+    protected int modelOperations() {
+        return 2_000;
+    }
+}

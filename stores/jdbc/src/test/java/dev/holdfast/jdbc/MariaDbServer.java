@@ -1,0 +1,134 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.testkit.ServerProcess;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A real MariaDB that writes each commit to the disk. Tests share one and have a database each. */
+final class MariaDbServer implements AutoCloseable {
+
+    private static final Path PROGRAM = Path.of("/usr/sbin/mariadbd");
+    private static final Path INSTALL = Path.of("/usr/bin/mariadb-install-db");
+    private static final long START_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    private static final AtomicInteger DATABASES = new AtomicInteger();
+    private static MariaDbServer shared;
+
+    private final ServerProcess process = new ServerProcess("mariadb", "mysql");
+
+    private MariaDbServer() {}
+
+    /** The server of this JVM. It is stopped when the JVM ends. */
+    static synchronized MariaDbServer shared() {
+        if (shared == null) {
+            shared = start();
+            Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
+        }
+        return shared;
+    }
+
+    /** A server of the test's own. */
+    static MariaDbServer start() {
+        ServerProcess.require(PROGRAM, "mariadb-server");
+        ServerProcess.require(INSTALL, "mariadb-server");
+        MariaDbServer server = new MariaDbServer();
+        server.process.runAsUser(
+                INSTALL.toString(),
+                "--no-defaults",
+                "--datadir=" + server.data(),
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db");
+        server.startAgain();
+        return server;
+    }
+
+    private String data() {
+        return process.folder().resolve("data").toString();
+    }
+
+    void startAgain() {
+        process.start(
+                PROGRAM.toString(),
+                "--no-defaults",
+                "--datadir=" + data(),
+                "--bind-address=127.0.0.1",
+                "--port=" + process.port(),
+                "--socket=" + process.folder().resolve("socket"),
+                "--pid-file=" + process.folder().resolve("pid"),
+                "--max-connections=300");
+        long start = System.nanoTime();
+        while (!answers()) {
+            if (!process.isAlive() || System.nanoTime() - start > START_NANOS) {
+                throw new AssertionError("MariaDB did not start: " + process.logText());
+            }
+        }
+    }
+
+    private boolean answers() {
+        try (Connection connection = connect("")) {
+            return connection.isValid(1);
+        } catch (SQLException notYet) {
+            pause();
+            return false;
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(20);
+        } catch (InterruptedException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    /** The name of a new database. */
+    String newDatabase() {
+        String name = "d" + DATABASES.incrementAndGet();
+        run("", "CREATE DATABASE " + name);
+        return name;
+    }
+
+    /** The URL of MariaDB's own driver. */
+    String mariaUrl(String database) {
+        return "jdbc:mariadb://127.0.0.1:" + process.port() + "/" + database + "?user=root";
+    }
+
+    /** The URL of MySQL's driver, Connector/J. */
+    String mysqlUrl(String database) {
+        return "jdbc:mysql://127.0.0.1:" + process.port() + "/" + database + "?user=root";
+    }
+
+    Connection connect(String database) throws SQLException {
+        return DriverManager.getConnection(mariaUrl(database));
+    }
+
+    void run(String database, String... statements) {
+        try (Connection connection = connect(database);
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    /** Crashes it. */
+    void kill() {
+        process.signal("KILL");
+        process.awaitEnd(process.helpers());
+    }
+
+    @Override
+    public void close() {
+        if (process.isAlive()) {
+            kill();
+        }
+        process.removeFolder();
+    }
+}

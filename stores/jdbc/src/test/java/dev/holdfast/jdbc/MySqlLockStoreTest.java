@@ -1,0 +1,34 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+
+/** The laws, on MariaDB, by MySQL's driver and in the words that MySQL understands as well. */
+class MySqlLockStoreTest extends LockStoreTck {
+
+    private static final String URL =
+            MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase()) + "&holdfast.ticketTtl=4s";
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new JdbcLockStoreProvider().open(URL, clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    // The store's rules have their long run on another server.
+    @Override
+    protected int modelOperations() {
+        return 2_000;
+    }
+}

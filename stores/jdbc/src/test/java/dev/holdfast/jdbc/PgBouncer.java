@@ -1,0 +1,91 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.testkit.ServerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** A real PgBouncer in transaction mode, before a PostgreSQL: each transaction of a client gets the next session. */
+final class PgBouncer implements AutoCloseable {
+
+    private static final Path PROGRAM = Path.of("/usr/sbin/pgbouncer");
+    private static final long START_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    private final ServerProcess process = new ServerProcess("pgbouncer", "postgres");
+
+    private PgBouncer() {}
+
+    /**
+     * Starts one.
+     *
+     * @param sessions how many sessions of the server all clients of a database share
+     */
+    static PgBouncer start(PostgresServer server, int sessions) {
+        ServerProcess.require(PROGRAM, "pgbouncer");
+        PgBouncer started = new PgBouncer();
+        Path folder = started.process.folder();
+        Path settings = folder.resolve("pgbouncer.ini");
+        Path users = folder.resolve("users");
+        try {
+            Files.writeString(users, "\"holdfast\" \"\"\n");
+            Files.write(
+                    settings,
+                    List.of(
+                            "[databases]",
+                            "* = host=127.0.0.1 port=" + server.port(),
+                            "[pgbouncer]",
+                            "listen_addr = 127.0.0.1",
+                            "listen_port = " + started.process.port(),
+                            "unix_socket_dir =",
+                            "auth_type = trust",
+                            "auth_file = " + users,
+                            "pool_mode = transaction",
+                            "default_pool_size = " + sessions,
+                            "server_round_robin = 1"));
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        started.process.start(PROGRAM.toString(), settings.toString());
+        started.awaitStart();
+        return started;
+    }
+
+    private void awaitStart() {
+        long start = System.nanoTime();
+        while (!answers()) {
+            if (!process.isAlive() || System.nanoTime() - start > START_NANOS) {
+                throw new AssertionError("PgBouncer did not start: " + process.logText());
+            }
+            LockSupport.parkNanos(20_000_000);
+        }
+    }
+
+    private boolean answers() {
+        try (Connection connection = DriverManager.getConnection(url("postgres") + "&prepareThreshold=0")) {
+            return connection.isValid(1);
+        } catch (SQLException notYet) {
+            return false;
+        }
+    }
+
+    /** The URL through it. The driver's {@code currentSchema} is a setting of a session, which it refuses. */
+    String url(String database) {
+        return "jdbc:postgresql://127.0.0.1:" + process.port() + "/" + database + "?user=holdfast";
+    }
+
+    @Override
+    public void close() {
+        if (process.isAlive()) {
+            process.signal("KILL");
+            process.awaitEnd(process.helpers());
+        }
+        process.removeFolder();
+    }
+}

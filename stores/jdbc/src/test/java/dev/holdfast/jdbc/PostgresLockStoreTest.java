@@ -1,0 +1,32 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+
+/** The laws, on PostgreSQL. */
+class PostgresLockStoreTest extends LockStoreTck {
+
+    private static final String URL = PostgresServer.shared().newSchema() + "&holdfast.ticketTtl=2s";
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new JdbcLockStoreProvider().open(URL, clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    @Override
+    protected int modelOperations() {
+        return 5_000;
+    }
+}

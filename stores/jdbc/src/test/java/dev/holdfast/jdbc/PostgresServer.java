@@ -1,0 +1,197 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.testkit.ServerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+
+/** A real PostgreSQL, with fsync on. Most tests share one and have a schema each. */
+final class PostgresServer implements AutoCloseable {
+
+    private static final Path VERSIONS = Path.of("/usr/lib/postgresql");
+    private static final long START_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    private static final AtomicInteger SCHEMAS = new AtomicInteger();
+    private static PostgresServer shared;
+
+    private final ServerProcess process = new ServerProcess("postgres", "postgres");
+    private final Path programs = programs();
+
+    private PostgresServer() {}
+
+    /** The server of this JVM. It is stopped when the JVM ends. */
+    static synchronized PostgresServer shared() {
+        if (shared == null) {
+            shared = start();
+            Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
+        }
+        return shared;
+    }
+
+    /** A server of the test's own, to be ill-treated. */
+    static PostgresServer start() {
+        PostgresServer server = new PostgresServer();
+        server.process.runAsUser(
+                server.programs.resolve("initdb").toString(),
+                "-D",
+                server.data(),
+                "-A",
+                "trust",
+                "-U",
+                "holdfast",
+                "-E",
+                "UTF8",
+                "--locale=C");
+        server.startAgain();
+        return server;
+    }
+
+    /** A server that follows this one, asynchronously, and may be read (a hot standby). */
+    PostgresServer startReplica() {
+        PostgresServer replica = new PostgresServer();
+        replica.process.runAsUser(
+                programs.resolve("pg_basebackup").toString(),
+                "-D",
+                replica.data(),
+                "-h",
+                "127.0.0.1",
+                "-p",
+                Integer.toString(port()),
+                "-U",
+                "holdfast",
+                "-R",
+                "-X",
+                "stream",
+                "-c",
+                "fast");
+        replica.startAgain();
+        return replica;
+    }
+
+    /** Makes a replica a primary. */
+    void promote() {
+        process.runAsUser(programs.resolve("pg_ctl").toString(), "promote", "-w", "-D", data());
+    }
+
+    private static Path programs() {
+        try (Stream<Path> versions = Files.isDirectory(VERSIONS) ? Files.list(VERSIONS) : Stream.empty()) {
+            Path newest = versions.max(
+                            Comparator.comparing(path -> path.getFileName().toString()))
+                    .orElse(VERSIONS);
+            Path programs = newest.resolve("bin");
+            ServerProcess.require(programs.resolve("postgres"), "postgresql");
+            return programs;
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    private String data() {
+        return process.folder().resolve("data").toString();
+    }
+
+    /** Starts it after {@link #stop} or {@link #kill}, on the same port and data. */
+    void startAgain() {
+        process.start(
+                programs.resolve("postgres").toString(),
+                "-D",
+                data(),
+                "-p",
+                Integer.toString(process.port()),
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                "unix_socket_directories=",
+                "-c",
+                "max_connections=200",
+                "-c",
+                "fsync=on");
+        long start = System.nanoTime();
+        while (!answers()) {
+            if (!process.isAlive() || System.nanoTime() - start > START_NANOS) {
+                throw new AssertionError("PostgreSQL did not start: " + process.logText());
+            }
+        }
+    }
+
+    private boolean answers() {
+        try (Connection connection = connect("public")) {
+            return connection.isValid(1);
+        } catch (SQLException notYet) {
+            pause();
+            return false;
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(20);
+        } catch (InterruptedException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    int port() {
+        return process.port();
+    }
+
+    /** The URL of a new schema. */
+    String newSchema() {
+        String schema = "s" + SCHEMAS.incrementAndGet();
+        run("public", "CREATE SCHEMA " + schema);
+        return url(schema);
+    }
+
+    String url(String schema) {
+        return "jdbc:postgresql://127.0.0.1:" + process.port() + "/postgres?user=holdfast&currentSchema=" + schema;
+    }
+
+    Connection connect(String schema) throws SQLException {
+        return DriverManager.getConnection(url(schema));
+    }
+
+    void run(String schema, String... statements) {
+        try (Connection connection = connect(schema);
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    /** Ends it as it should be ended: clients are thrown out. */
+    void stop() {
+        end("INT");
+    }
+
+    /** Crashes it: nothing is written any more. */
+    void kill() {
+        end("KILL");
+    }
+
+    private void end(String signal) {
+        List<ProcessHandle> helpers = process.helpers();
+        process.signal(signal);
+        process.awaitEnd(helpers);
+    }
+
+    @Override
+    public void close() {
+        if (process.isAlive()) {
+            end("QUIT");
+        }
+        process.removeFolder();
+    }
+}

@@ -1,0 +1,163 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A primary and a replica that follows it asynchronously; the primary dies and the replica is promoted. */
+class ReplicaTest extends Servers {
+
+    private final LockName name = new LockName("a");
+    private PostgresServer primary;
+    private PostgresServer replica;
+    private String schema;
+
+    @BeforeEach
+    void start() {
+        primary = closing(PostgresServer.start());
+        schema = primary.newSchema().replaceAll(".*currentSchema=", "");
+        replica = closing(primary.startReplica());
+    }
+
+    // The replica first, so that the driver has to find the primary. It asks a server again whose role it knows, after
+    // a
+    // second
+    // instead of ten.
+    private String both() {
+        return "jdbc:postgresql://127.0.0.1:" + replica.port() + ",127.0.0.1:" + primary.port()
+                + "/postgres?user=holdfast&currentSchema=" + schema
+                + "&targetServerType=primary&hostRecheckSeconds=1";
+    }
+
+    private void awaitReplay() {
+        String written = text(primary, "SELECT pg_current_wal_flush_lsn()::text");
+        awaitUntil(() -> text(replica, "SELECT (pg_last_wal_replay_lsn() >= '" + written + "')::text")
+                .equals("true"));
+    }
+
+    private static String text(PostgresServer server, String query) {
+        try (Connection connection = server.connect("public");
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return String.valueOf(rows.getString(1));
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    @Test
+    void aStoreOnAReplicaSaysThatItMayNotWrite() {
+        assertThatThrownBy(() -> open(replica.url(schema)))
+                .isInstanceOfSatisfying(
+                        StoreException.class,
+                        failure -> assertThat(failure.effect()).isEqualTo(Effect.NONE))
+                .hasMessageContaining("cannot be made")
+                .hasMessageContaining("targetServerType=primary");
+        LockStore right = open(both());
+        Claim held = alice.mutex(name);
+        granted(right, held);
+        awaitReplay();
+        LockStore wrong = open(replica.url(schema));
+        Claim claim = bob.mutex(new LockName("b"));
+        refused(failure(wrong.tryAcquire(claim)));
+        refused(failure(wrong.tryAcquireAll(List.of(claim, bob.mutex(new LockName("c"))))));
+        refused(failure(wrong.release(held)));
+        refused(failure(wrong.renew(List.of(held))));
+        RecordingListener listener = new RecordingListener();
+        wrong.enqueue(bob.mutex(name), listener);
+        awaitUntil(listener::hasHeard);
+        refused(listener.first(RecordingListener.Event.Failed.class)
+                .orElseThrow()
+                .cause());
+        assertThat(get(wrong.list("", 10))).as("reading is allowed").containsExactly(name);
+        assertThat(renewed(right, held)).isInstanceOf(Renewed.Held.class);
+    }
+
+    private static void refused(StoreException failure) {
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).as("it may be promoted").isTrue();
+        assertThat(failure).hasMessageContaining("read-only").hasMessageContaining("targetServerType=primary");
+    }
+
+    @Test
+    void whatTheReplicaKnewIsHeldAfterItsPromotion() {
+        LockStore store = open(both() + "&holdfast.ticketTtl=30s");
+        Claim holder = alice.mutex(name);
+        long counter = granted(store, holder).counter();
+        RecordingListener listener = waiting(store, bob.mutex(name));
+        awaitReplay();
+        primary.kill();
+        replica.promote();
+        assertThat(repaired(() -> renewed(store, holder)))
+                .isInstanceOfSatisfying(
+                        Renewed.Held.class, held -> assertThat(held.counter()).isEqualTo(counter));
+        assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Busy.class);
+        repaired(() -> get(store.release(holder.again())));
+        awaitGrant(listener);
+        assertThat(listener.first(RecordingListener.Event.Granted.class)
+                        .orElseThrow()
+                        .counter())
+                .isGreaterThan(counter);
+    }
+
+    /** What asynchronous replication cannot keep: the holder is told, and tokens rise all the same. */
+    @Test
+    void whatTheReplicaDidNotKnowIsLostAfterItsPromotion() throws Exception {
+        LockOptions options = LockOptions.defaults().withLease(Duration.ofSeconds(9));
+        try (Holdfast locks = Holdfast.connect(both())) {
+            Lease kept = locks.lock("kept", options).acquire();
+            AtomicReference<LossReason> keptLost = new AtomicReference<>();
+            kept.onLost(keptLost::set);
+            long before;
+            try (Lease first = locks.lock("lost", options).acquire()) {
+                before = first.token();
+            }
+            awaitReplay();
+            replica.stop();
+            Lease lost = locks.lock("lost", options).acquire();
+            assertThat(lost.token()).isGreaterThan(before);
+            AtomicReference<LossReason> why = new AtomicReference<>();
+            lost.onLost(why::set);
+            primary.kill();
+            replica.startAgain();
+            replica.promote();
+            awaitUntil(() -> why.get() != null);
+            assertThat(lost.isValid()).isFalse();
+            Lease next = locks.lock("lost", options).acquire(Duration.ofSeconds(20));
+            assertThat(next.token()).isGreaterThan(lost.token());
+            // Either it was renewed in time, or its holder was told.
+            if (kept.isValid()) {
+                ResourceState state =
+                        get(open(both()).inspect(new LockName("kept"))).orElseThrow();
+                assertThat(state.holders())
+                        .singleElement()
+                        .satisfies(holder -> assertThat(holder.counter()).isEqualTo(kept.token() >> 10));
+            } else {
+                awaitUntil(() -> keptLost.get() != null);
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.jdbc.CuttingProxy.Cut;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a store says and does when its server, or a connection, fails. */
+class ServerFaultTest extends Servers {
+
+    private final LockName name = new LockName("fault");
+
+    @ParameterizedTest
+    @ValueSource(strings = {"full", "relaxed"})
+    void crashAfterAHandOver(String durability) {
+        PostgresServer server = closing(PostgresServer.start());
+        LockStore store = open(server.newSchema() + "&holdfast.durability=" + durability);
+        Claim holder = alice.mutex(name);
+        long first = granted(store, holder).counter();
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        get(store.release(holder));
+        awaitGrant(listener);
+        server.kill();
+        server.startAgain();
+        Renewed answer = repaired(() -> renewed(store, waiter));
+        if (durability.equals("full")) {
+            assertThat(answer)
+                    .as("what was granted")
+                    .isInstanceOfSatisfying(
+                            Renewed.Held.class,
+                            held -> assertThat(held.counter()).isGreaterThan(first));
+            assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Busy.class);
+        }
+        get(store.inspect(name)).ifPresent(state -> assertThat(state.holders()).hasSizeLessThanOrEqualTo(1));
+    }
+
+    @Test
+    void crashAfterARelease() {
+        PostgresServer server = closing(PostgresServer.start());
+        LockStore store = open(server.newSchema());
+        Claim holder = alice.mutex(name).withLease(Duration.ofSeconds(4));
+        long first = granted(store, holder).counter();
+        get(store.release(holder));
+        server.kill();
+        server.startAgain();
+        // The crash may have forgotten the release, but not the grant: then the lease is waited for.
+        Claim next = bob.mutex(name);
+        awaitUntil(() -> repaired(() -> get(store.tryAcquire(next))) instanceof Attempt.Granted);
+        assertThat(((Renewed.Held) renewed(store, next)).counter()).isGreaterThan(first);
+        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
+    }
+
+    @Test
+    void restartKeepsGrantsQueueAndTokens() {
+        PostgresServer server = closing(PostgresServer.start());
+        LockStore store = open(server.newSchema() + "&holdfast.ticketTtl=30s");
+        Claim holder = alice.mutex(name);
+        long counter = granted(store, holder).counter();
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        server.stop();
+        StoreException away = failure(store.tryAcquire(alice.mutex(new LockName("other"))));
+        assertThat(away.retryable()).isTrue();
+        assertThat(failure(store.tryAcquire(alice.mutex(new LockName("other")))).effect())
+                .as("no connection, nothing sent")
+                .isEqualTo(Effect.NONE);
+        server.startAgain();
+        Renewed.Held held = (Renewed.Held) repaired(() -> renewed(store, holder));
+        assertThat(held.counter()).isEqualTo(counter);
+        assertThat(repaired(() -> renewed(store, waiter))).isInstanceOf(Renewed.Waiting.class);
+        repaired(() -> get(store.release(holder.again())));
+        awaitGrant(listener);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"postgresql,REQUEST", "postgresql,REPLY", "mariadb,REQUEST", "mariadb,REPLY", "mysql,REPLY"})
+    void lostRequestsAndRepliesAreRepairedByRepeating(String product, Cut cut) throws Exception {
+        String url = url(product);
+        int port = Integer.parseInt(url.replaceAll(".*127.0.0.1:(\\d+)/.*", "$1"));
+        CuttingProxy proxy = closing(new CuttingProxy(port));
+        LockStore store = open(url.replace(":" + port + "/", ":" + proxy.port() + "/"));
+        LockStore direct = open(url);
+        // A pool checks a connection that was not used for half a second; the cut is to hit what comes after.
+        granted(store, alice.mutex(new LockName("warm")));
+        Claim claim = alice.mutex(name);
+        proxy.cutNext(cut);
+        StoreException failure = failure(store.tryAcquire(claim));
+        assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(proxy.hasCut()).isTrue();
+        long counter = ((Attempt.Granted) repaired(() -> get(store.tryAcquire(claim.again())))).counter();
+        assertThat(((Renewed.Held) renewed(direct, claim)).counter()).isEqualTo(counter);
+        proxy.cutNext(cut);
+        assertThat(failure(store.release(claim.again())).effect()).isEqualTo(Effect.UNKNOWN);
+        repaired(() -> get(store.release(claim.again())));
+        assertThat(get(store.tryAcquire(claim))).as("a late copy").isInstanceOf(Attempt.Busy.class);
+        granted(direct, bob.mutex(name));
+    }
+
+    @Test
+    void killedConnectionsAreReplaced() {
+        String url = url("postgresql");
+        LockStore store = open(url);
+        AtomicBoolean done = new AtomicBoolean();
+        Thread killer = new Thread(() -> {
+            while (!done.get()) {
+                run(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'");
+            }
+        });
+        killer.start();
+        try {
+            for (int i = 0; i < 30; i++) {
+                Claim claim = alice.mutex(name);
+                repaired(() -> get(store.tryAcquire(claim)));
+                assertThat(repaired(() -> renewed(store, claim))).isInstanceOf(Renewed.Held.class);
+                repaired(() -> get(store.release(claim.again())));
+            }
+        } finally {
+            done.set(true);
+        }
+        assertThat(repaired(() -> get(store.list("", 10)))).isEmpty();
+    }
+
+    @Test
+    void replicaThatMayNotWriteIsNamed() {
+        String url = url("postgresql");
+        open(url);
+        LockStore store = open(url + "&options=-c%20default_transaction_read_only=on");
+        StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).as("it may be promoted").isTrue();
+        assertThat(failure).hasMessageContaining("read-only").hasMessageContaining("targetServerType=primary");
+    }
+
+    @Test
+    void missingRightsAreNamed() {
+        String url = url("postgresql");
+        String schema = url.replaceAll(".*currentSchema=", "");
+        run(url, "DROP ROLE IF EXISTS poor", "CREATE ROLE poor LOGIN", "GRANT USAGE ON SCHEMA " + schema + " TO poor");
+        String poor = url.replace("user=holdfast", "user=poor");
+        assertThatThrownBy(() -> open(poor))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("cannot be made")
+                .hasMessageContaining("holdfast schema");
+        open(url);
+        assertThatThrownBy(() -> open(poor))
+                .isInstanceOfSatisfying(
+                        StoreException.class,
+                        refused -> assertThat(refused.retryable()).isFalse())
+                .hasMessageContaining("permission denied");
+        run(url, "GRANT SELECT ON holdfast_lock, holdfast_schema TO poor");
+        LockStore store = open(poor);
+        StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isFalse();
+        assertThat(failure).hasMessageContaining("SELECT, INSERT, UPDATE and DELETE on holdfast_lock");
+    }
+
+    @Test
+    void exhaustedPoolHadNoEffect() throws Exception {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(url("postgresql"));
+        config.setMaximumPoolSize(1);
+        config.setConnectionTimeout(500);
+        HikariDataSource pool = closing(new HikariDataSource(config));
+        LockStore store = closing(JdbcLockStore.over(pool));
+        Claim claim = alice.mutex(name);
+        try (Connection all = pool.getConnection()) {
+            StoreException failure = failure(store.tryAcquire(claim));
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure.retryable()).isTrue();
+            assertThat(all.isValid(1)).isTrue();
+        }
+        granted(store, claim);
+        assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Renewed.Held.class);
+    }
+}

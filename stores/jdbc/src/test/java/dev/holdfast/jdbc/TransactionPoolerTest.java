@@ -1,0 +1,201 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockLostException;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.RecordingListener;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A pooler in transaction mode stands before the server, so each statement of a client may get another session. */
+class TransactionPoolerTest extends Servers {
+
+    private static final int SESSIONS = 3;
+    private static final String OFF = "&holdfast.serverPrepare=off";
+
+    private String url;
+
+    // A database of its own: a schema of its own would be a setting of the session.
+    @BeforeEach
+    void start() {
+        String database = "pooled" + System.nanoTime();
+        PostgresServer.shared().run("public", "CREATE DATABASE " + database);
+        url = closing(PgBouncer.start(PostgresServer.shared(), SESSIONS)).url(database);
+    }
+
+    private Connection user() throws SQLException {
+        return DriverManager.getConnection(url + "&prepareThreshold=0");
+    }
+
+    /** Shows that the other tests bite. */
+    @Test
+    void statementsOfOneClientGetManySessions() throws SQLException {
+        Set<Integer> sessions = new HashSet<>();
+        try (Connection first = user();
+                Connection second = user()) {
+            second.setAutoCommit(false);
+            for (int i = 0; i < 20; i++) {
+                sessions.add(session(first));
+                session(second);
+                sessions.add(session(first));
+                second.commit();
+            }
+        }
+        assertThat(sessions).hasSizeGreaterThan(1);
+    }
+
+    private static int session(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT pg_backend_pid()")) {
+            rows.next();
+            return rows.getInt(1);
+        }
+    }
+
+    @Test
+    void aSchemaInTheUrlIsRefused() {
+        assertThatThrownBy(() -> open(url + "&currentSchema=locks&holdfast.busyTimeout=1500ms" + OFF))
+                .isInstanceOfSatisfying(
+                        StoreException.class,
+                        failure -> assertThat(failure.effect()).isEqualTo(Effect.NONE))
+                .hasMessageContaining("search_path");
+    }
+
+    @Test
+    void locksWorkWithoutPreparedStatements() {
+        LockStore here = open(url + OFF);
+        LockStore there = open(url + OFF + "&holdfast.durability=relaxed");
+        long last = 0;
+        for (int i = 0; i < 40; i++) {
+            Claim holder = alice.mutex(new LockName("a"));
+            Claim waiter = bob.mutex(holder.name());
+            long counter = granted(here, holder).counter();
+            assertThat(counter).isGreaterThan(last);
+            assertThat(get(there.tryAcquire(waiter))).isInstanceOf(Attempt.Busy.class);
+            RecordingListener listener = waiting(there, waiter);
+            assertThat(renewed(here, holder)).isInstanceOf(Renewed.Held.class);
+            get(here.release(holder));
+            awaitGrant(listener);
+            last = ((Renewed.Held) renewed(there, waiter)).counter();
+            assertThat(last).isGreaterThan(counter);
+            assertThat(renewed(here, holder)).isInstanceOf(Renewed.Gone.class);
+            get(there.release(waiter));
+            severalNames(here, there);
+        }
+        assertThat(get(here.list("", 10))).isEmpty();
+        assertThat(settings()).as("of the sessions that were used").containsExactly("0 on");
+    }
+
+    private void severalNames(LockStore here, LockStore there) {
+        List<Claim> both = List.of(alice.mutex(new LockName("b")), alice.mutex(new LockName("c")));
+        assertThat(get(here.tryAcquireAll(both))).allMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(there.tryAcquireAll(List.of(
+                        bob.mutex(new LockName("c")), bob.mutex(new LockName("b")), bob.mutex(new LockName("d"))))))
+                .noneMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(here.renew(both))).allMatch(Renewed.Held.class::isInstance);
+        both.forEach(claim -> get(here.release(claim)));
+    }
+
+    private Set<String> settings() {
+        Set<String> settings = new HashSet<>();
+        try (Connection connection = user();
+                Statement statement = connection.createStatement()) {
+            for (int i = 0; i < 3 * SESSIONS; i++) {
+                try (ResultSet rows = statement.executeQuery(
+                        "SELECT current_setting('lock_timeout') || ' ' || current_setting('synchronous_commit')")) {
+                    rows.next();
+                    settings.add(rows.getString(1));
+                }
+            }
+            return settings;
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    @Test
+    void guardsWorkWithoutPreparedStatements() throws Exception {
+        JdbcFence fence = JdbcFence.standard().patience(Duration.ofMillis(300));
+        run(
+                url,
+                "CREATE TABLE stock (sku text PRIMARY KEY, quantity int, fence bigint)",
+                "INSERT INTO stock VALUES ('a', 1000, 0)");
+        FencedTable stock = FencedTable.of("stock", "fence", "sku");
+        try (Holdfast locks = Holdfast.connect(url + OFF);
+                Connection connection = user()) {
+            fence.createTable(connection);
+            connection.setAutoCommit(false);
+            for (int i = 0; i < 20; i++) {
+                try (Lease lease = locks.lock("a").acquire();
+                        Lease several = locks.multiLock("c", "b").acquire()) {
+                    fence.advance(connection, "a", lease.token());
+                    stock.row("a").update(connection, lease.token(), "quantity = quantity - ?", 1);
+                    fence.requireLive(connection, several);
+                    fence.requireLive(connection, lease);
+                    connection.commit();
+                }
+            }
+            Lease over = locks.lock("a").acquire();
+            over.release();
+            Lease next = locks.lock("a").acquire();
+            fence.advance(connection, "a", next.token());
+            connection.commit();
+            assertThatThrownBy(() -> fence.requireLive(connection, "a", over.token()))
+                    .isInstanceOf(LockLostException.class);
+            connection.rollback();
+            assertThatThrownBy(() -> fence.advance(connection, "a", over.token()))
+                    .isInstanceOf(LockLostException.class);
+            connection.rollback();
+            next.release();
+        }
+    }
+
+    /** Without the option: no wrong grant, but an error that says which option is needed. */
+    @Test
+    void preparedStatementsFailWithTheRemedy() {
+        LockStore here = open(url);
+        LockStore there = open(url);
+        StoreException failure = null;
+        for (int i = 0; failure == null; i++) {
+            assertThat(i).as("rounds without a failure").isLessThan(200);
+            try {
+                Claim one = alice.mutex(new LockName("one"));
+                Claim other = bob.mutex(new LockName("other"));
+                get(here.tryAcquire(one));
+                get(there.tryAcquire(other));
+                get(here.release(one));
+                get(there.release(other));
+                if (i % 2 == 1) {
+                    // The sessions take turns: after an odd number of statements each client meets the other one.
+                    get(there.inspect(other.name()));
+                }
+            } catch (StoreException told) {
+                failure = told;
+            }
+        }
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).as("it fails the same way again").isFalse();
+        assertThat(failure)
+                .hasMessageContaining("prepared statement")
+                .hasMessageContaining("holdfast.serverPrepare=off");
+    }
+}

@@ -1,0 +1,78 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.testkit.RecordingListener;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+
+/** {@code wakeup=notify}. */
+class WakeupTest extends Servers {
+
+    private static final int HAND_OVERS = 21;
+
+    @Test
+    void waitersOfAnotherClientAreWoken() {
+        String url = url("postgresql") + "&holdfast.wakeup=notify";
+        LockStore one = open(url);
+        LockStore other = open(url);
+        long[] nanos = new long[HAND_OVERS];
+        for (int i = 0; i < HAND_OVERS; i++) {
+            Claim holder = alice.mutex(new LockName("wakeup"));
+            granted(one, holder);
+            Claim waiter = bob.mutex(holder.name());
+            RecordingListener listener = waiting(other, waiter);
+            awaitUntil(() -> isListening(url));
+            long start = System.nanoTime();
+            get(one.release(holder));
+            awaitGrant(listener);
+            nanos[i] = System.nanoTime() - start;
+            get(other.release(waiter));
+        }
+        Arrays.sort(nanos);
+        // The poll beside it takes 250 ms in the middle.
+        assertThat(nanos[HAND_OVERS / 2]).as("nanoseconds").isLessThan(150_000_000);
+    }
+
+    /** With a thousand locks and nobody waiting, the database's queue of notifications is left alone. */
+    @Test
+    void nothingIsToldWhenNobodyWaitsElsewhere() throws SQLException {
+        String url = url("postgresql") + "&holdfast.wakeup=notify";
+        LockStore store = open(url);
+        try (Connection connection = connect(url.replaceAll("&holdfast.*", ""));
+                Statement statement = connection.createStatement()) {
+            statement.execute("LISTEN holdfast");
+            for (int i = 0; i < 20; i++) {
+                Claim claim = alice.mutex(new LockName("quiet-" + i));
+                granted(store, claim);
+                Claim here = bob.mutex(claim.name());
+                RecordingListener listener = waiting(store, here);
+                get(store.release(claim));
+                awaitGrant(listener);
+                get(store.release(here));
+            }
+            PGNotification[] told = connection.unwrap(PGConnection.class).getNotifications(100);
+            assertThat(told == null ? 0 : told.length).isZero();
+        }
+    }
+
+    private static boolean isListening(String url) {
+        try (Connection connection = connect(url.replaceAll("&holdfast.*", ""));
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(
+                        "SELECT 1 FROM pg_stat_activity WHERE application_name = 'holdfast' AND query = 'LISTEN holdfast'")) {
+            return rows.next();
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+}
