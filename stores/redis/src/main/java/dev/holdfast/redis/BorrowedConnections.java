@@ -5,10 +5,10 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.NoSuchElementException;
+import java.util.function.Supplier;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.util.Pool;
 
 /** Connections of the pool of a client of the user's. All go back there, and the pool is never closed. */
 final class BorrowedConnections implements ConnectionSource {
@@ -16,15 +16,20 @@ final class BorrowedConnections implements ConnectionSource {
     /** For work, for renewals and for the subscription. */
     private static final int LEAST = 3;
 
-    private final Pool<Connection> pool;
+    private final Supplier<ConnectionPool> pools;
     private final Duration timeout;
     private final MonotonicClock clock;
     private volatile boolean closed;
 
-    BorrowedConnections(RedisClient client, RedisOptions options, MonotonicClock clock) {
-        this.pool = client.getPool();
+    /** @param pools the pool at this moment: a client that knows of a fail-over may have another one afterwards */
+    BorrowedConnections(Supplier<ConnectionPool> pools, RedisOptions options, MonotonicClock clock) {
+        this.pools = pools;
         this.timeout = options.timeout();
         this.clock = clock;
+    }
+
+    /** @throws IllegalArgumentException if the pool has too few connections for work, renewals and the subscription */
+    static void checkSize(ConnectionPool pool) {
         if (pool.getMaxTotal() >= 0 && pool.getMaxTotal() < LEAST) {
             throw new IllegalArgumentException("The client's pool has " + pool.getMaxTotal() + " connections; " + LEAST
                     + " are needed: for work, for renewals and for the subscription");
@@ -41,7 +46,11 @@ final class BorrowedConnections implements ConnectionSource {
         try {
             while (true) {
                 try {
-                    return pool.borrowObject(Duration.ofNanos(Math.max(1, deadline - clock.nanoTime())));
+                    ConnectionPool pool = pools.get();
+                    Connection connection =
+                            pool.borrowObject(Duration.ofNanos(Math.max(1, deadline - clock.nanoTime())));
+                    connection.setHandlingPool(pool);
+                    return connection;
                 } catch (InterruptedException keptForLater) {
                     interrupted = true;
                 } catch (NoSuchElementException exhausted) {
@@ -50,6 +59,8 @@ final class BorrowedConnections implements ConnectionSource {
                             "No connection of the client's pool was free within " + timeout.toMillis()
                                     + " ms; give the pool more",
                             exhausted);
+                } catch (StoreException unknown) {
+                    throw unknown;
                 } catch (Exception failure) {
                     throw StoreException.unavailable(
                             Effect.NONE,
@@ -64,12 +75,14 @@ final class BorrowedConnections implements ConnectionSource {
         }
     }
 
+    // A connection knows its pool, and whether it is broken.
     @Override
     public void giveBack(Connection connection) {
-        if (connection.isBroken()) {
-            pool.returnBrokenResource(connection);
-        } else {
-            pool.returnResource(connection);
+        try {
+            connection.close();
+        } catch (JedisException | IllegalStateException alreadyGone) {
+            // It is of no more use, and its pool knows that.
+            return;
         }
     }
 
@@ -81,12 +94,14 @@ final class BorrowedConnections implements ConnectionSource {
     // The subscriber's connection may be in the middle of anything, so it does not go back for others to use.
     @Override
     public void discard(Connection connection) {
-        try {
-            pool.returnBrokenResource(connection);
-        } catch (JedisException | IllegalStateException alreadyGone) {
-            // It is of no more use, which is why it is discarded.
-            return;
-        }
+        connection.setBroken();
+        giveBack(connection);
+    }
+
+    // The client ends what leads to a primary of the past; the server ends it, too, when it is made a replica.
+    @Override
+    public boolean isCurrent(Connection connection) {
+        return connection.isConnected();
     }
 
     @Override

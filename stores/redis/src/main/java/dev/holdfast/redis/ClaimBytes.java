@@ -100,7 +100,7 @@ final class ClaimBytes {
     }
 
     // The client's id is mostly that of the claim, and is not written twice.
-    private static String owner(Claim claim) {
+    static String owner(Claim claim) {
         OwnerInfo owner = claim.owner();
         StringBuilder text = new StringBuilder(64);
         text.append(owner.client().equals(claim.id().client()) ? "=" : escaped("@" + owner.client()));
@@ -112,7 +112,7 @@ final class ClaimBytes {
         return text.toString();
     }
 
-    private static OwnerInfo owner(ClaimId id, String text) {
+    static OwnerInfo owner(ClaimId id, String text) {
         List<String> fields = new ArrayList<>();
         for (String field : text.split("\n", -1)) {
             fields.add(unescaped(field));

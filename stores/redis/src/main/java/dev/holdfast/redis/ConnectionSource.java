@@ -21,6 +21,9 @@ interface ConnectionSource extends AutoCloseable {
     /** Ends a connection that was kept. */
     void discard(Connection connection);
 
+    /** Whether a kept connection still leads to where new ones lead; false after a fail-over. */
+    boolean isCurrent(Connection connection);
+
     /** How long a connection, and a reply, may be waited for. */
     Duration timeout();
 

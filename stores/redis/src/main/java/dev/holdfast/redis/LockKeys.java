@@ -8,7 +8,7 @@ import java.util.concurrent.ThreadLocalRandom;
  * Which key a name has: {@code PREFIX{NAME}}. The braces make all keys of one lock share a hash slot of a cluster. A name
  * that begins with a closing brace would leave the braces empty, so its key is {@code PREFIX0{0}NAME}}.
  */
-final class LockKeys {
+final class LockKeys implements KeyForm {
 
     private static final String PLAIN = "{";
     private static final String ODD = "0{0}";
@@ -26,34 +26,39 @@ final class LockKeys {
         return (prefix + open + value + END).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** The name of a key that {@link #key} made. */
-    LockName name(byte[] key) {
+    @Override
+    public LockName name(byte[] key) {
         String text = new String(key, StandardCharsets.UTF_8);
         String open = text.startsWith(PLAIN, prefix.length()) ? PLAIN : ODD;
         return new LockName(text.substring(prefix.length() + open.length(), text.length() - END.length()));
     }
 
-    /** Whether a key was made by {@link #key} for some name. */
-    boolean isKey(byte[] key) {
+    @Override
+    public boolean isKey(byte[] key) {
         String text = new String(key, StandardCharsets.UTF_8);
         boolean plain = text.startsWith(prefix + PLAIN) && text.length() > prefix.length() + PLAIN.length() + 1;
         return text.endsWith(END) && (plain || text.startsWith(prefix + ODD + END));
     }
 
-    /** A glob pattern that every key of a name with this beginning matches, and others may. */
-    byte[] pattern(String nameBegins) {
+    @Override
+    public byte[] pattern(String nameBegins) {
         boolean eitherForm = nameBegins.isEmpty();
         String open = nameBegins.startsWith(END) ? ODD : PLAIN;
         String begin = eitherForm ? prefix : prefix + open + nameBegins;
+        return (literally(begin) + '*' + END).getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** A glob pattern that this text matches, and no other. */
+    static String literally(String text) {
         StringBuilder pattern = new StringBuilder();
-        for (int i = 0; i < begin.length(); i++) {
-            char c = begin.charAt(i);
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
             if (c == '\\' || c == '*' || c == '?' || c == '[' || c == ']') {
                 pattern.append('\\');
             }
             pattern.append(c);
         }
-        return pattern.append('*').append(END).toString().getBytes(StandardCharsets.UTF_8);
+        return pattern.toString();
     }
 
     /** A channel that nobody else has. */
@@ -61,5 +66,10 @@ final class LockKeys {
         return prefix + "channel:"
                 + Long.toHexString(ThreadLocalRandom.current().nextLong())
                 + Long.toHexString(ThreadLocalRandom.current().nextLong());
+    }
+
+    /** A channel that nobody else has, in a slot of a cluster. The scripts know it by its brace at the end. */
+    String newChannel(int slot) {
+        return newChannel() + PLAIN + Slots.tag(slot) + END;
     }
 }

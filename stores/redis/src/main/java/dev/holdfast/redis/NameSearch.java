@@ -14,7 +14,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The search for the names in use: the server is asked for a piece of its keys after the other, because no command may keep
+ * The search for the names in use: each server is asked for a piece of its keys after the other, because no command may keep
  * it from its other clients for long.
  */
 final class NameSearch {
@@ -25,18 +25,22 @@ final class NameSearch {
     private static final byte[] END = {'0'};
 
     private final RedisPort port;
-    private final LockKeys keys;
+    private final Script script;
+    private final KeyForm keys;
     private final String prefix;
     private final int limit;
     private final MonotonicClock clock;
     private final long deadline;
     private final NavigableSet<LockName> found = new TreeSet<>();
     private final CompletableFuture<List<LockName>> result = new CompletableFuture<>();
+    private List<Integer> slots = List.of();
+    private int server;
     private byte[] cursor = END;
     private int looks;
 
-    NameSearch(RedisPort port, LockKeys keys, String prefix, int limit, MonotonicClock clock) {
+    NameSearch(RedisPort port, Script script, KeyForm keys, String prefix, int limit, MonotonicClock clock) {
         this.port = port;
+        this.script = script;
         this.keys = keys;
         this.prefix = prefix;
         this.limit = limit;
@@ -46,8 +50,22 @@ final class NameSearch {
     }
 
     CompletionStage<List<LockName>> run() {
-        proceed();
+        port.slots().whenComplete((each, failure) -> {
+            if (failure != null) {
+                result.completeExceptionally(cause(failure));
+            } else if (each.isEmpty()) {
+                result.complete(List.of());
+            } else {
+                slots = each;
+                proceed();
+            }
+        });
         return result;
+    }
+
+    private static Throwable cause(Throwable failure) {
+        Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+        return cause == null ? failure : cause;
     }
 
     // A loop where the port answers at once, so that a large database does not become a deep stack.
@@ -67,8 +85,8 @@ final class NameSearch {
     }
 
     private ScriptCall call() {
-        return new ScriptCall(
-                Script.LIST, 0, new byte[][] {cursor, keys.pattern(prefix), ClaimBytes.number(KEYS_AT_ONCE)});
+        return new ScriptCall(script, 0, new byte[][] {cursor, keys.pattern(prefix), ClaimBytes.number(KEYS_AT_ONCE)})
+                .inSlot(slots.get(server));
     }
 
     private void take(CompletableFuture<List<?>> page) {
@@ -86,13 +104,15 @@ final class NameSearch {
                 }
             }
             if (cursor.length == 1 && cursor[0] == '0') {
+                server++;
+            }
+            if (server == slots.size()) {
                 result.complete(found.stream().limit(limit).toList());
             } else if (clock.nanoTime() - deadline > 0) {
                 result.completeExceptionally(tooMany());
             }
         } catch (CompletionException failure) {
-            Throwable cause = failure.getCause();
-            result.completeExceptionally(cause == null ? failure : cause);
+            result.completeExceptionally(cause(failure));
         }
     }
 

@@ -20,12 +20,38 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Connections of our own to one server. As many as there may be calls at once are kept when they are idle; the one that was
+ * Connections of our own to one server, or to the one that is the primary at the moment. As many as there may be calls at once are kept when they are idle; the one that was
  * used last is used next.
  */
 final class OwnConnections implements ConnectionSource {
 
-    private final RedisUrl url;
+    /** Where to, at this moment. */
+    interface Target {
+
+        /**
+         * The server's address.
+         *
+         * @throws StoreException with effect NONE if it is not known
+         */
+        Address address();
+
+        /** Whether a connection to this address is still of use. */
+        default boolean isCurrent(Address address) {
+            return true;
+        }
+
+        /** Looks at a new connection before it is used. */
+        default void check(Connection connection) {}
+
+        /** No connection could be made. */
+        default void unreachable() {}
+
+        /** Nothing more is asked. */
+        default void close() {}
+    }
+
+    private final Target target;
+    private final String place;
     private final Duration timeout;
     private final DefaultJedisClientConfig config;
     private final MonotonicClock clock;
@@ -33,33 +59,62 @@ final class OwnConnections implements ConnectionSource {
     private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
     private volatile boolean closed;
 
-    OwnConnections(RedisUrl url, MonotonicClock clock) {
-        RedisOptions options = url.options();
-        this.url = url;
+    /** @param place where the connections lead to, for messages */
+    OwnConnections(
+            Target target, String place, DefaultJedisClientConfig config, RedisOptions options, MonotonicClock clock) {
+        this.target = target;
+        this.place = place;
         this.clock = clock;
+        this.config = config;
         this.timeout = options.timeout();
         this.free = new Semaphore(options.connections());
+    }
+
+    /** To the one server of a URL. */
+    static OwnConnections toServer(RedisUrl url, MonotonicClock clock) {
+        Address server = url.hosts().get(0);
+        return new OwnConnections(() -> server, url.toString(), config(url), url.options(), clock);
+    }
+
+    /** The settings of connections to the servers of a URL. */
+    static DefaultJedisClientConfig config(RedisUrl url) {
+        return config(url, url.user(), url.password(), url.database());
+    }
+
+    /** The settings of connections to the Sentinels of a URL. */
+    static DefaultJedisClientConfig sentinelConfig(RedisUrl url) {
+        RedisOptions options = url.options();
+        return config(
+                url,
+                options.sentinelUser().isEmpty() ? null : options.sentinelUser(),
+                options.sentinelPassword().isEmpty() ? null : options.sentinelPassword(),
+                0);
+    }
+
+    private static DefaultJedisClientConfig config(
+            RedisUrl url, @Nullable String user, @Nullable String password, int database) {
+        int millis = url.options().timeoutMillis();
         DefaultJedisClientConfig.Builder builder = DefaultJedisClientConfig.builder()
                 .resp2()
                 .autoNegotiateProtocol(false)
-                .connectionTimeoutMillis(options.timeoutMillis())
-                .socketTimeoutMillis(options.timeoutMillis())
+                .connectionTimeoutMillis(millis)
+                .socketTimeoutMillis(millis)
                 .blockingSocketTimeoutMillis(0)
                 .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
                 .clientName("holdfast")
-                .database(url.database());
-        if (url.user() != null) {
-            builder.user(url.user());
+                .database(database);
+        if (user != null) {
+            builder.user(user);
         }
-        if (url.password() != null) {
-            builder.password(url.password());
+        if (password != null) {
+            builder.password(password);
         }
         if (url.tls()) {
             // What the JVM trusts, and for this host only. Jedis would check no host's name unless told.
             builder.sslOptions(
                     SslOptions.builder().sslVerifyMode(SslVerifyMode.FULL).build());
         }
-        this.config = builder.build();
+        return builder.build();
     }
 
     @Override
@@ -67,11 +122,15 @@ final class OwnConnections implements ConnectionSource {
         if (!free.tryAcquire() && !acquireInTime()) {
             throw StoreException.unavailable(
                     Effect.NONE,
-                    "No connection to " + url + " was free within " + timeout.toMillis()
+                    "No connection to " + place + " was free within " + timeout.toMillis()
                             + " ms; the option connections says how many there are",
                     null);
         }
         Connection connection = idle.pollFirst();
+        while (connection != null && !isCurrent(connection)) {
+            end(connection);
+            connection = idle.pollFirst();
+        }
         try {
             connection = connection == null ? open() : connection;
             return connection;
@@ -119,23 +178,45 @@ final class OwnConnections implements ConnectionSource {
     @Override
     public Connection open() {
         if (closed) {
-            throw StoreException.unavailable(Effect.NONE, "The store on " + url + " is closed", null);
+            throw StoreException.unavailable(Effect.NONE, "The store on " + place + " is closed", null);
         }
+        Address address = target.address();
+        Connection connection = connect(address);
+        boolean usable = false;
         try {
-            return new Connection(new HostAndPort(url.host(), url.port()), config);
+            target.check(connection);
+            usable = true;
+            return connection;
+        } finally {
+            if (!usable) {
+                end(connection);
+            }
+        }
+    }
+
+    private Connection connect(Address address) {
+        try {
+            return new Connection(new HostAndPort(address.host(), address.port()), config);
         } catch (JedisConnectionException unreachable) {
+            target.unreachable();
             throw StoreException.unavailable(
                     Effect.NONE,
-                    "Cannot connect to " + url + " (" + innermost(unreachable)
+                    "Cannot connect to " + place + " (" + innermost(unreachable)
                             + "): is the server running, and are host, port and TLS right?",
                     unreachable);
         } catch (JedisException refused) {
-            StoreException meaning = ServerError.of(String.valueOf(refused.getMessage()), url, refused);
+            StoreException meaning = ServerError.of(String.valueOf(refused.getMessage()), place, refused);
             // Nothing but the greeting was sent, whatever it was answered.
             throw meaning.effect() == Effect.NONE
                     ? meaning
                     : StoreException.unavailable(Effect.NONE, String.valueOf(meaning.getMessage()), refused);
         }
+    }
+
+    @Override
+    public boolean isCurrent(Connection connection) {
+        HostAndPort leadsTo = connection.getHostAndPort();
+        return target.isCurrent(new Address(leadsTo.getHost(), leadsTo.getPort()));
     }
 
     @Override
@@ -151,6 +232,7 @@ final class OwnConnections implements ConnectionSource {
     @Override
     public void close() {
         closed = true;
+        target.close();
         endIdle();
     }
 
@@ -160,7 +242,7 @@ final class OwnConnections implements ConnectionSource {
         }
     }
 
-    private static void end(Connection connection) {
+    static void end(Connection connection) {
         try {
             connection.forceDisconnect();
         } catch (IOException | JedisException alreadyGone) {
@@ -179,6 +261,6 @@ final class OwnConnections implements ConnectionSource {
 
     @Override
     public String toString() {
-        return url.toString();
+        return place;
     }
 }

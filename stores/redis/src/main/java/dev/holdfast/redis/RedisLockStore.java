@@ -1,6 +1,8 @@
 package dev.holdfast.redis;
 
 import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.BlockingCalls;
+import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
@@ -12,21 +14,24 @@ import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.spi.Ticket;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.RedisSentinelClient;
 
 /**
  * A store in a Redis server. Every transition is one script inside the server, which decides by the server's own clock, so
@@ -44,37 +49,36 @@ import redis.clients.jedis.RedisClient;
  */
 public final class RedisLockStore implements LockStore {
 
-    /** The most claims of one script call: some tenths of a millisecond, for which other clients of the server wait. */
-    static final int CALL_BATCH = 256;
-
-    /** The argument that every script has: whose call it is, and the times that the options set. */
-    private static final int CONTEXT = 1;
+    private static final int CONFIRMATIONS_AT_ONCE = 8;
 
     private final RedisPort port;
+    private final RedisOptions options;
     private final StoreTraits traits;
     private final LockKeys keys;
     private final MonotonicClock clock;
-    private final String channelName;
-    private final byte[] context;
-    private final WaitingClaims waiting = new WaitingClaims();
-    private final AtomicBoolean subscribed = new AtomicBoolean();
+    private final StoreChannels channels;
+    private final ClaimCalls calls;
+    private final WaitingClaims waiting;
+    private final Replication replication = new Replication(this::undo);
+    private final @Nullable BlockingCalls confirmations;
 
     private RedisLockStore(RedisPort port, RedisOptions options, MonotonicClock clock) {
         this.port = port;
+        this.options = options;
         this.clock = clock;
         this.keys = new LockKeys(options.prefix());
-        this.channelName = keys.newChannel();
-        this.context = (channelName
-                        + ' '
-                        + ClaimBytes.millis(options.ticketTtl())
-                        + ' '
-                        + ClaimBytes.millis(options.keep()))
-                .getBytes(StandardCharsets.UTF_8);
+        this.channels = new StoreChannels(port, keys, Hearing::new, this::slotsInUse);
+        this.calls = new ClaimCalls(keys, options, port.isCluster(), channels);
+        this.confirmations = options.replicas() == 0
+                ? null
+                : new BlockingCalls("holdfast-redis-confirm", CONFIRMATIONS_AT_ONCE, false);
+        this.waiting = new WaitingClaims(options.replicas() == 0 ? null : this::confirm);
         this.traits = new StoreTraits(
                 "redis",
                 true,
                 true,
-                true,
+                // A script's keys share a slot, and only the user knows whether his names do.
+                !port.isCluster(),
                 TokenSurvival.DATA_LOSS,
                 Liveness.LEASE,
                 Duration.ofMillis(1),
@@ -82,8 +86,12 @@ public final class RedisLockStore implements LockStore {
                 port.callTimeout());
     }
 
+    private Set<Integer> slotsInUse() {
+        return waiting.names().map(calls::slot).collect(Collectors.toSet());
+    }
+
     /** A store over a client of the user's, with the default options. See {@link #over(RedisClient, String)}. */
-    public static RedisLockStore over(RedisClient client) {
+    public static LockStore over(RedisClient client) {
         return over(client, "");
     }
 
@@ -97,23 +105,55 @@ public final class RedisLockStore implements LockStore {
      *     for a connection of the pool, {@code connections} is ignored
      * @throws IllegalArgumentException if an option is wrong, or the pool too small
      */
-    public static RedisLockStore over(RedisClient client, String options) {
-        RedisOptions parsed = RedisOptions.parse(options);
-        MonotonicClock clock = MonotonicClock.SYSTEM;
-        return opened(new JedisPort(new BorrowedConnections(client, parsed, clock), parsed, clock), parsed, clock);
+    public static LockStore over(RedisClient client, String options) {
+        return JedisClients.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
     }
 
-    /** A store over any client library. The store closes the port. */
-    static RedisLockStore opened(RedisPort port, RedisOptions options, MonotonicClock clock) {
-        RedisLockStore store = new RedisLockStore(port, options, clock);
+    /**
+     * A store over a client of the user's that asks Sentinels for the primary. As {@link #over(RedisClient, String)}; the
+     * client follows a fail-over.
+     *
+     * @throws IllegalArgumentException if an option is wrong, or the pool too small
+     */
+    public static LockStore over(RedisSentinelClient client, String options) {
+        return JedisClients.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+    }
+
+    /**
+     * A store over a client of the user's for a cluster. As {@link #over(RedisClient, String)}; the pool is that of each node.
+     *
+     * @throws IllegalArgumentException if an option is wrong, or the pools too small
+     */
+    public static LockStore over(RedisClusterClient client, String options) {
+        return JedisClients.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+    }
+
+    /**
+     * A store over any client library. The store closes the port.
+     *
+     * @param options as behind the question mark of a URL; those about connections are the port's business
+     * @throws IllegalArgumentException if an option is wrong
+     * @throws StoreException if the server cannot be reached
+     */
+    public static LockStore over(RedisPort port, String options, MonotonicClock clock) {
+        return opened(port, RedisOptions.parse(options), clock);
+    }
+
+    static LockStore opened(RedisPort port, RedisOptions options, MonotonicClock clock) {
+        LockStore store = options.layout() == Layout.RECORD
+                ? new RedisLockStore(port, options, clock)
+                : new PlainRedisLockStore(port, options, clock);
         boolean ready = false;
         try {
             // Shows that the server is there and lets us in.
             store.inspect(new LockName("holdfast")).toCompletableFuture().join();
+            if (store instanceof PlainRedisLockStore plain) {
+                plain.findCommands();
+            }
             ready = true;
             return store;
         } catch (CompletionException failure) {
-            throw storeException(failure);
+            throw StoreException.of(failure);
         } finally {
             if (!ready) {
                 store.close();
@@ -128,56 +168,65 @@ public final class RedisLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        return port.run(call(Script.ACQUIRE, claim), reply -> {
-            Reply read = Reply.of(reply, claim);
-            waiting.grantedAll(read.handed());
-            return read.attempt(claim);
-        });
+        ScriptCall call = calls.one(Script.ACQUIRE, claim);
+        if (options.replicas() == 0) {
+            return port.run(call, reply -> attempt(claim, reply));
+        }
+        return port.run(call, reply -> Replication.read(reply, bare -> attempt(claim, bare)))
+                .thenCompose(answer ->
+                        replication.kept(answer, List.of(claim), Replication.granted(List.of(answer.value()))));
+    }
+
+    private Attempt attempt(Claim claim, Object reply) {
+        Reply read = Reply.of(reply, claim);
+        waiting.grantedAll(read.handed());
+        return read.attempt(claim);
     }
 
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
-        if (claims.isEmpty() || claims.size() > MAX_SEVERAL) {
-            throw new IllegalArgumentException(
-                    "1 to " + MAX_SEVERAL + " claims can be made at once, not " + claims.size());
+        if (!traits.atomicSeveral()) {
+            throw new UnsupportedOperationException(
+                    "A cluster cannot take several names at once: they are in different slots");
         }
-        if (claims.stream().map(Claim::name).distinct().count() < claims.size()) {
-            throw new IllegalArgumentException("Claims made at once must name different resources");
+        List<Claim> several = Bounds.several(claims);
+        ScriptCall call = calls.several(Script.SEVERAL, several);
+        return port.run(call, reply -> Replication.read(reply, bare -> attempts(several, bare)))
+                .thenCompose(answer -> replication.kept(answer, several, Replication.granted(answer.value())));
+    }
+
+    private List<Attempt> attempts(List<Claim> several, Object reply) {
+        List<?> parts = Reply.list(reply);
+        waiting.grantedAll(Reply.handed(Reply.list(parts.get(2)), 0));
+        List<?> numbers = Reply.list(parts.get(1));
+        int code = (int) Reply.number(parts, 0);
+        if (code == Reply.HELD) {
+            List<Attempt> attempts = new ArrayList<>(several.size());
+            for (int i = 0; i < several.size(); i++) {
+                Duration left = ClaimBytes.micros(Reply.number(numbers, 2 * i + 1));
+                attempts.add(new Attempt.Granted(Reply.number(numbers, 2 * i), left));
+            }
+            return attempts;
         }
-        List<Claim> several = List.copyOf(claims);
-        return port.run(call(Script.SEVERAL, several), reply -> {
-            List<?> parts = Reply.list(reply);
-            waiting.grantedAll(Reply.handed(Reply.list(parts.get(2)), 0));
-            List<?> numbers = Reply.list(parts.get(1));
-            int code = (int) Reply.number(parts, 0);
-            if (code == Reply.HELD) {
-                List<Attempt> attempts = new ArrayList<>(several.size());
-                for (int i = 0; i < several.size(); i++) {
-                    Duration left = ClaimBytes.micros(Reply.number(numbers, 2 * i + 1));
-                    attempts.add(new Attempt.Granted(Reply.number(numbers, 2 * i), left));
-                }
-                return attempts;
-            }
-            if (code == Reply.BUSY) {
-                return List.of(new Attempt.Busy(ClaimBytes.micros(Reply.number(numbers, 0))));
-            }
-            Claim refused = several.get((int) Reply.number(numbers, 0) - 1);
-            long second = numbers.size() > 2 ? Reply.number(numbers, 2) : 0;
-            return List.of(new Reply(code, Reply.number(numbers, 1), second, List.of()).attempt(refused));
-        });
+        if (code == Reply.BUSY) {
+            return List.of(new Attempt.Busy(ClaimBytes.micros(Reply.number(numbers, 0))));
+        }
+        Claim refused = several.get((int) Reply.number(numbers, 0) - 1);
+        long second = numbers.size() > 2 ? Reply.number(numbers, 2) : 0;
+        return List.of(new Reply(code, Reply.number(numbers, 1), second, List.of()).attempt(refused));
     }
 
     @Override
     public Ticket enqueue(Claim claim, ClaimListener listener) {
         WaitingClaims.Waiter waiter = waiting.add(claim, listener);
-        if (subscribed.get()) {
+        int slot = calls.slot(claim.name());
+        if (channels.isHeard(slot)) {
             enqueue(claim, waiter);
         } else {
-            port.subscribe(channelName, new Ears()).whenComplete((done, failure) -> {
+            channels.heard(slot).whenComplete((done, failure) -> {
                 if (failure != null) {
-                    waiter.failed(storeException(failure));
+                    waiter.failed(StoreException.of(failure));
                 } else {
-                    subscribed.set(true);
                     enqueue(claim, waiter);
                 }
             });
@@ -186,14 +235,17 @@ public final class RedisLockStore implements LockStore {
     }
 
     private void enqueue(Claim claim, WaitingClaims.Waiter waiter) {
-        port.run(call(Script.ENQUEUE, claim), reply -> {
-                    Reply read = Reply.of(reply, claim);
-                    waiting.grantedAll(read.handed());
-                    return read.renewed(claim);
-                })
+        port.run(
+                        calls.one(Script.ENQUEUE, claim),
+                        reply -> Replication.read(reply, bare -> {
+                            Reply read = Reply.of(bare, claim);
+                            waiting.grantedAll(read.handed());
+                            return read.renewed(claim);
+                        }))
+                .thenCompose(answer -> replication.kept(answer, List.of(claim), Replication.granted(answer.value())))
                 .whenComplete((answer, failure) -> {
                     if (failure != null) {
-                        waiter.failed(storeException(failure));
+                        waiter.failed(StoreException.of(failure));
                     } else {
                         waiter.answered(answer);
                     }
@@ -202,40 +254,52 @@ public final class RedisLockStore implements LockStore {
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
-        if (claims.size() > MAX_BATCH) {
-            throw new IllegalArgumentException(
-                    "At most " + MAX_BATCH + " claims can be renewed at once, not " + claims.size());
-        }
-        List<Claim> batch = List.copyOf(claims);
-        List<ScriptCall> calls = new ArrayList<>();
-        for (int from = 0; from < batch.size(); from += CALL_BATCH) {
-            calls.add(call(Script.RENEW, batch.subList(from, Math.min(batch.size(), from + CALL_BATCH))));
-        }
-        return port.runAll(calls, replies -> renewed(batch, replies));
+        List<Claim> batch = Bounds.batch(claims);
+        List<ClaimCalls.Part> parts = calls.renewals(batch);
+        return port.runAll(
+                parts.stream().map(ClaimCalls.Part::call).toList(), replies -> renewed(batch, parts, replies));
     }
 
-    private List<Renewed> renewed(List<Claim> batch, List<Object> replies) {
-        List<Renewed> answers = new ArrayList<>(batch.size());
+    private List<Renewed> renewed(List<Claim> batch, List<ClaimCalls.Part> parts, List<Object> replies) {
+        Renewed[] answers = new Renewed[batch.size()];
         List<Handed> handed = new ArrayList<>();
         for (int i = 0; i < replies.size(); i++) {
-            List<Claim> part = batch.subList(i * CALL_BATCH, Math.min(batch.size(), (i + 1) * CALL_BATCH));
+            List<Integer> part = parts.get(i).claims();
             if (replies.get(i) instanceof StoreException failure) {
                 if (replies.size() == 1) {
                     throw failure;
                 }
-                part.forEach(claim -> answers.add(new Renewed.Failed(failure)));
+                for (int index : part) {
+                    answers[index] = new Renewed.Failed(failure);
+                }
             } else {
-                List<?> parts = Reply.list(replies.get(i));
-                handed.addAll(Reply.handed(Reply.list(parts.get(1)), 0));
-                List<?> numbers = Reply.list(parts.get(0));
+                List<Claim> asked = part.stream().map(batch::get).toList();
+                List<Renewed> told = renewed(asked, replies.get(i), handed);
                 for (int j = 0; j < part.size(); j++) {
-                    answers.add(renewed(part.get(j), numbers, 3 * j));
+                    answers[part.get(j)] = told.get(j);
                 }
             }
         }
         waiting.grantedAll(handed);
-        for (int i = 0; i < answers.size(); i++) {
-            waiting.renewed(batch.get(i).id(), answers.get(i));
+        for (int i = 0; i < answers.length; i++) {
+            waiting.renewed(batch.get(i).id(), answers[i]);
+        }
+        return List.of(answers);
+    }
+
+    /** Reads the reply to one call. What it has granted to waiters is added to what was handed. */
+    private static List<Renewed> renewed(List<Claim> asked, Object reply, List<Handed> handed) {
+        Replication.Answer<List<?>> answer = Replication.read(reply, Reply::list);
+        handed.addAll(Reply.handed(Reply.list(answer.value().get(1)), 0));
+        List<?> numbers = Reply.list(answer.value().get(0));
+        List<Renewed> answers = new ArrayList<>(asked.size());
+        for (int i = 0; i < asked.size(); i++) {
+            Renewed one = renewed(asked.get(i), numbers, 3 * i);
+            String missing = answer.missing();
+            answers.add(
+                    missing != null && one instanceof Renewed.Held
+                            ? new Renewed.Failed(Replication.unknown(List.of(asked.get(i)), missing))
+                            : one);
         }
         return answers;
     }
@@ -248,29 +312,52 @@ public final class RedisLockStore implements LockStore {
         return new Reply(code, Reply.number(numbers, at + 1), Reply.number(numbers, at + 2), List.of()).renewed(claim);
     }
 
+    // By the grantee's own renewal. If it is not acknowledged the claim goes on waiting, and its next refresh asks
+    // again; the
+    // grant itself lasts no longer than it was pushed for unless a refresh renews it.
+    private void confirm(Claim claim, Duration lease) {
+        Claim brief = lease.compareTo(claim.lease()) < 0 ? claim.withLease(lease) : claim;
+        BlockingCalls pool = Objects.requireNonNull(confirmations, "only a store with replicas is in doubt");
+        pool.call(() -> port.run(calls.several(Script.RENEW, List.of(brief)), reply -> {
+            List<Handed> handed = new ArrayList<>();
+            Renewed answer = renewed(List.of(brief), reply, handed).get(0);
+            waiting.grantedAll(handed);
+            if (answer instanceof Renewed.Held) {
+                waiting.renewed(claim.id(), answer);
+            }
+            return answer;
+        }));
+    }
+
     @Override
     public CompletionStage<Released> release(Claim claim) {
-        return port.run(releaseCall(claim), reply -> {
+        return port.run(calls.release(claim), reply -> {
             waiting.ended(claim.id(), Renewed.Reason.RELEASED);
-            if (reply instanceof Long) {
-                return Released.ALONE;
-            }
-            Reply read = Reply.of(reply, claim);
-            List<Handed> elsewhere = waiting.grantedAll(read.handed());
-            boolean found = read.code() == 1;
-            if (elsewhere.isEmpty()) {
-                return found ? Released.ALONE : Released.NOT_OWNER;
-            }
-            return new Released(found, elsewhere);
+            return released(claim, reply);
         });
+    }
+
+    // Its listener is told of the failure, not of an end.
+    private CompletionStage<Released> undo(Claim claim) {
+        return port.run(calls.release(claim), reply -> released(claim, reply));
+    }
+
+    private Released released(Claim claim, Object reply) {
+        if (reply instanceof Long) {
+            return Released.ALONE;
+        }
+        Reply read = Reply.of(reply, claim);
+        List<Handed> elsewhere = waiting.grantedAll(read.handed());
+        boolean found = read.code() == 1;
+        if (elsewhere.isEmpty()) {
+            return found ? Released.ALONE : Released.NOT_OWNER;
+        }
+        return new Released(found, elsewhere);
     }
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        byte[][] arguments = new byte[1 + CONTEXT][];
-        arguments[0] = keys.key(name);
-        arguments[1] = context;
-        return port.run(new ScriptCall(Script.INSPECT, 1, arguments), reply -> {
+        return port.run(calls.inspect(name), reply -> {
             List<?> parts = Reply.list(reply);
             waiting.grantedAll(Reply.handed(Reply.list(parts.get(5)), 0));
             return Optional.of(Views.state(name, parts)).filter(ResourceState::isInUse);
@@ -279,52 +366,18 @@ public final class RedisLockStore implements LockStore {
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
-        if (limit < 1 || limit > MAX_LIST) {
-            throw new IllegalArgumentException("1 to " + MAX_LIST + " names can be listed, not " + limit);
-        }
-        return new NameSearch(port, keys, prefix, limit, clock).run();
+        Bounds.list(limit);
+        return new NameSearch(port, Script.LIST, keys, prefix, limit, clock).run();
     }
 
     @Override
     public void close() {
         waiting.clear();
-        port.close();
-    }
-
-    private ScriptCall call(Script script, Claim claim) {
-        byte[][] arguments = new byte[1 + CONTEXT + ClaimBytes.FIELDS][];
-        arguments[0] = keys.key(claim.name());
-        arguments[1] = context;
-        ClaimBytes.put(arguments, 1 + CONTEXT, claim);
-        return new ScriptCall(script, 1, arguments);
-    }
-
-    private ScriptCall call(Script script, List<Claim> claims) {
-        int count = claims.size();
-        byte[][] arguments = new byte[count + CONTEXT + count * ClaimBytes.FIELDS][];
-        arguments[count] = context;
-        for (int i = 0; i < count; i++) {
-            arguments[i] = keys.key(claims.get(i).name());
-            ClaimBytes.put(arguments, count + CONTEXT + i * ClaimBytes.FIELDS, claims.get(i));
+        channels.close();
+        if (confirmations != null) {
+            confirmations.close();
         }
-        return new ScriptCall(script, count, arguments);
-    }
-
-    private ScriptCall releaseCall(Claim claim) {
-        return new ScriptCall(Script.RELEASE, 1, new byte[][] {
-            keys.key(claim.name()),
-            context,
-            ClaimBytes.id(claim.id()),
-            ClaimBytes.number(ClaimBytes.millis(claim.lease())),
-            ClaimBytes.flag(claim.repeated())
-        });
-    }
-
-    private static StoreException storeException(Throwable failure) {
-        Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-        return cause instanceof StoreException ours
-                ? ours
-                : StoreException.unavailable(Effect.UNKNOWN, "The store failed: " + cause, cause);
+        port.close();
     }
 
     @Override
@@ -333,7 +386,13 @@ public final class RedisLockStore implements LockStore {
     }
 
     /** Hears what other clients' calls have made of this store's waiters. */
-    private final class Ears implements RedisPort.Subscriber {
+    private final class Hearing implements RedisPort.Subscriber {
+
+        private final int slot;
+
+        private Hearing(int slot) {
+            this.slot = slot;
+        }
 
         @Override
         public void message(String text) {
@@ -353,7 +412,9 @@ public final class RedisLockStore implements LockStore {
 
         @Override
         public void resubscribed() {
-            List<Claim> queued = waiting.queued();
+            List<Claim> queued = waiting.queued().stream()
+                    .filter(claim -> calls.slot(claim.name()) == slot)
+                    .toList();
             for (int from = 0; from < queued.size(); from += MAX_BATCH) {
                 // What fails now is refreshed when the next refresh is due.
                 renew(queued.subList(from, Math.min(queued.size(), from + MAX_BATCH)));

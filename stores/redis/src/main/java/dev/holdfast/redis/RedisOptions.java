@@ -2,9 +2,9 @@ package dev.holdfast.redis;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.OptionTimes;
+import dev.holdfast.spi.UrlOptions;
 import java.time.Duration;
 import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * The options of a store in Redis; {@link RedisLockStoreProvider} says what they mean.
@@ -14,16 +14,60 @@ import java.util.TreeMap;
  * @param timeout how long a connection, and a reply, may be waited for
  * @param connections how many calls may be under way at once
  * @param prefix what all keys and channels begin with
+ * @param cluster whether the keys are spread over the nodes of a cluster
+ * @param replicas how many replicas must have acknowledged a grant before it counts; 0 for none
+ * @param replicaTimeout how long their acknowledgement may take
+ * @param sentinelUser as whom to greet the Sentinels; empty for their default user
+ * @param sentinelPassword the Sentinels' password; empty if they ask for none
+ * @param layout how locks are kept
  */
-record RedisOptions(Duration ticketTtl, Duration keep, Duration timeout, int connections, String prefix) {
+public record RedisOptions(
+        Duration ticketTtl,
+        Duration keep,
+        Duration timeout,
+        int connections,
+        String prefix,
+        boolean cluster,
+        int replicas,
+        Duration replicaTimeout,
+        String sentinelUser,
+        String sentinelPassword,
+        Layout layout) {
 
-    static final RedisOptions DEFAULTS =
-            new RedisOptions(Duration.ofSeconds(5), Duration.ofDays(1), Duration.ofSeconds(2), 16, "holdfast:");
+    static final RedisOptions DEFAULTS = new RedisOptions(
+            Duration.ofSeconds(5),
+            Duration.ofDays(1),
+            Duration.ofSeconds(2),
+            16,
+            "holdfast:",
+            false,
+            0,
+            Duration.ofMillis(500),
+            "",
+            "",
+            Layout.RECORD);
 
+    private static final String NAMES =
+            "ticketTtl, keep, timeout, connections, prefix, cluster, replicas, replicaTimeout,"
+                    + " sentinelUser, sentinelPassword and layout";
     private static final int MAX_CONNECTIONS = 1_000;
-    private static final int MAX_PREFIX = 64;
+    private static final int MAX_REPLICAS = 16;
 
-    RedisOptions {
+    /** The most that keeps a call with redirections that is undone in the end within a minute. */
+    private static final Duration MAX_TIMEOUT_OF_SEVERAL = Duration.ofSeconds(2);
+
+    /** The most that keeps a command that is followed by a script within a minute. */
+    private static final Duration MAX_TIMEOUT_OF_TWO_TRIPS = Duration.ofSeconds(4);
+
+    private static final int MAX_PREFIX = 64;
+    private static final Duration MARGIN = Duration.ofSeconds(1);
+
+    /**
+     * Checks the values.
+     *
+     * @throws IllegalArgumentException if one is wrong
+     */
+    public RedisOptions {
         OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
         // A record must not be idle for so long that it goes while tickets are being refreshed.
         OptionTimes.check("keep", keep, ticketTtl.multipliedBy(10), Duration.ofDays(36_500));
@@ -37,6 +81,67 @@ record RedisOptions(Duration ticketTtl, Duration keep, Duration timeout, int con
             throw new IllegalArgumentException("Option prefix must have at most " + MAX_PREFIX
                     + " characters of ASCII without blanks and braces, but was \"" + prefix + "\"");
         }
+        if (replicas < 0 || replicas > MAX_REPLICAS) {
+            throw new IllegalArgumentException(
+                    "Option replicas must be 0 to " + MAX_REPLICAS + ", but was " + replicas);
+        }
+        OptionTimes.check(
+                "replicaTimeout", replicaTimeout, Duration.ofMillis(1), replicas > 0 ? timeout : Duration.ofSeconds(8));
+        if ((cluster || replicas > 0) && timeout.compareTo(MAX_TIMEOUT_OF_SEVERAL) > 0) {
+            throw tooLong(timeout);
+        }
+        checkLayout(layout, prefix, replicas, timeout);
+    }
+
+    private static void checkLayout(Layout layout, String prefix, int replicas, Duration timeout) {
+        if (layout == Layout.RECORD) {
+            if (prefix.startsWith(PlainKeys.RECORDS)) {
+                throw new IllegalArgumentException(
+                        "Option prefix must not begin with " + PlainKeys.RECORDS + ", which the other layouts use");
+            }
+            return;
+        }
+        if (replicas > 0) {
+            throw new IllegalArgumentException("Option replicas needs layout=record, but the layout is " + layout);
+        }
+        if (timeout.compareTo(MAX_TIMEOUT_OF_TWO_TRIPS) > 0) {
+            throw new IllegalArgumentException("Option timeout must be at most " + MAX_TIMEOUT_OF_TWO_TRIPS.toSeconds()
+                    + "s with layout=" + layout + ", but was " + timeout);
+        }
+    }
+
+    private static IllegalArgumentException tooLong(Duration timeout) {
+        return new IllegalArgumentException("Option timeout must be at most " + MAX_TIMEOUT_OF_SEVERAL.toSeconds()
+                + "s with Sentinel, Cluster or replicas, but was " + timeout);
+    }
+
+    /** Refuses what has no sense with, or without, Sentinels. */
+    void checkTopology(boolean sentinel) {
+        if (sentinel && cluster) {
+            throw new IllegalArgumentException("Option cluster has no sense with Sentinels: a cluster has none");
+        }
+        if (!sentinel && !(sentinelUser.isEmpty() && sentinelPassword.isEmpty())) {
+            throw new IllegalArgumentException(
+                    "Options sentinelUser and sentinelPassword are for redis-sentinel:// URLs only");
+        }
+        if (sentinel && timeout.compareTo(MAX_TIMEOUT_OF_SEVERAL) > 0) {
+            throw tooLong(timeout);
+        }
+    }
+
+    RedisOptions withCluster() {
+        return new RedisOptions(
+                ticketTtl,
+                keep,
+                timeout,
+                connections,
+                prefix,
+                true,
+                replicas,
+                replicaTimeout,
+                sentinelUser,
+                sentinelPassword,
+                layout);
     }
 
     /**
@@ -51,6 +156,12 @@ record RedisOptions(Duration ticketTtl, Duration keep, Duration timeout, int con
         Duration timeout = options.timeout;
         int connections = options.connections;
         String prefix = options.prefix;
+        boolean cluster = options.cluster;
+        int replicas = options.replicas;
+        Duration replicaTimeout = options.replicaTimeout;
+        String sentinelUser = options.sentinelUser;
+        String sentinelPassword = options.sentinelPassword;
+        Layout layout = options.layout;
         for (Map.Entry<String, String> option : values.entrySet()) {
             String value = option.getValue();
             switch (option.getKey()) {
@@ -59,32 +170,51 @@ record RedisOptions(Duration ticketTtl, Duration keep, Duration timeout, int con
                 case "timeout" -> timeout = OptionTimes.parse("timeout", value);
                 case "connections" -> connections = number("connections", value);
                 case "prefix" -> prefix = value;
+                case "cluster" -> cluster = flag("cluster", value);
+                case "replicas" -> replicas = number("replicas", value);
+                case "replicaTimeout" -> replicaTimeout = OptionTimes.parse("replicaTimeout", value);
+                case "sentinelUser" -> sentinelUser = value;
+                case "sentinelPassword" -> sentinelPassword = value;
+                case "layout" -> layout = Layout.of(value);
                 default ->
-                    throw new IllegalArgumentException("Unknown option \"" + option.getKey()
-                            + "\"; there are ticketTtl, keep, timeout, connections and prefix");
+                    throw new IllegalArgumentException(
+                            "Unknown option \"" + option.getKey() + "\"; there are " + NAMES);
             }
         }
-        return new RedisOptions(ticketTtl, keep, timeout, connections, prefix);
+        return new RedisOptions(
+                ticketTtl,
+                keep,
+                timeout,
+                connections,
+                prefix,
+                cluster,
+                replicas,
+                replicaTimeout,
+                sentinelUser,
+                sentinelPassword,
+                layout);
     }
 
-    /** Reads {@code NAME=VALUE&NAME=VALUE}; an empty text has none. */
-    static RedisOptions parse(String query) {
-        Map<String, String> values = new TreeMap<>();
-        for (String pair : query.isEmpty() ? new String[0] : query.split("&", -1)) {
-            int equals = pair.indexOf('=');
-            if (equals < 1) {
-                throw new IllegalArgumentException(
-                        "Options look like ?NAME=VALUE&NAME=VALUE, but one was \"" + pair + "\"");
-            }
-            if (values.put(pair.substring(0, equals), pair.substring(equals + 1)) != null) {
-                throw new IllegalArgumentException("Option " + pair.substring(0, equals) + " is given twice");
-            }
-        }
-        return of(values);
+    /** Reads {@code NAME=VALUE&NAME=VALUE}; an empty text has none. Values may be percent-encoded. */
+    public static RedisOptions parse(String query) {
+        return of(UrlOptions.decoded(query));
     }
 
     int timeoutMillis() {
         return Math.toIntExact(timeout.toMillis());
+    }
+
+    /** The longest time of a call that ends within so many replies; a grant that is undone takes as long again. */
+    public Duration callTimeout(int waits) {
+        Duration once = timeout.multipliedBy(waits).plus(MARGIN);
+        return replicas == 0 ? once : once.multipliedBy(2);
+    }
+
+    private static boolean flag(String name, String value) {
+        if (!value.equals("true") && !value.equals("false")) {
+            throw new IllegalArgumentException("Option " + name + " must be true or false, but was \"" + value + "\"");
+        }
+        return value.equals("true");
     }
 
     private static int number(String name, String value) {

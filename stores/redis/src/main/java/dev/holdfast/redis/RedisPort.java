@@ -7,37 +7,59 @@ import java.util.function.Function;
 
 /**
  * All that the store needs of a client library: run a script, run several in one flush, and stay subscribed. What the laws
- * ask is in the scripts and in {@link RedisLockStore}; an implementation moves bytes and names failures.
+ * ask is in the scripts and in {@link RedisLockStore}; an implementation moves bytes, finds the server that serves a slot, and
+ * names failures.
  *
  * <p>A stage fails with a {@link dev.holdfast.spi.StoreException} only. Replies are {@link Long}, {@code byte[]}, {@link List}
- * of replies, or null. A reader is applied to them when nothing of the port is locked or borrowed any more, because it tells
+ * of replies, or null; an {@link Unacknowledged} stands for the reply to a call that asked for {@link ScriptCall#replicas()}
+ * and did not get them. A reader is applied to them when nothing of the port is locked or borrowed any more, because it tells
  * listeners; what it throws fails the stage.
  *
+ * <p>A call may be of a single command ({@link ScriptCall#command()}); an error that {@link ScriptCall#isNotKnown} recognises is
+ * then not a failure but the answer {@link ScriptCall.NotKnown}.
+ *
  * <p>A script that the server does not know (after {@code SCRIPT FLUSH}, a restart, a fail-over) is sent again with its text.
+ * On a cluster, a call goes to the primary that serves its {@link ScriptCall#slot()}, and follows {@code MOVED} and {@code
+ * ASK}.
  */
 public interface RedisPort extends AutoCloseable {
+
+    /**
+     * A slot of each primary: what a search through all keys must ask. One slot, 0, if the keys are not spread over a cluster.
+     */
+    CompletionStage<List<Integer>> slots();
+
+    /** Whether the keys are spread over a cluster by their hash slots. A constant. */
+    boolean isCluster();
 
     /** Runs a script. */
     <T> CompletionStage<T> run(ScriptCall call, Function<Object, T> reader);
 
     /**
-     * Sends several calls in one flush, on a connection that {@link #run} never uses.
+     * Sends several calls in one flush for each server, to all servers at once, on connections that {@link #run} never uses.
+     * What fails at one server concerns the calls to that one only.
      *
      * @param reader is given a reply, or the {@link dev.holdfast.spi.StoreException} that it failed with, for each call
      */
     <T> CompletionStage<T> runAll(List<ScriptCall> calls, Function<List<Object>, T> reader);
 
     /**
-     * Subscribes to a channel, unless that was done, and stays subscribed: a connection that breaks is replaced.
+     * Subscribes to a channel and stays subscribed: a connection that breaks is replaced, and on a cluster the channel is
+     * followed to the node that serves its slot.
      *
+     * @param channel on a cluster a sharded channel, or a plain one of the node that serves its slot if that knows no sharded
+     *     ones
      * @return is completed when the server has confirmed the first subscription
      */
     CompletionStage<Void> subscribe(String channel, Subscriber subscriber);
 
+    /** Ends a subscription, without waiting for the server. */
+    void unsubscribe(String channel);
+
     /** The longest time that one call takes, its outcome included. */
     Duration callTimeout();
 
-    /** Ends the subscription and whatever this port has opened itself. Idempotent. */
+    /** Ends the subscriptions and whatever this port has opened itself. Idempotent. */
     @Override
     void close();
 

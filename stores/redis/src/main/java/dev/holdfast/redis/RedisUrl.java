@@ -1,87 +1,120 @@
 package dev.holdfast.redis;
 
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
+import dev.holdfast.spi.UrlOptions;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code redis://[user[:password]@]host[:port][/db][?option=value&...]}, or {@code rediss://} for TLS. User, password and
- * values may be percent-encoded.
+ * {@code redis://[[user]:password@]host[:port][,host[:port]...][/db][?option=value&...]}, or {@code
+ * redis-sentinel://...host[:port],.../primary-name[/db]}; {@code rediss} for TLS. User, password and values may be
+ * percent-encoded.
  *
  * @param user the user, or null for the server's default user
  * @param password the password, or null if none is asked for
+ * @param hosts the server; or nodes of a cluster, or Sentinels, from which the others are learned
+ * @param primaryName what the Sentinels call the server, or null if there are none
  */
-record RedisUrl(
+public record RedisUrl(
         boolean tls,
         @Nullable String user,
         @Nullable String password,
-        String host,
-        int port,
+        List<Address> hosts,
+        @Nullable String primaryName,
         int database,
         RedisOptions options) {
 
-    static final String FORM = "redis[s]://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?OPTION=VALUE&...]";
+    static final String FORM =
+            "redis[s]|tair[s]://[[USER]:PASSWORD@]HOST[:PORT][,HOST...][/DATABASE][?OPTION=VALUE&...]";
+    static final String SENTINEL_FORM =
+            "redis[s]-sentinel://[[USER]:PASSWORD@]HOST[:PORT][,HOST...]/PRIMARY-NAME[/DATABASE][?OPTION=VALUE&...]";
 
     private static final int DEFAULT_PORT = 6379;
+    private static final int DEFAULT_SENTINEL_PORT = 26379;
     private static final int MAX_PORT = 65_535;
-    private static final Pattern URL = Pattern.compile("redis(s?)://(?:([^@/?]*)@)?(\\[[0-9A-Fa-f:.%]+]|[^:/?@\\[\\]]+)"
-            + "(?::(\\d{1,5}))?(?:/(\\d{0,6}))?(?:\\?(.*))?");
+    private static final String HOST = "(?:\\[[0-9A-Fa-f:.%]+]|[^:/?@,\\[\\]]+)(?::\\d{1,5})?";
+    private static final Pattern URL = Pattern.compile("redis(s?)(-sentinel)?://(?:([^@/?]*)@)?(" + HOST + "(?:," + HOST
+            + ")*)(?:/([^/?]*))?(?:/([^/?]*))?(?:\\?(.*))?");
+    private static final Pattern ONE_HOST = Pattern.compile("(\\[[^]]+]|[^:,]+)(?::(\\d+))?");
 
-    /** @throws IllegalArgumentException if the URL is wrong; the message does not show a password */
-    static RedisUrl parse(String url) {
+    /**
+     * Reads a URL.
+     *
+     * @throws IllegalArgumentException if it is wrong; the message does not show a password
+     */
+    public static RedisUrl parse(String url) {
         Matcher matcher = URL.matcher(url);
-        if (!matcher.matches()) {
-            throw new IllegalArgumentException("The URL of a store in Redis is " + FORM + ", but was "
-                    + withoutPassword(url) + ". Encode : / ? @ % in user and password as %3A %2F %3F %40 %25");
+        boolean sentinel = url.startsWith("redis-sentinel:") || url.startsWith("rediss-sentinel:");
+        if (!matcher.matches() || (!sentinel && matcher.group(6) != null)) {
+            throw new IllegalArgumentException(
+                    "The URL of a store in Redis is " + (sentinel ? SENTINEL_FORM : FORM) + ", but was "
+                            + withoutPassword(url) + ". Encode : / ? @ % in user and password as %3A %2F %3F %40 %25");
         }
-        int port = matcher.group(4) == null ? DEFAULT_PORT : Integer.parseInt(matcher.group(4));
-        if (port < 1 || port > MAX_PORT) {
-            throw new IllegalArgumentException("The port must be 1 to " + MAX_PORT + ", but was " + port);
+        String primaryName = sentinel ? UrlOptions.decodedText(text(matcher.group(5))) : null;
+        if (primaryName != null && primaryName.isEmpty()) {
+            throw new IllegalArgumentException("The URL " + withoutPassword(url)
+                    + " lacks the name that the Sentinels give the primary: " + SENTINEL_FORM);
         }
-        String database = matcher.group(5);
-        String query = matcher.group(6);
-        String login = matcher.group(2);
+        String login = matcher.group(3);
         String user = null;
         String password = null;
         if (login != null) {
             int colon = login.indexOf(':');
-            String name = decoded(colon < 0 ? login : login.substring(0, colon));
+            String name = UrlOptions.decodedText(colon < 0 ? login : login.substring(0, colon));
             user = name.isEmpty() ? null : name;
             // A user without a password is one to whom any password is right.
-            password = colon < 0 ? "" : decoded(login.substring(colon + 1));
+            password = colon < 0 ? "" : UrlOptions.decodedText(login.substring(colon + 1));
         }
-        return new RedisUrl(
-                !matcher.group(1).isEmpty(),
-                user,
-                password,
-                matcher.group(3).replaceAll("[\\[\\]]", ""),
-                port,
-                database == null || database.isEmpty() ? 0 : Integer.parseInt(database),
-                RedisOptions.parse(query == null ? "" : decoded(query)));
+        List<Address> hosts = hosts(matcher.group(4), sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
+        RedisOptions options = RedisOptions.parse(text(matcher.group(7)));
+        int database = database(text(matcher.group(sentinel ? 6 : 5)));
+        if (!sentinel && hosts.size() > 1) {
+            options = options.withCluster();
+        }
+        options.checkTopology(sentinel);
+        if (options.cluster() && database != 0) {
+            throw new IllegalArgumentException("A cluster has database 0 only, but the URL says " + database);
+        }
+        return new RedisUrl(!matcher.group(1).isEmpty(), user, password, hosts, primaryName, database, options);
+    }
+
+    private static List<Address> hosts(String text, int defaultPort) {
+        List<Address> hosts = new ArrayList<>();
+        Matcher matcher = ONE_HOST.matcher(text);
+        while (matcher.find()) {
+            int port = matcher.group(2) == null ? defaultPort : Integer.parseInt(matcher.group(2));
+            if (port < 1 || port > MAX_PORT) {
+                throw new IllegalArgumentException("The port must be 1 to " + MAX_PORT + ", but was " + port);
+            }
+            hosts.add(new Address(matcher.group(1).replaceAll("[\\[\\]]", ""), port));
+        }
+        return List.copyOf(hosts);
+    }
+
+    private static int database(String text) {
+        if (!text.matches("\\d{0,6}")) {
+            throw new IllegalArgumentException("The database must be a number, but was \"" + text + "\"");
+        }
+        return text.isEmpty() ? 0 : Integer.parseInt(text);
     }
 
     /** Where this leads to, for messages. */
     @Override
     public String toString() {
-        String address = host.indexOf(':') >= 0 ? "[" + host + "]" : host;
-        return "redis" + (tls ? "s" : "") + "://" + address + ":" + port + (database == 0 ? "" : "/" + database);
+        return "redis" + (tls ? "s" : "") + (primaryName == null ? "" : "-sentinel") + "://"
+                + hosts.stream().map(Address::toString).collect(Collectors.joining(","))
+                + (primaryName == null ? "" : "/" + primaryName)
+                + (database == 0 ? "" : "/" + database);
     }
 
     static String withoutPassword(String url) {
         return url.replaceAll("//.*@", "//***@");
     }
 
-    // A plus stays a plus: this is no form.
-    private static String decoded(String text) {
-        if (text.indexOf('%') < 0) {
-            return text;
-        }
-        try {
-            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException wrong) {
-            throw new IllegalArgumentException("The URL has a % that is not followed by two hexadecimal digits", wrong);
-        }
+    private static String text(@Nullable String group) {
+        return group == null ? "" : group;
     }
 }

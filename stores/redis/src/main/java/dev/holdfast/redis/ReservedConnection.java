@@ -35,6 +35,9 @@ final class ReservedConnection implements AutoCloseable {
             if (closed) {
                 throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
             }
+            if (connection != null && !source.isCurrent(connection)) {
+                drop();
+            }
             Connection open = connection == null ? source.open() : connection;
             connection = open;
             try {

@@ -25,6 +25,11 @@ public final class Script {
     static final Script SEVERAL = new Script("several");
     static final Script INSPECT = new Script("inspect");
     static final Script LIST = new Script("list");
+    static final Script PLAIN_ACQUIRE = new Script("plain-acquire");
+    static final Script PLAIN_RENEW = new Script("plain-renew");
+    static final Script PLAIN_RELEASE = new Script("plain-release");
+    static final Script PLAIN_INSPECT = new Script("plain-inspect");
+    static final Script PLAIN_LIST = new Script("plain-list");
 
     private final byte[] text;
     private final byte[] digest;

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * What the server's error messages mean. An error that a script's first write met had no effect: the scripts read all that
  * they need before they write, and the server refuses a write for want of memory, rights or replicas at the first one.
  */
-final class ServerError {
+public final class ServerError {
 
     private static final List<Meaning> MEANINGS = List.of(
             passing("LOADING", "it is reading its data after a start; try again when it is done"),
@@ -38,27 +38,63 @@ final class ServerError {
                     "WRONGTYPE",
                     "the key is of another type, so somebody else wrote it; remove it or set another prefix"),
             lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix"),
-            lasting("MOVED", "it is a node of a cluster, which this version does not support"),
-            lasting("ASK", "it is a node of a cluster, which this version does not support"),
-            lasting("CROSSSLOT", "it is a node of a cluster, which this version does not support"),
+            lasting("MOVED", "it is a node of a cluster; add cluster=true to the options"),
+            lasting("ASK", "it is a node of a cluster; add cluster=true to the options"),
+            lasting("CROSSSLOT", "it is a node of a cluster; add cluster=true to the options"),
+            lasting(
+                    "cluster support disabled",
+                    "it is no node of a cluster; leave out cluster=true, and name one host"),
             lasting("DB index is out of range", "it has no database of this number"),
-            lasting("unknown command", "it is older than Redis 5, or the command is renamed or disabled"));
+            lasting(
+                    "unknown command",
+                    "it is older than Redis 5 (than Redis 7, if it is a cluster's and Lettuce asks), or the command is"
+                            + " renamed or disabled"));
+
+    private static final List<Meaning> IN_THE_MIDST = List.of(
+            passing(
+                    "The user executing the script can't",
+                    "the user lacks a right that the scripts need; see the documentation of this store"),
+            passing(
+                    "Unknown Redis command called from",
+                    "a command that the scripts need is renamed or disabled, or the server is older than Redis 5"));
 
     private ServerError() {}
 
-    private record Meaning(String code, Pattern pattern, boolean retryable, String remedy) {}
+    private record Meaning(String code, Pattern pattern, boolean retryable, String remedy) {
 
-    /** @param subject what the request was about */
-    static StoreException of(String message, Object subject, @Nullable Throwable cause) {
+        private boolean fits(String message) {
+            return pattern.matcher(message).find();
+        }
+    }
+
+    /**
+     * The failure that an error of the server means.
+     *
+     * @param message the error
+     * @param subject what the request was about
+     */
+    public static StoreException of(String message, Object subject, @Nullable Throwable cause) {
         for (Meaning meaning : MEANINGS) {
-            if (meaning.pattern().matcher(message).find()) {
+            if (meaning.fits(message)) {
                 String text = text(message, subject) + ": " + meaning.remedy();
                 return meaning.retryable()
                         ? StoreException.unavailable(Effect.NONE, text, cause)
                         : StoreException.refused(text, cause);
             }
         }
+        // These may come after the first write. The engine releases what it does not know.
+        for (Meaning meaning : IN_THE_MIDST) {
+            if (meaning.fits(message)) {
+                String text = text(message, subject) + ": " + meaning.remedy();
+                return StoreException.unavailable(Effect.UNKNOWN, text, cause);
+            }
+        }
         return StoreException.unavailable(Effect.UNKNOWN, text(message, subject), cause);
+    }
+
+    /** Whether a replica says this, so that a new connection may lead to a better place. */
+    public static boolean isOfReplica(String message) {
+        return message.contains("READONLY") || message.contains("MASTERDOWN");
     }
 
     private static String text(String message, Object subject) {

@@ -1,146 +1,200 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.redis.RedisPort.Subscriber;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.BinaryJedisPubSub;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A subscription that lasts: a thread that reads it, and makes it anew when its connection breaks. It begins when it is first
- * asked for.
+ * The channels that are heard from one server: one connection, and a thread that reads it and makes it anew when it breaks.
+ * It begins with the first channel, and ends with the last.
  *
  * <p>A connection that died without a word is found by {@link #check}, which is called with every batch of renewals, so at
  * least every third of a ticket's time to live while anybody waits: it asks for a sign of life, and ends the connection if
  * the one asked for before has not come in time.
+ *
+ * <p>A node of a cluster does not keep its channels for ever. When the connection breaks, or the node ends one of them, all go
+ * to {@link Displaced}, which finds their nodes anew.
  */
 final class StandingSubscription implements AutoCloseable {
 
     /** The wait before a new connection, at first; it doubles, */
-    private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     /** up to this. */
-    private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Finds the servers for channels that theirs does not serve any more. */
+    interface Displaced {
+
+        /** Takes the channels over; must not block. */
+        void displaced(List<Channel> channels);
+    }
 
     private final ConnectionSource source;
     private final MonotonicClock clock;
+    private final @Nullable Displaced displaced;
     private final ReentrantLock mutex = new ReentrantLock();
-    private final Condition changed = mutex.newCondition();
+    private final Map<String, Channel> wanted = new LinkedHashMap<>();
     private @Nullable Thread thread;
     private boolean closed;
-    /** How often the server has confirmed, and how often it, or the connection, has failed. */
-    private long confirmations;
+    private boolean sharded;
+    private @Nullable Line line;
 
-    private long failures;
-    private @Nullable StoreException failure;
-    private @Nullable Ears ears;
-
-    StandingSubscription(ConnectionSource source, MonotonicClock clock) {
+    /** @param displaced for a node of a cluster, which is asked for sharded channels; else null */
+    StandingSubscription(ConnectionSource source, MonotonicClock clock, @Nullable Displaced displaced) {
         this.source = source;
         this.clock = clock;
+        this.displaced = displaced;
+        this.sharded = displaced != null;
     }
 
-    /** Begins unless it has begun, and waits until the server has confirmed once. */
-    void begin(String channel, Subscriber subscriber) {
+    /** Begins to hear a channel, unless it is heard. Does not wait for the server. */
+    void add(Channel channel) {
         mutex.lock();
         try {
             if (closed) {
                 throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
             }
-            if (thread == null) {
-                byte[] name = channel.getBytes(StandardCharsets.UTF_8);
-                Thread reader = new Thread(() -> keepReading(name, subscriber), "holdfast-redis-subscription");
-                reader.setDaemon(true);
-                reader.start();
-                thread = reader;
+            if (wanted.putIfAbsent(channel.name(), channel) != null) {
+                return;
             }
-            awaitConfirmation();
+            if (thread == null) {
+                Thread reader = new Thread(this::keepReading, "holdfast-redis-subscription");
+                reader.setDaemon(true);
+                thread = reader;
+                reader.start();
+            } else if (line != null) {
+                line.request(channel);
+            }
         } finally {
             mutex.unlock();
         }
     }
 
-    private void awaitConfirmation() {
-        boolean interrupted = false;
-        long failedBefore = failures;
-        long deadline = clock.nanoTime() + 2 * source.timeout().toNanos();
+    void remove(String name) {
+        mutex.lock();
         try {
-            while (confirmations == 0) {
-                long left = deadline - clock.nanoTime();
-                if (closed || failures > failedBefore || left <= 0) {
-                    throw unconfirmed();
-                }
-                try {
-                    long ignored = changed.awaitNanos(left);
-                } catch (InterruptedException keptForLater) {
-                    interrupted = true;
-                }
+            Channel channel = wanted.remove(name);
+            if (channel != null && line != null) {
+                line.leave(channel);
             }
         } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            mutex.unlock();
         }
     }
 
-    private StoreException unconfirmed() {
-        StoreException cause = failure;
-        if (cause != null && !cause.retryable()) {
-            return StoreException.refused("Cannot subscribe: " + cause.getMessage(), cause);
-        }
-        String why = cause == null ? source + " has not confirmed it in time" : String.valueOf(cause.getMessage());
-        return StoreException.unavailable(Effect.NONE, "Cannot subscribe: " + why, cause);
+    /** How long a confirmation may be waited for. */
+    Duration patience() {
+        return source.timeout().multipliedBy(2);
     }
 
-    private void keepReading(byte[] channel, Subscriber subscriber) {
+    private void keepReading() {
         long pause = FIRST_PAUSE_NANOS;
-        while (!isClosed()) {
-            Connection connection = null;
-            Ears listening = null;
-            try {
-                connection = source.open();
-                listening = new Ears(connection, subscriber);
-                setEars(listening);
-                listening.proceed(connection, channel);
-                failed(null);
-            } catch (StoreException unreachable) {
-                failed(unreachable);
-            } catch (RuntimeException broken) {
-                failed(ServerError.of(String.valueOf(broken.getMessage()), "the channel of this client", broken));
-            } finally {
-                setEars(null);
-                if (connection != null) {
-                    source.discard(connection);
-                }
+        while (true) {
+            Line listening = new Line();
+            Channel first = begin(listening);
+            if (first == null) {
+                return;
             }
-            pause = listening != null && listening.confirmed
-                    ? FIRST_PAUSE_NANOS
-                    : Math.min(2 * pause, LONGEST_PAUSE_NANOS);
-            if (!isClosed()) {
+            StoreException failure = read(listening, first);
+            boolean unknown = sharded && failure != null && isUnknownCommand(failure);
+            pause = listening.hasHeard() ? FIRST_PAUSE_NANOS : Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+            if (unknown) {
+                // Older than Redis 7. A plain channel of the node that serves the slot does the same.
+                sharded = false;
+            } else if (!end(failure)) {
                 clock.parkNanos(this, pause);
             }
         }
     }
 
-    /** Looks after the connection; never waits for the server. */
-    void check() {
-        Ears listening;
+    private static boolean isUnknownCommand(StoreException failure) {
+        return String.valueOf(failure.getMessage()).contains("unknown command");
+    }
+
+    // The first of the channels, or null if there are none and the thread ends.
+    private @Nullable Channel begin(Line listening) {
         mutex.lock();
         try {
-            listening = ears;
+            if (closed || wanted.isEmpty()) {
+                thread = null;
+                return null;
+            }
+            line = listening;
+            Channel first = wanted.values().iterator().next();
+            listening.requested.add(first.name());
+            return first;
         } finally {
             mutex.unlock();
         }
-        if (listening != null) {
-            listening.check();
+    }
+
+    private @Nullable StoreException read(Line listening, Channel first) {
+        try {
+            listening.read(source.open(), first);
+            return null;
+        } catch (StoreException unreachable) {
+            return unreachable;
+        } catch (RuntimeException broken) {
+            return ServerError.of(String.valueOf(broken.getMessage()), "the channel of this client", broken);
+        } finally {
+            mutex.lock();
+            try {
+                line = null;
+            } finally {
+                mutex.unlock();
+            }
+            listening.discard();
+        }
+    }
+
+    /** Tells the channels; whether they were given away, or nobody wants any, so that there is nothing to wait for. */
+    private boolean end(@Nullable StoreException failure) {
+        List<Channel> channels;
+        mutex.lock();
+        try {
+            channels = new ArrayList<>(wanted.values());
+            if (displaced != null) {
+                wanted.clear();
+            }
+        } finally {
+            mutex.unlock();
+        }
+        if (channels.isEmpty()) {
+            return true;
+        }
+        channels.forEach(channel -> channel.failed(failure));
+        if (displaced != null && !isClosed()) {
+            displaced.displaced(channels);
+            return true;
+        }
+        return isClosed();
+    }
+
+    /** Looks after the connection; never waits for the server. */
+    void check() {
+        mutex.lock();
+        try {
+            if (line != null) {
+                line.check();
+            }
+        } finally {
+            mutex.unlock();
         }
     }
 
@@ -153,41 +207,6 @@ final class StandingSubscription implements AutoCloseable {
         }
     }
 
-    private void setEars(@Nullable Ears listening) {
-        mutex.lock();
-        try {
-            ears = listening;
-            if (closed && listening != null) {
-                listening.hangUp();
-            }
-        } finally {
-            mutex.unlock();
-        }
-    }
-
-    private void failed(@Nullable StoreException why) {
-        mutex.lock();
-        try {
-            failures++;
-            failure = why;
-            changed.signalAll();
-        } finally {
-            mutex.unlock();
-        }
-    }
-
-    private boolean confirmedBefore() {
-        mutex.lock();
-        try {
-            confirmations++;
-            failure = null;
-            changed.signalAll();
-            return confirmations > 1;
-        } finally {
-            mutex.unlock();
-        }
-    }
-
     @Override
     public void close() {
         Thread reader;
@@ -195,76 +214,166 @@ final class StandingSubscription implements AutoCloseable {
         try {
             closed = true;
             reader = thread;
-            if (ears != null) {
-                ears.hangUp();
+            if (line != null) {
+                line.hangUp();
             }
-            changed.signalAll();
         } finally {
             mutex.unlock();
         }
         LockSupport.unpark(reader);
     }
 
-    /** Reads one connection. */
-    private final class Ears extends BinaryJedisPubSub {
+    /** One connection. Whatever is sent on it is sent under the mutex. */
+    private final class Line implements Ears.Hearing {
 
-        private final Connection connection;
-        private final Subscriber subscriber;
-        private volatile boolean confirmed;
-        /** When a sign of life was asked for that has not come; what comes first after {@link #confirmed} is the subscription. */
-        private volatile boolean asked = true;
+        private final Set<String> requested = new HashSet<>();
+        private final Set<String> confirmed = new HashSet<>();
+        private @Nullable Connection connection;
+        private @Nullable Ears ears;
+        /** When a sign of life was asked for that has not come; at first that is a confirmation. */
+        private boolean asked = true;
 
-        private volatile long askedAt = clock.nanoTime();
+        private boolean hungUp;
+        private long askedAt = clock.nanoTime();
 
-        private Ears(Connection connection, Subscriber subscriber) {
-            this.connection = connection;
-            this.subscriber = subscriber;
+        private void read(Connection opened, Channel first) {
+            Ears hearing = sharded ? Ears.sharded(this) : Ears.plain(this);
+            mutex.lock();
+            try {
+                connection = opened;
+                ears = hearing;
+                askedAt = clock.nanoTime();
+                if (closed || hungUp) {
+                    hangUp();
+                }
+            } finally {
+                mutex.unlock();
+            }
+            hearing.read(opened, first.bytes());
         }
 
-        @Override
-        public void onSubscribe(byte[] channel, int subscribedChannels) {
-            confirmed = true;
-            asked = false;
-            if (confirmedBefore()) {
-                subscriber.resubscribed();
+        private boolean hasHeard() {
+            return !confirmed.isEmpty();
+        }
+
+        private void discard() {
+            if (connection != null) {
+                source.discard(connection);
+            }
+        }
+
+        // Before the first confirmation nothing else can be sent; the reader makes up for it then.
+        private void request(Channel channel) {
+            if (hasHeard() && requested.add(channel.name())) {
+                send(() -> ears().subscribe(channel.bytes()));
+            }
+        }
+
+        private void leave(Channel channel) {
+            if (hasHeard() && requested.remove(channel.name())) {
+                send(() -> ears().unsubscribe(channel.bytes()));
+            }
+        }
+
+        private Ears ears() {
+            return Objects.requireNonNull(ears, "nothing is sent before there is a connection");
+        }
+
+        private void send(Runnable request) {
+            try {
+                request.run();
+            } catch (JedisException broken) {
+                hangUp();
             }
         }
 
         @Override
-        public void onPong(byte[] text) {
-            asked = false;
+        public void confirmed(byte[] name) {
+            Channel channel;
+            boolean isNew;
+            mutex.lock();
+            try {
+                asked = false;
+                String text = text(name);
+                channel = wanted.get(text);
+                isNew = confirmed.add(text);
+                // The new ones first: the reader ends with the last channel.
+                wanted.values().forEach(this::request);
+                if (channel == null && requested.remove(text)) {
+                    send(() -> ears().unsubscribe(name));
+                }
+            } finally {
+                mutex.unlock();
+            }
+            if (channel != null && isNew) {
+                channel.confirmed();
+            }
         }
 
         @Override
-        public void onMessage(byte[] channel, byte[] message) {
-            subscriber.message(new String(message, StandardCharsets.UTF_8));
+        public void message(byte[] name, byte[] text) {
+            Channel channel;
+            mutex.lock();
+            try {
+                channel = wanted.get(text(name));
+            } finally {
+                mutex.unlock();
+            }
+            if (channel != null) {
+                channel.message(text);
+            }
+        }
+
+        @Override
+        public void ended(byte[] name) {
+            mutex.lock();
+            try {
+                // Unasked: the slot has moved to another node.
+                if (requested.contains(text(name))) {
+                    hangUp();
+                }
+            } finally {
+                mutex.unlock();
+            }
+        }
+
+        @Override
+        public void signOfLife() {
+            mutex.lock();
+            try {
+                asked = false;
+            } finally {
+                mutex.unlock();
+            }
         }
 
         private void check() {
+            Connection open = connection;
+            if (open == null) {
+                return;
+            }
             long now = clock.nanoTime();
-            long waited = now - askedAt;
-            if (asked) {
-                if (waited > source.timeout().toNanos()) {
-                    hangUp();
-                }
-            } else if (waited > source.timeout().toNanos()) {
+            boolean overdue = now - askedAt > source.timeout().toNanos();
+            if (!source.isCurrent(open) || (asked && overdue)) {
+                hangUp();
+            } else if (overdue && !requested.isEmpty()) {
                 asked = true;
                 askedAt = now;
-                try {
-                    ping();
-                } catch (JedisException broken) {
-                    hangUp();
-                }
+                byte[] any = requested.iterator().next().getBytes(StandardCharsets.UTF_8);
+                send(() -> ears().ask(any));
             }
         }
 
+        // The reader notices.
         private void hangUp() {
-            try {
-                connection.forceDisconnect();
-            } catch (java.io.IOException | JedisException alreadyGone) {
-                // The reader notices in any case.
-                return;
+            hungUp = true;
+            if (connection != null) {
+                OwnConnections.end(connection);
             }
+        }
+
+        private String text(byte[] name) {
+            return new String(name, StandardCharsets.UTF_8);
         }
     }
 }

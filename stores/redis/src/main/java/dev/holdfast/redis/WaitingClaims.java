@@ -3,6 +3,7 @@ package dev.holdfast.redis;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -11,6 +12,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The claims that wait and were enqueued through this store object, and who hears of them. Whoever removes a claim from
@@ -22,6 +25,19 @@ import java.util.concurrent.ConcurrentHashMap;
 final class WaitingClaims {
 
     private final Map<ClaimId, Waiter> waiters = new ConcurrentHashMap<>();
+    private final @Nullable Doubt doubt;
+
+    /** Where a pushed grant does not count before it is confirmed. */
+    interface Doubt {
+
+        /** Asks for the grant of a claim. What the answer says is told by {@link #renewed}; until then the claim waits. */
+        void confirm(Claim claim, Duration lease);
+    }
+
+    /** @param doubt is given what others' calls have granted; null to believe it */
+    WaitingClaims(@Nullable Doubt doubt) {
+        this.doubt = doubt;
+    }
 
     /** A claim that waits, or is on its way to. */
     final class Waiter implements Ticket {
@@ -71,8 +87,15 @@ final class WaitingClaims {
         return waiter;
     }
 
-    /** Tells the listener of a granted claim; false if it has none here. */
+    /** Tells the listener of a granted claim; false if it has none here, and whoever waits for it may believe in it. */
     boolean granted(ClaimId id, long counter, Duration lease) {
+        if (doubt != null) {
+            Waiter doubted = waiters.get(id);
+            if (doubted != null) {
+                doubt.confirm(doubted.claim, lease);
+            }
+            return true;
+        }
         Waiter waiter = waiters.remove(id);
         if (waiter == null) {
             return false;
@@ -105,6 +128,11 @@ final class WaitingClaims {
                 tell(waiter, answer);
             }
         }
+    }
+
+    /** The names that claims wait for, or are about to. */
+    Stream<LockName> names() {
+        return waiters.values().stream().map(waiter -> waiter.claim.name());
     }
 
     /** The claims that have a place in the queue, as far as is known at this moment. */

@@ -1,17 +1,23 @@
 /**
- * Locks in a Redis server ({@code redis://}, {@code rediss://}).
+ * Locks in Redis: one server, the primary that Sentinels name, or a cluster ({@code redis://}, {@code rediss://}, {@code
+ * redis-sentinel://}, {@code rediss-sentinel://}).
  *
  * <p>One hash holds the grants of a lock, and four more keys its queue and its tombstones while there are any. Scripts inside
  * the server change them; each transition is one script, and reads the server's clock once.
+ *
+ * <p>With {@code layout=plain}, and on Tair ({@code tair://}), an exclusive lock is the string of {@code SET NX PX} instead, so that
+ * it and locks of programs without Holdfast exclude each other. There is no queue then; the guarantees below hold but for the
+ * order of the waiters, and keys with the prefix may be written by others.
  *
  * <table>
  * <caption>What may be relied on</caption>
  * <tr><th>Guarantees</th><th>Not guaranteed</th><th>Assumptions</th></tr>
  * <tr>
  * <td>At no moment do the live grants of a name exceed its limit, on the server's clock.</td>
- * <td>Anything across a fail-over to a replica that missed writes, or a restart that lost them: two may hold then. Check the
- *     fencing token where a holder writes, or use a quorum.</td>
- * <td>One server keeps the data, and keeps them over a restart if leases are to survive one.</td>
+ * <td>Anything across a fail-over to a replica that missed writes, or a restart that lost them: two may hold then. The option
+ *     replicas makes that unlikely. Check the fencing token where a holder writes, or use a quorum.</td>
+ * <td>One server at a time keeps the data of a lock, and keeps them over a restart if leases are to survive one. The clocks of a
+ *     primary and its replicas agree within the margin.</td>
  * </tr>
  * <tr>
  * <td>Waiters are served first come, first served, across processes. One that cannot be told because its connection is gone is

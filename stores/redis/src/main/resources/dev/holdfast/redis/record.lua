@@ -169,7 +169,12 @@ local function publish(heard, text)
   if deaf[heard] then
     return false
   end
-  local receivers = redis.pcall('PUBLISH', heard, text)
+  -- A channel that ends with a brace is in the slot of this record. Nodes older than Redis 7 know plain ones only, and count
+  -- those who listen at this node; so its clients listen here.
+  local receivers = redis.pcall(string.sub(heard, -1) == '}' and 'SPUBLISH' or 'PUBLISH', heard, text)
+  if type(receivers) == 'table' and string.find(receivers.err or '', 'nknown Redis command', 1, true) then
+    receivers = redis.pcall('PUBLISH', heard, text)
+  end
   deaf[heard] = type(receivers) ~= 'number' or receivers == 0
   return not deaf[heard]
 end

@@ -46,7 +46,11 @@ end
 local answers = {}
 -- A server that is out of memory refuses HSET to a script, but not behind a write that needs none. Leases must not end for
 -- want of memory.
-redis.pcall('PERSIST', KEYS[1] .. ':none')
+local asked = redis.pcall('PERSIST', KEYS[1] .. ':none')
+-- What a replica has may be behind, so it is not asked who holds. As an error this leads the client to the primary.
+if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
+  return asked
+end
 for i = 1, #KEYS do
   local ok, code, a, b = pcall(renew_one, i)
   if not ok then

@@ -14,9 +14,13 @@ import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.args.ClientType;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.params.ClientKillParams;
 
 /** What a store says and does when its server, or a connection, fails. */
 class FaultTest extends WithServer {
@@ -52,15 +56,10 @@ class FaultTest extends WithServer {
         Claim holder = alice.mutex(name);
         granted(store, holder);
         RecordingListener waiter = waiting(store, bob.mutex(name));
-        for (String type : List.of("normal", "pubsub")) {
+        for (ClientType type : List.of(ClientType.NORMAL, ClientType.PUBSUB)) {
             for (int i = 0; i < 3; i++) {
                 try (Jedis jedis = server.connect()) {
-                    jedis.clientKill(new redis.clients.jedis.params.ClientKillParams()
-                            .type(
-                                    type.equals("normal")
-                                            ? redis.clients.jedis.args.ClientType.NORMAL
-                                            : redis.clients.jedis.args.ClientType.PUBSUB)
-                            .skipMe(redis.clients.jedis.params.ClientKillParams.SkipMe.YES));
+                    jedis.clientKill(new ClientKillParams().type(type).skipMe(ClientKillParams.SkipMe.YES));
                 }
                 List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder))));
                 assertThat(answers).allMatch(Renewed.Held.class::isInstance);
@@ -228,10 +227,149 @@ class FaultTest extends WithServer {
             assertThat(failure.effect()).isEqualTo(Effect.NONE);
             assertThat(failure.retryable()).isTrue();
             assertThat(failure).hasMessageContaining("replica");
-            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Failed.class);
+            // It may not have heard of what it is asked about, so it does not say who holds.
+            for (Claim claim : List.of(holder, alice.mutex(new LockName("unknown")))) {
+                failure = failure(store.renew(List.of(claim)));
+                assertThat(failure.effect()).isEqualTo(Effect.NONE);
+                assertThat(failure).hasMessageContaining("replica");
+            }
+            awaitUntil(() -> jedis.clientList().lines().noneMatch(line -> line.contains(" name=holdfast ")));
             jedis.replicaofNoOne();
             assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
         }
+    }
+
+    @Test
+    void serverThatIsBusyWithSomebodysScriptIsSaidToBe() throws InterruptedException {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        try (Jedis jedis = server.connect()) {
+            jedis.configSet("lua-time-limit", "1");
+            Thread endless = new Thread(() -> {
+                try (Jedis other = server.connect()) {
+                    other.eval("while true do end");
+                } catch (JedisDataException killed) {
+                    return;
+                }
+            });
+            endless.start();
+            awaitUntil(() -> isBusy(jedis));
+            for (CompletionStage<?> call : List.of(
+                    store.tryAcquire(alice.mutex(new LockName("new"))),
+                    store.release(holder),
+                    store.renew(List.of(holder)))) {
+                StoreException failure = failure(call);
+                assertThat(failure.effect()).isEqualTo(Effect.NONE);
+                assertThat(failure.retryable()).isTrue();
+                assertThat(failure).hasMessageContaining("SCRIPT KILL");
+            }
+            jedis.scriptKill();
+            endless.join();
+        }
+        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(get(store.release(holder.again())).wasOwner()).isTrue();
+    }
+
+    private static boolean isBusy(Jedis jedis) {
+        try {
+            jedis.ping();
+            return false;
+        } catch (JedisDataException busy) {
+            return true;
+        }
+    }
+
+    @Test
+    void serverThatReadsItsDataIsSaidToAndKeepsTheLock() {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        try (Jedis jedis = server.connect()) {
+            jedis.configSet("appendonly", "no");
+            // It answers each time that it has read 2 MB.
+            jedis.configSet("rdbcompression", "no");
+            for (int i = 0; i < 200; i++) {
+                jedis.set("much-" + i, "x".repeat(100_000));
+            }
+            jedis.save();
+        }
+        server.kill();
+        server.startAgainUnready("--appendonly", "no", "--key-load-delay", "10000");
+        // The connections of before are gone, and it may take a moment to listen.
+        StoreException failure = repairedUntil(store, "LOADING");
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining("reading its data");
+        server.awaitReady();
+        assertThat(repaired(() -> get(store.renew(List.of(holder))).get(0))).isInstanceOf(Renewed.Held.class);
+        assertThat(get(store.release(holder.again())).wasOwner()).isTrue();
+    }
+
+    private StoreException repairedUntil(LockStore store, String message) {
+        for (int i = 0; ; i++) {
+            StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new"))));
+            if (String.valueOf(failure.getMessage()).contains(message)) {
+                return failure;
+            }
+            assertThat(i).as(failure.getMessage()).isLessThan(200);
+            pause(5);
+        }
+    }
+
+    @Test
+    void passwordThatIsAskedForFromNowOnIsSaidAndEndsNothing() {
+        LockStore store = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        RecordingListener listener = waiting(store, bob.mutex(name));
+        try (Jedis jedis = server.connect()) {
+            jedis.configSet("requirepass", "secret");
+            jedis.auth("secret");
+            killAllOthers(jedis);
+            for (int i = 0; i < 3; i++) {
+                StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new-" + i))));
+                // What was under way when the connection went is unknown; then it is refused.
+                assertThat(failure.effect()).isEqualTo(i == 0 ? failure.effect() : Effect.NONE);
+                assertThat(failure).message().contains(i == 0 ? "" : "asks for a password");
+            }
+            jedis.configSet("requirepass", "");
+            assertThat(repaired(() -> get(store.renew(List.of(holder))).get(0))).isInstanceOf(Renewed.Held.class);
+            awaitUntil(() -> jedis.pubsubChannels().size() == 1);
+        }
+        LockStore other = open("");
+        assertThat(get(other.release(holder.again())).wasOwner()).isTrue();
+        awaitGrant(listener);
+    }
+
+    private static void killAllOthers(Jedis jedis) {
+        for (ClientType type : List.of(ClientType.NORMAL, ClientType.PUBSUB)) {
+            jedis.clientKill(new ClientKillParams().type(type).skipMe(ClientKillParams.SkipMe.YES));
+        }
+    }
+
+    @Test
+    void scriptThatFailsIsATypedError() {
+        try (RedisServer crippled = started("--rename-command", "HSET", "");
+                LockStore store = openUrl(crippled.url())) {
+            assertFailsInTheMidst(store, "renamed or disabled");
+            try (Jedis jedis = crippled.connect()) {
+                assertThat(jedis.keys("*")).as("nothing was written").isEmpty();
+            }
+        }
+        try (Jedis jedis = server.connect()) {
+            jedis.aclSetUser("weak", "on", ">secret", "~*", "&*", "+@all", "-hset");
+            LockStore store = openUrl("redis://weak:secret@127.0.0.1:" + server.port());
+            assertFailsInTheMidst(store, "lacks a right");
+            assertThat(jedis.keys("*")).as("nothing was written").isEmpty();
+        }
+    }
+
+    private void assertFailsInTheMidst(LockStore store, String why) {
+        StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining(name.value()).hasMessageContaining(why);
     }
 
     private static RecordingListener enqueuedAgain(LockStore store, Claim claim) {
@@ -239,22 +377,5 @@ class FaultTest extends WithServer {
         store.enqueue(claim, listener);
         awaitUntil(listener::hasHeard);
         return listener;
-    }
-
-    private interface Call<T> {
-        T make();
-    }
-
-    // As the engine does: repeats what failed, whatever its effect.
-    private static <T> T repaired(Call<T> call) {
-        for (int i = 0; ; i++) {
-            try {
-                return call.make();
-            } catch (StoreException failure) {
-                assertThat(failure.retryable()).as(failure.getMessage()).isTrue();
-                assertThat(i).isLessThan(50);
-                pause(20);
-            }
-        }
     }
 }

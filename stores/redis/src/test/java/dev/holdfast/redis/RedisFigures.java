@@ -20,7 +20,8 @@ import redis.clients.jedis.params.SetParams;
 /**
  * Prints what the store costs, on a server of its own; no test. {@code pair}: acquire and release of a free lock, beside a
  * bare {@code SET NX PX} and a compare-and-delete script on Jedis. {@code threads N}: the same by N threads on N locks.
- * {@code renew N}: one batch of N. {@code wake N}: from the release call of one client to the grant in another.
+ * {@code renew N}: one batch of N. {@code wake N}: from the release call of one client to the grant in another. The options of
+ * the store are those of the system property {@code figures.options}, such as {@code ?layout=plain}.
  */
 final class RedisFigures {
 
@@ -31,7 +32,8 @@ final class RedisFigures {
 
     public static void main(String[] arguments) throws InterruptedException {
         try (RedisServer server = RedisServer.start();
-                LockStore store = new RedisLockStoreProvider().open(server.url(), MonotonicClock.SYSTEM)) {
+                LockStore store = new RedisLockStoreProvider()
+                        .open(server.url() + System.getProperty("figures.options", ""), MonotonicClock.SYSTEM)) {
             int number = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 0;
             switch (arguments[0]) {
                 case "pair" -> pair(server, store);

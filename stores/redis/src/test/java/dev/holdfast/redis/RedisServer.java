@@ -18,28 +18,65 @@ import redis.clients.jedis.Jedis;
 /** A real server for a test: on a free port of the loopback address, with its data in a folder of its own. */
 final class RedisServer implements AutoCloseable {
 
-    private static final Path PROGRAM = Path.of("/usr/bin/redis-server");
-    private static final int TRIES = 500;
+    private static final Path INSTALLED = Path.of("/usr/bin/redis-server");
+    private static final int TRIES = 2_000;
+    private static final int BUS_OFFSET = 10_000;
 
+    private final Path program;
     private final Path folder;
     private final int port;
+    private final int tlsPort;
+    private final boolean sentinel;
     private final List<String> settings;
     private Process process;
 
-    private RedisServer(Path folder, int port, List<String> settings) {
+    private RedisServer(Path program, Path folder, int port, int tlsPort, boolean sentinel, List<String> settings) {
+        this.program = program;
         this.folder = folder;
         this.port = port;
+        this.tlsPort = tlsPort;
+        this.sentinel = sentinel;
         this.settings = settings;
     }
 
     /** Starts a server with further settings, such as {@code --appendonly yes}. */
     static RedisServer start(String... settings) {
-        if (!Files.isExecutable(PROGRAM)) {
+        return start(installed(), newFolder(), false, List.of(settings));
+    }
+
+    /** Starts a Redis 6.2.7, whose program a jar from Maven Central brings along. */
+    static RedisServer startOld(String... settings) {
+        Path folder = newFolder();
+        return start(OldRedis.program(folder), folder, false, List.of(settings));
+    }
+
+    /** Starts a Sentinel that watches nothing yet. */
+    static RedisServer startSentinel(String... settings) {
+        return start(installed(), newFolder(), true, List.of(settings));
+    }
+
+    private static Path installed() {
+        if (!Files.isExecutable(INSTALLED)) {
             throw new AssertionError("These tests need a Redis server: apt-get install redis-server");
         }
+        return INSTALLED;
+    }
+
+    private static Path newFolder() {
         try {
-            RedisServer server =
-                    new RedisServer(Files.createTempDirectory("holdfast-redis"), freePort(), List.of(settings));
+            return Files.createTempDirectory("holdfast-redis");
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    private static RedisServer start(Path program, Path folder, boolean sentinel, List<String> settings) {
+        try {
+            // A node of a cluster listens 10,000 ports further on, too.
+            boolean withBus = settings.contains("--cluster-enabled");
+            int port = freePort(withBus);
+            int tlsPort = settings.contains("--tls-cert-file") ? freePort(withBus) : 0;
+            RedisServer server = new RedisServer(program, folder, port, tlsPort, sentinel, settings);
             server.startAgain();
             return server;
         } catch (IOException failure) {
@@ -47,10 +84,16 @@ final class RedisServer implements AutoCloseable {
         }
     }
 
-    /** Starts it after {@link #stop} or {@link #kill}, on the same port and data. */
-    void startAgain() {
+    /** Starts it after {@link #stop} or {@link #kill}, on the same port and data; with further settings. */
+    void startAgain(String... further) {
+        startAgainUnready(further);
+        awaitReady();
+    }
+
+    /** The same, but does not wait until it answers. */
+    void startAgainUnready(String... further) {
         List<String> command = new ArrayList<>(List.of(
-                PROGRAM.toString(),
+                program.toString(),
                 "--bind",
                 "127.0.0.1",
                 "--port",
@@ -59,12 +102,38 @@ final class RedisServer implements AutoCloseable {
                 folder.toString(),
                 "--save",
                 ""));
-        command.addAll(settings);
         try {
+            if (sentinel) {
+                Path file = folder.resolve("sentinel.conf");
+                if (!Files.exists(file)) {
+                    Files.createFile(file);
+                }
+                command = new ArrayList<>(List.of(
+                        program.toString(),
+                        file.toString(),
+                        "--sentinel",
+                        "--bind",
+                        "127.0.0.1",
+                        "--port",
+                        Integer.toString(port)));
+            }
+            if (tlsPort > 0) {
+                command.addAll(List.of("--tls-port", Integer.toString(tlsPort)));
+            }
+            command.addAll(settings);
+            command.addAll(List.of(further));
             process = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(folder.resolve("log").toFile())
                     .start();
+        } catch (IOException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    /** Waits until it answers, and has read its data. */
+    void awaitReady() {
+        try {
             for (int i = 0; !answers(); i++) {
                 if (i > TRIES || !process.isAlive()) {
                     throw new AssertionError("The server did not start: " + Files.readString(folder.resolve("log")));
@@ -92,13 +161,28 @@ final class RedisServer implements AutoCloseable {
         return port;
     }
 
+    /** The second port, of a server with a certificate. */
+    int tlsPort() {
+        return tlsPort;
+    }
+
+    /** The port at which other servers are to call it: the second one if it has a certificate. */
+    int peerPort() {
+        return tlsPort > 0 ? tlsPort : port;
+    }
+
     String url() {
         return "redis://127.0.0.1:" + port;
     }
 
-    /** A connection of the test's own. */
+    /** A connection of the test's own, without TLS. */
     Jedis connect() {
-        return new Jedis("127.0.0.1", port);
+        Jedis jedis = new Jedis("127.0.0.1", port);
+        int password = settings.indexOf("--requirepass");
+        if (password >= 0) {
+            jedis.auth(settings.get(password + 1));
+        }
+        return jedis;
     }
 
     /** Ends the process as it should be ended, and waits for it. */
@@ -145,9 +229,29 @@ final class RedisServer implements AutoCloseable {
         return calls;
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+    boolean isRunning() {
+        return process.isAlive();
+    }
+
+    private static int freePort(boolean withBus) throws IOException {
+        while (true) {
+            int port;
+            try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+                port = socket.getLocalPort();
+            }
+            // The kernel gives high ports. Those of a cluster must leave room for the second one.
+            int lower = withBus ? port - BUS_OFFSET : port;
+            if (lower > 1024 && isFree(lower) && (!withBus || isFree(port))) {
+                return lower;
+            }
+        }
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            return socket.isBound();
+        } catch (IOException taken) {
+            return false;
         }
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -14,7 +15,9 @@ class RedisUrlTest {
     @Test
     void hostAloneHasDefaults() {
         RedisUrl url = RedisUrl.parse("redis://db.example");
-        assertThat(url).isEqualTo(new RedisUrl(false, null, null, "db.example", 6379, 0, RedisOptions.DEFAULTS));
+        assertThat(url)
+                .isEqualTo(new RedisUrl(
+                        false, null, null, List.of(new Address("db.example", 6379)), null, 0, RedisOptions.DEFAULTS));
         assertThat(RedisOptions.DEFAULTS.ticketTtl()).isEqualTo(Duration.ofSeconds(5));
     }
 
@@ -25,13 +28,60 @@ class RedisUrlTest {
         assertThat(url.tls()).isTrue();
         assertThat(url.user()).isEqualTo("us:er");
         assertThat(url.password()).isEqualTo("p@ss+w/rd");
-        assertThat(url.host()).isEqualTo("::1");
-        assertThat(url.port()).isEqualTo(7000);
+        assertThat(url.hosts()).containsExactly(new Address("::1", 7000));
         assertThat(url.database()).isEqualTo(3);
         assertThat(url.options())
-                .isEqualTo(
-                        new RedisOptions(Duration.ofSeconds(2), Duration.ofDays(2), Duration.ofMillis(500), 4, "app:"));
+                .isEqualTo(new RedisOptions(
+                        Duration.ofSeconds(2),
+                        Duration.ofDays(2),
+                        Duration.ofMillis(500),
+                        4,
+                        "app:",
+                        false,
+                        0,
+                        Duration.ofMillis(500),
+                        "",
+                        "",
+                        Layout.RECORD));
         assertThat(url).hasToString("rediss://[::1]:7000/3");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://h?layout=unknown",
+                "redis://h?layout=plain&replicas=1",
+                "redis://h?layout=plain&timeout=5s",
+                "redis://h?prefix=holdfast:plain:x"
+            })
+    void whatTheLayoutsDoNotGoWithIsRefused(String text) {
+        assertThatThrownBy(() -> RedisUrl.parse(text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void sentinels() {
+        RedisUrl url =
+                RedisUrl.parse("rediss-sentinel://u:p@s1:1,[::2],s3/my%2Dprimary/4?replicas=1&replicaTimeout=50ms"
+                        + "&sentinelUser=su&sentinelPassword=a%26b");
+        assertThat(url.tls()).isTrue();
+        assertThat(url.hosts())
+                .containsExactly(new Address("s1", 1), new Address("::2", 26379), new Address("s3", 26379));
+        assertThat(url.primaryName()).isEqualTo("my-primary");
+        assertThat(url.database()).isEqualTo(4);
+        assertThat(url.options().replicas()).isEqualTo(1);
+        assertThat(url.options().replicaTimeout()).hasMillis(50);
+        assertThat(url.options().sentinelUser()).isEqualTo("su");
+        assertThat(url.options().sentinelPassword()).isEqualTo("a&b");
+        assertThat(url).hasToString("rediss-sentinel://s1:1,[::2]:26379,s3:26379/my-primary/4");
+    }
+
+    @Test
+    void severalHostsAreACluster() {
+        RedisUrl url = RedisUrl.parse("redis://:secret@a,b:7001");
+        assertThat(url.options().cluster()).isTrue();
+        assertThat(url.hosts()).containsExactly(new Address("a", 6379), new Address("b", 7001));
+        assertThat(RedisUrl.parse("redis://a?cluster=true").options().cluster()).isTrue();
+        assertThat(RedisUrl.parse("redis://a").options().cluster()).isFalse();
     }
 
     @ParameterizedTest
@@ -70,6 +120,18 @@ class RedisUrlTest {
                 "redis://h?connections=0",
                 "redis://h?connections=many",
                 "redis://h?prefix={a}",
+                "redis://h,",
+                "redis://a,b/1",
+                "redis://h?cluster=yes",
+                "redis://h?replicas=17",
+                "redis://h?replicas=1&replicaTimeout=5s",
+                "redis://h?replicas=1&timeout=5s",
+                "redis://h?sentinelPassword=secret",
+                "redis-sentinel://h",
+                "redis-sentinel://h/",
+                "redis-sentinel://h/name/x",
+                "redis-sentinel://h/name?cluster=true",
+                "redis-sentinel://h/name?timeout=5s",
                 "redis://h?prefix=a%20b"
             })
     void wrongOnesAreRefusedWithoutShowingThePassword(String text) {
@@ -81,17 +143,20 @@ class RedisUrlTest {
 
     @Test
     void unknownOptionsAreNamed() {
-        assertThatThrownBy(() -> RedisUrl.parse("redis://h?replicas=1"))
-                .hasMessageContaining("\"replicas\"")
-                .hasMessageContaining("there are ticketTtl, keep, timeout, connections and prefix");
+        assertThatThrownBy(() -> RedisUrl.parse("redis://h?unknown=1"))
+                .hasMessageContaining("\"unknown\"")
+                .hasMessageContaining("there are ticketTtl, keep, timeout, connections, prefix, cluster, replicas");
     }
 
     @Test
     void providerKnowsItsSchemes() {
         RedisLockStoreProvider provider = new RedisLockStoreProvider();
         assertThat(provider.accepts("redis://h")).isTrue();
+        assertThat(provider.accepts("tair://h")).isTrue();
+        assertThat(provider.accepts("tairs://h")).isTrue();
         assertThat(provider.accepts("rediss://h")).isTrue();
-        assertThat(provider.accepts("redis-sentinel://h")).isFalse();
+        assertThat(provider.accepts("redis-sentinel://h")).isTrue();
+        assertThat(provider.accepts("redis+lettuce://h")).isFalse();
         assertThat(provider.accepts("sqlite:x")).isFalse();
     }
 }

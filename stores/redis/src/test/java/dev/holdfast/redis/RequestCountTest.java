@@ -2,6 +2,8 @@ package dev.holdfast.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -11,10 +13,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisMonitor;
 
 /** The budget, by the server's own counters. */
 class RequestCountTest extends WithServer {
@@ -41,6 +46,37 @@ class RequestCountTest extends WithServer {
         assertThat(calls)
                 .containsExactlyInAnyOrderEntriesOf(
                         Map.of("evalsha", 2L, "hmget", 2L, "time", 2L, "hset", 1L, "hdel", 1L));
+    }
+
+    @Test
+    void monitorShowsTwoRequestsForLockAndUnlock() throws InterruptedException {
+        try (Holdfast locks = Holdfast.connect(server.url());
+                Jedis watching = server.connect()) {
+            DistributedLock lock = locks.lock(name.value());
+            lock.lock();
+            lock.unlock();
+            BlockingQueue<String> lines = new LinkedBlockingQueue<>();
+            Thread monitor = new Thread(() -> watching.monitor(new JedisMonitor() {
+                @Override
+                public void onCommand(String line) {
+                    lines.add(line);
+                    if (line.contains("\"after\"")) {
+                        watching.disconnect();
+                    }
+                }
+            }));
+            monitor.start();
+            awaitUntil(() -> !jedis.echo("before").isEmpty() && !lines.isEmpty());
+            lock.lock();
+            lock.unlock();
+            jedis.echo("after");
+            monitor.join();
+            List<String> requests = lines.stream()
+                    .filter(line -> !line.contains(" lua] ") && !line.contains("\"ECHO\""))
+                    .toList();
+            assertThat(requests).hasSize(2).allMatch(line -> line.contains("\"EVALSHA\""));
+            assertThat(lines).as("what the scripts do is shown, too").anyMatch(line -> line.contains(" lua] "));
+        }
     }
 
     @Test
@@ -145,13 +181,6 @@ class RequestCountTest extends WithServer {
         Claim claim = alice.mutex(name);
         granted(store, claim);
         return claim;
-    }
-
-    private static RecordingListener enqueued(LockStore store, Claim claim) {
-        RecordingListener listener = new RecordingListener();
-        store.enqueue(claim, listener);
-        awaitUntil(listener::hasHeard);
-        return listener;
     }
 
     // Without what this test asks itself, and without signs of life.

@@ -1,0 +1,73 @@
+-- Takes the grant now or not at all, in the plain or the mixed layout: a string if it is exclusive (limit 1), else a grant in the
+-- record.
+--
+-- KEYS  1 the string, 2 the record
+-- ARGV  see record.lua; one claim
+-- Reply {1, counter, left in us, since}     granted, or held already; since is 0 unless this call made the string
+--       {0, us until the first end, 0, 0}   busy; nothing was left behind; 0 us if the end is not known
+--       {3, limit in use, 0, 0}             in use as another kind
+--       {4, permits held, limit, 0}         holds already, with less than is asked for
+-- Cost  O(1), 4 commands on a free name; else O(grants) when one may be over
+local state = ARGV[4] == '1' and redis.call('HMGET', KEYS[2], 'counter', 'use', 'kept')
+if state and not state[2] then
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000000 + clock[2]
+  local last, ends = tonumber(state[1]), now + ARGV[5] * 1000
+  local counter = (not last or now > last) and now or last + 1
+  local since = string.format('%.0f', now)
+  local number = counter == now and since or string.format('%.0f', counter)
+  local text = 'holdfast1 ' .. ARGV[2] .. ' ' .. number .. ' ' .. since .. ' ' .. string.format('%.0f', ends) .. ' ' .. ARGV[5] ..
+    '\n' .. ARGV[7]
+  if redis.call('SET', KEYS[1], text, 'NX', 'PX', ARGV[5]) then
+    if state[3] and ends <= tonumber(state[3]) then
+      redis.call('HSET', KEYS[2], 'counter', number)
+    else
+      local keep = string.match(ARGV[1], '%d+$')
+      redis.call('HSET', KEYS[2], 'counter', number, 'kept', string.format('%.0f', ends + keep * 1000))
+      redis.call('PEXPIRE', KEYS[2], ARGV[5] + 2 * keep)
+    end
+    return { 1, counter, ARGV[5] * 1000, now }
+  end
+end
+-- include record.lua
+-- include plain.lua
+local c, r = claim_at(1), open(KEYS[2])
+local text = redis.call('GET', KEYS[1])
+local p = text and plain_of(text)
+settle(r)
+local held = redis.call('HGET', r.key, c.id)
+held = held and grant_of(r.key, held)
+local code, a, b, since = 0, 0, 0, 0
+if p and p.id == c.id then
+  if c.limit == 1 then
+    code, a, b = 1, p.counter, left_of(KEYS[1])
+  else
+    code, a, b = 4, 1, 1
+  end
+elseif held then
+  local g = resize(r, held, c)
+  if g then
+    code, a, b = 1, g.counter, g.ends - now
+  else
+    code, a, b = 4, held.permits, r.limit
+  end
+elseif text and c.limit ~= 1 then
+  code, a = 3, 1
+elseif not is_free(r) and r.limit ~= c.limit then
+  code, a = 3, r.limit
+elseif text then
+  a = left_of(KEYS[1])
+elseif is_buried(r, c.id) or not fits(r, c) then
+  a = until_first(r)
+elseif c.limit == 1 then
+  local counter = math.max(r.counter + 1, now)
+  redis.call('SET', KEYS[1], plain_text({ id = c.id, counter = counter, since = now, ends = now + c.lease * 1000, lease = c.lease,
+    owner = c.owner }), 'PX', c.lease)
+  r.counter, r.changed = counter, true
+  code, a, b, since = 1, counter, c.lease * 1000, now
+else
+  r.limit = c.limit
+  code, a, b = 1, grant(r, c.id, c, c.lease), c.lease * 1000
+end
+close(r, c.lease + ticket)
+return { code, a, b, since }

@@ -1,0 +1,14 @@
+-- One step of a search for the strings of the plain layout, ours and others'. Changes nothing.
+--
+-- KEYS  none: which there are is what is asked
+-- ARGV  1 cursor, 0 at first; 2 pattern of the keys; 3 how many keys to look at
+-- Reply {next cursor, 0 at the end, key of a string, ...}
+-- Cost  O(keys looked at)
+local scanned = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
+local found = { scanned[1] }
+for _, key in ipairs(scanned[2]) do
+  if redis.call('TYPE', key).ok == 'string' then
+    found[#found + 1] = key
+  end
+end
+return found

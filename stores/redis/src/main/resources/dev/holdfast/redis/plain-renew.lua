@@ -1,0 +1,54 @@
+-- Renews grants of the plain or the mixed layout. Never shortens, never revives. A string whose terms change is written anew.
+--
+-- KEYS  for each claim two: the string, the record
+-- ARGV  see record.lua; as many claims as pairs of keys, at most 256
+-- Reply five numbers for each claim: code, counter, left in us, since and ENDS of the string (0, 0 if it is a grant in the record);
+--       5, why, 0, 0, 0 gone, as 'renew' of record.lua says; 7, error, 0, 0, 0 if this claim's keys cannot be read
+-- Cost  for each claim O(1), 4 commands if it is a string; else O(grants) when one may be over
+-- include record.lua
+-- include plain.lua
+local function renew_one(i)
+  local c, key, record = claim_at(i), KEYS[2 * i - 1], KEYS[2 * i]
+  local text = redis.call('GET', key)
+  local p = text and plain_of(text)
+  if p and p.id == c.id then
+    local life = math.max(redis.call('PTTL', key), c.lease)
+    prolong(record, life, p.counter)
+    if p.lease ~= c.lease or p.owner ~= c.owner then
+      p.lease, p.owner, p.ends = c.lease, c.owner, math.max(p.ends + 1, now + life * 1000)
+      text = plain_text(p)
+    end
+    redis.call('SET', key, text, 'PX', whole(life))
+    return 1, p.counter, life * 1000, p.since, p.ends
+  end
+  local r = open(record)
+  if not text and is_free(r) and r.tombs == 0 then
+    return 5, 0, 0, 0, 0
+  end
+  settle(r)
+  local code, a, b = renew(r, c)
+  close(r, c.lease + ticket)
+  if code == 5 and a == 0 and text then
+    a = 1
+  end
+  return code, a, b, 0, 0
+end
+
+local answers = {}
+-- As in renew.lua: leases must not end for want of memory.
+local asked = redis.pcall('PERSIST', KEYS[2] .. ':none')
+-- What a replica has may be behind, so it is not asked who holds. As an error this leads the client to the primary.
+if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
+  return asked
+end
+for i = 1, #KEYS / 2 do
+  local reply = { pcall(renew_one, i) }
+  if not reply[1] then
+    local failure = reply[2]
+    reply = { false, 7, type(failure) == 'table' and (failure.err or failure[1]) or tostring(failure), 0, 0, 0 }
+  end
+  for j = 2, 6 do
+    answers[#answers + 1] = reply[j]
+  end
+end
+return answers

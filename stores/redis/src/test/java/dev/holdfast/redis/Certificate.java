@@ -1,0 +1,89 @@
+package dev.holdfast.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** A certificate for 127.0.0.1, which has signed itself, with its key and a trust store that holds it, in a folder. */
+final class Certificate {
+
+    private static final String STORE = "javax.net.ssl.trustStore";
+    private static final String PASSWORD = "javax.net.ssl.trustStorePassword";
+
+    private final Path folder;
+
+    private Certificate(Path folder) {
+        this.folder = folder;
+    }
+
+    static Certificate in(Path folder) throws IOException, InterruptedException {
+        run(
+                folder,
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-days",
+                "2",
+                "-keyout",
+                "key.pem",
+                "-out",
+                "cert.pem",
+                "-subj",
+                "/CN=test",
+                "-addext",
+                "subjectAltName=IP:127.0.0.1");
+        run(
+                folder,
+                "keytool",
+                "-importcert",
+                "-noprompt",
+                "-alias",
+                "test",
+                "-file",
+                "cert.pem",
+                "-keystore",
+                "trust.p12",
+                "-storepass",
+                "changeit");
+        return new Certificate(folder);
+    }
+
+    /** The settings of a server that shows it; and trusts it, if it calls other servers over TLS. */
+    List<String> settings() {
+        return List.of(
+                "--tls-cert-file",
+                folder.resolve("cert.pem").toString(),
+                "--tls-key-file",
+                folder.resolve("key.pem").toString(),
+                "--tls-ca-cert-file",
+                folder.resolve("cert.pem").toString(),
+                "--tls-auth-clients",
+                "no");
+    }
+
+    /** From now on this JVM trusts it, and nothing else. */
+    void trust() {
+        System.setProperty(STORE, folder.resolve("trust.p12").toString());
+        System.setProperty(PASSWORD, "changeit");
+    }
+
+    /** From now on this JVM trusts what it usually trusts. */
+    static void distrust() {
+        System.clearProperty(STORE);
+        System.clearProperty(PASSWORD);
+    }
+
+    private static void run(Path folder, String... command) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(output).isZero();
+    }
+}

@@ -1,0 +1,331 @@
+package dev.holdfast.redis;
+
+import static dev.holdfast.testkit.StoreTest.awaitGrant;
+import static dev.holdfast.testkit.StoreTest.awaitUntil;
+import static dev.holdfast.testkit.StoreTest.get;
+import static dev.holdfast.testkit.StoreTest.granted;
+import static dev.holdfast.testkit.StoreTest.renewed;
+import static dev.holdfast.testkit.StoreTest.waiting;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.params.MigrateParams;
+
+/** Nodes that fail, slots that move, and channels that follow them. */
+@Timeout(120)
+class ClusterTest {
+
+    private static final Duration LONG = Duration.ofMinutes(10);
+
+    private static RedisCluster cluster;
+
+    private final Claimant alice = new Claimant("alice", LONG);
+    private final Claimant bob = new Claimant("bob", LONG);
+    private final LockName name = new LockName("test-" + UUID.randomUUID());
+    private final String key = "holdfast:{" + name + "}";
+    private final List<AutoCloseable> opened = new ArrayList<>();
+
+    @BeforeAll
+    static void startTheCluster() {
+        cluster = RedisCluster.start();
+    }
+
+    @AfterAll
+    static void stopTheCluster() {
+        cluster.close();
+    }
+
+    @BeforeEach
+    void allNodesRun() {
+        for (RedisServer server : cluster.servers()) {
+            server.signal("CONT");
+            if (!server.isRunning()) {
+                server.startAgain();
+            }
+        }
+        cluster.awaitReady();
+    }
+
+    @AfterEach
+    void end() throws Exception {
+        for (AutoCloseable one : opened) {
+            one.close();
+        }
+    }
+
+    @Test
+    void heldLockSurvivesTheLossOfItsPrimaryAndItsWaiterGetsOn() throws Exception {
+        Holdfast holder = connect("?timeout=500ms&ticketTtl=2s&replicas=1");
+        Holdfast other = connect("?timeout=500ms&ticketTtl=2s");
+        LockOptions options =
+                LockOptions.defaults().withLease(Duration.ofSeconds(20)).withStoreTimeout(Duration.ofSeconds(60));
+        Lease lease = holder.lock(name.value(), options).acquire();
+        CompletableFuture<Lease> next = other.lock(name.value(), options).acquireAsync();
+        awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
+        RedisServer old = cluster.primaryOf(key);
+        old.kill();
+        // Started again at once, it would be the primary still, and without its data.
+        awaitUntil(() -> cluster.isServed(key));
+        allNodesRun();
+        Duration before = lease.remaining();
+        awaitUntil(() -> lease.remaining().compareTo(before) > 0);
+        assertThat(lease.isValid()).isTrue();
+        lease.close();
+        Lease nextLease = next.get(20, TimeUnit.SECONDS);
+        assertThat(nextLease.token()).isGreaterThan(lease.token());
+        nextLease.close();
+    }
+
+    @Test
+    void frozenNodeConcernsItsOwnLocksOnly() {
+        LockStore store = open("?timeout=500ms");
+        List<Claim> claims = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            claims.add(alice.mutex(new LockName(name + "-" + i)));
+            granted(store, claims.get(i));
+        }
+        assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.list(name + "-", 100))).hasSize(60);
+        RedisServer frozen = cluster.primaryOf("holdfast:{" + claims.get(0).name() + "}");
+        Set<LockName> there = claims.stream()
+                .map(Claim::name)
+                .filter(one -> cluster.primaryOf("holdfast:{" + one + "}") == frozen)
+                .collect(Collectors.toSet());
+        frozen.signal("STOP");
+        List<Renewed> answers = get(store.renew(claims));
+        frozen.signal("CONT");
+        for (int i = 0; i < claims.size(); i++) {
+            assertThat(answers.get(i))
+                    .isInstanceOf(there.contains(claims.get(i).name()) ? Renewed.Failed.class : Renewed.Held.class);
+        }
+        assertThat(there).isNotEmpty().hasSizeLessThan(claims.size());
+    }
+
+    @Test
+    void lockIsHeldWhileItsSlotMovesAndItsWaiterHearsOfItsGrant() {
+        LockStore store = open("?ticketTtl=1m");
+        LockStore other = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        RecordingListener listener = waiting(other, bob.mutex(name));
+        RecordingListener last = waiting(other, alice.mutex(name));
+        RedisServer from = cluster.primaryOf(key);
+        RedisServer to = cluster.servers().stream()
+                .filter(server -> server != from && isPrimary(server))
+                .findFirst()
+                .orElseThrow();
+        int slot = Slots.of(key.getBytes(StandardCharsets.UTF_8));
+        try (Jedis source = from.connect();
+                Jedis target = to.connect()) {
+            target.clusterSetSlotImporting(slot, source.clusterMyId());
+            source.clusterSetSlotMigrating(slot, target.clusterMyId());
+            for (String one : source.clusterGetKeysInSlot(slot, 100)) {
+                source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), one);
+            }
+            // All is there now, but the slot is not: each request is sent on once.
+            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(2);
+            target.clusterSetSlotNode(slot, target.clusterMyId());
+            source.clusterSetSlotNode(slot, target.clusterMyId());
+            awaitUntil(() -> target.pubsubShardChannels().size() == 1);
+        }
+        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        get(store.release(holder));
+        awaitGrant(listener);
+        assertThat(last.outcome()).isEmpty();
+    }
+
+    @Test
+    void replicasAcknowledge() {
+        LockStore store = open("?replicas=1");
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        StoreException failure = StoreTest.failure(
+                open("?replicas=2&replicaTimeout=1s").tryAcquire(bob.mutex(new LockName(name + "2"))));
+        assertThat(failure.effect()).isEqualTo(StoreException.Effect.NONE);
+        assertThat(failure).hasMessageContaining("1 of 2 replicas");
+    }
+
+    @Test
+    void clientOfTheUsersIsUsedAndNotClosed() {
+        Set<HostAndPort> nodes = cluster.servers().stream()
+                .map(server -> new HostAndPort("127.0.0.1", server.port()))
+                .collect(Collectors.toSet());
+        try (RedisClusterClient client = RedisClusterClient.create(nodes)) {
+            LockStore store = RedisLockStore.over(client, "");
+            Claim holder = alice.mutex(name);
+            granted(store, holder);
+            RecordingListener listener = waiting(store, bob.mutex(name));
+            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+            get(open("").release(holder));
+            awaitGrant(listener);
+            store.close();
+            assertThat(client.get("anything")).isNull();
+            awaitUntil(() -> client.getClusterNodes().values().stream().allMatch(pool -> pool.getNumActive() == 0));
+        }
+    }
+
+    @Test
+    void idleChannelsAreDropped() {
+        RedisUrl url = RedisUrl.parse(cluster.url());
+        List<Runnable> sweeps = new ArrayList<>();
+        LockKeys keys = new LockKeys("idle-" + UUID.randomUUID() + ":");
+        try (RedisPort port = new JedisClusterPort(
+                        url.hosts(),
+                        node -> new OwnConnections(
+                                () -> node,
+                                node.toString(),
+                                OwnConnections.config(url),
+                                url.options(),
+                                MonotonicClock.SYSTEM),
+                        "test",
+                        url.options(),
+                        MonotonicClock.SYSTEM);
+                StoreChannels channels =
+                        new StoreChannels(port, keys, slot -> new Nobody(), () -> Set.of(7), sweeps::add)) {
+            get(channels.heard(7));
+            get(channels.heard(8));
+            String seven = channels.name(7);
+            assertThat(channels.isHeard(8)).isTrue();
+            assertThat(sweeps).hasSize(1);
+            sweeps.remove(0).run();
+            sweeps.remove(0).run();
+            assertThat(channels.isHeard(8)).isFalse();
+            assertThat(channels.name(7)).isEqualTo(seven);
+            awaitUntil(() -> shardChannels().stream()
+                            .filter(one -> one.startsWith("idle-"))
+                            .count()
+                    == 1);
+            get(channels.heard(8));
+            awaitUntil(() -> shardChannels().stream()
+                            .filter(one -> one.startsWith("idle-"))
+                            .count()
+                    == 2);
+        }
+    }
+
+    @Test
+    void nodesThatKnowNoShardedChannelsAreHeardOnPlainOnes() {
+        heardOnPlainChannels(RedisServer.start(
+                "--cluster-enabled", "yes", "--rename-command", "SSUBSCRIBE", "", "--rename-command", "SPUBLISH", ""));
+        heardOnPlainChannels(RedisServer.startOld("--cluster-enabled", "yes"));
+    }
+
+    private void heardOnPlainChannels(RedisServer alone) {
+        try (RedisServer node = alone) {
+            try (Jedis jedis = node.connect()) {
+                jedis.clusterAddSlots(IntStream.range(0, Slots.COUNT).toArray());
+                awaitUntil(() -> jedis.clusterInfo().contains("cluster_state:ok"));
+            }
+            RedisLockStoreProvider provider = new RedisLockStoreProvider();
+            try (LockStore store = provider.open(node.url() + "?cluster=true&ticketTtl=1m", MonotonicClock.SYSTEM);
+                    LockStore other = provider.open(node.url() + "?cluster=true&ticketTtl=1m", MonotonicClock.SYSTEM)) {
+                Claim holder = alice.mutex(name);
+                granted(store, holder);
+                RecordingListener listener = waiting(other, bob.mutex(name));
+                assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+                get(store.release(holder));
+                awaitGrant(listener);
+            }
+        }
+    }
+
+    @Test
+    void wrongTopologyIsSaid() {
+        RedisServer elsewhere = cluster.servers().stream()
+                .filter(server -> server != cluster.primaryOf("holdfast:{holdfast}"))
+                .findFirst()
+                .orElseThrow();
+        assertThatThrownBy(() -> new RedisLockStoreProvider().open(elsewhere.url(), MonotonicClock.SYSTEM))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("add cluster=true");
+        try (RedisServer single = RedisServer.start()) {
+            assertThatThrownBy(() ->
+                            new RedisLockStoreProvider().open(single.url() + "?cluster=true", MonotonicClock.SYSTEM))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("leave out cluster=true");
+        }
+    }
+
+    @Test
+    void severalNamesAreTakenOneAfterTheOther() throws InterruptedException {
+        LockStore store = open("");
+        assertThat(store.traits().atomicSeveral()).isFalse();
+        Holdfast locks = connect("");
+        try (Lease lease =
+                locks.multiLock(name + "-1", name + "-2", name + "-3").acquire()) {
+            assertThat(lease.names()).hasSize(3);
+            assertThat(get(store.list(name + "-", 10))).hasSize(3);
+        }
+        assertThat(get(store.list(name + "-", 10))).isEmpty();
+    }
+
+    private static boolean isPrimary(RedisServer server) {
+        try (Jedis jedis = server.connect()) {
+            return jedis.info("replication").contains("role:master");
+        }
+    }
+
+    private static List<String> shardChannels() {
+        List<String> all = new ArrayList<>();
+        for (RedisServer server : cluster.servers()) {
+            try (Jedis jedis = server.connect()) {
+                all.addAll(jedis.pubsubShardChannels());
+            }
+        }
+        return all;
+    }
+
+    private static final class Nobody implements RedisPort.Subscriber {
+
+        @Override
+        public void message(String text) {}
+
+        @Override
+        public void resubscribed() {}
+    }
+
+    private LockStore open(String options) {
+        LockStore store = new RedisLockStoreProvider().open(cluster.url() + options, MonotonicClock.SYSTEM);
+        opened.add(store);
+        return store;
+    }
+
+    private Holdfast connect(String options) {
+        Holdfast locks = Holdfast.connect(cluster.url() + options);
+        opened.add(locks);
+        return locks;
+    }
+}

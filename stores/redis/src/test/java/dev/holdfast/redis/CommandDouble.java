@@ -1,0 +1,278 @@
+package dev.holdfast.redis;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import redis.clients.jedis.Jedis;
+
+/**
+ * Stands in front of a real server and adds commands that it lacks, by scripts that do the same there; everything else passes
+ * through. It counts what clients send, and can lose a reply, or keep a command back as a slow network would.
+ *
+ * <p>The commands do what their documentation says, and what the TairString module was seen to do ({@code CAS} without {@code PX}
+ * takes the end away, too).
+ */
+final class CommandDouble implements AutoCloseable {
+
+    /** A family of commands. */
+    enum Speech {
+        DELEX,
+        DELIFEQ,
+        SET_IFEQ,
+        CAS_CAD
+    }
+
+    private enum Fault {
+        LOSE_REPLY,
+        KEEP_BACK
+    }
+
+    private static final String DELETE = "local v = redis.call('GET', KEYS[1]) if not v then return %s end "
+            + "if v ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])";
+    private static final String SET = "if redis.call('GET', KEYS[1]) ~= ARGV[2] then return false end "
+            + "return redis.call('SET', KEYS[1], ARGV[1], ARGV[3], ARGV[4])";
+    private static final String CAS = "local v = redis.call('GET', KEYS[1]) if not v then return -1 end "
+            + "if v ~= ARGV[1] then return 0 end "
+            + "if ARGV[3] then redis.call('SET', KEYS[1], ARGV[2], ARGV[3], ARGV[4]) "
+            + "else redis.call('SET', KEYS[1], ARGV[2]) end return 1";
+
+    private final RedisServer server;
+    private final ServerSocket listener;
+    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private final Map<String, Integer> counts = new ConcurrentHashMap<>();
+    private final Map<String, Fault> faults = new ConcurrentHashMap<>();
+    private final Queue<List<byte[]>> keptBack = new ConcurrentLinkedQueue<>();
+    private volatile Set<Speech> speech;
+
+    CommandDouble(RedisServer server, Speech... speech) {
+        this.server = server;
+        this.speech = Set.of(speech);
+        try {
+            listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        start(this::accept);
+    }
+
+    String address() {
+        return "127.0.0.1:" + listener.getLocalPort();
+    }
+
+    /** Knows these commands from now on, and no others: the server was upgraded, or another one took its place. */
+    void speaks(Speech... newSpeech) {
+        speech = Set.of(newSpeech);
+    }
+
+    /** What clients have sent since the last {@link #reset}, without greetings. */
+    Map<String, Integer> counts() {
+        Map<String, Integer> copy = new TreeMap<>(counts);
+        copy.keySet().removeAll(Set.of("CLIENT", "PING", "SELECT", "HELLO"));
+        return copy;
+    }
+
+    void reset() {
+        counts.clear();
+    }
+
+    /** The next command of this name is done, but its client never hears of it. */
+    void loseReplyTo(String command) {
+        faults.put(command, Fault.LOSE_REPLY);
+    }
+
+    /** The next command of this name does not arrive until {@link #deliver}; its client loses the connection. */
+    void keepBack(String command) {
+        faults.put(command, Fault.KEEP_BACK);
+    }
+
+    /** Delivers what was kept back. */
+    void deliver() {
+        try (Jedis jedis = server.connect()) {
+            for (List<byte[]> command = keptBack.poll(); command != null; command = keptBack.poll()) {
+                byte[] name = command.get(0);
+                jedis.sendCommand(() -> name, command.subList(1, command.size()).toArray(byte[][]::new));
+            }
+        }
+    }
+
+    private void accept() {
+        try {
+            while (true) {
+                Socket client = listener.accept();
+                Socket upstream = new Socket(InetAddress.getLoopbackAddress(), server.port());
+                client.setTcpNoDelay(true);
+                upstream.setTcpNoDelay(true);
+                sockets.add(client);
+                sockets.add(upstream);
+                Link link = new Link(client, upstream);
+                start(link::requests);
+                start(link::replies);
+            }
+        } catch (IOException closed) {
+            return;
+        }
+    }
+
+    /** One client's connection. */
+    private final class Link {
+
+        private final Socket client;
+        private final Socket upstream;
+        private volatile boolean mute;
+
+        private Link(Socket client, Socket upstream) {
+            this.client = client;
+            this.upstream = upstream;
+        }
+
+        private void requests() {
+            try (client;
+                    upstream) {
+                InputStream in = new BufferedInputStream(client.getInputStream());
+                OutputStream out = new BufferedOutputStream(upstream.getOutputStream());
+                while (true) {
+                    List<byte[]> command = read(in);
+                    String name = new String(command.get(0), StandardCharsets.US_ASCII).toUpperCase(Locale.ROOT);
+                    counts.merge(name, 1, Integer::sum);
+                    Fault fault = faults.remove(name);
+                    if (fault == Fault.KEEP_BACK) {
+                        keptBack.add(translated(name, command));
+                        return;
+                    }
+                    mute |= fault == Fault.LOSE_REPLY;
+                    write(out, translated(name, command));
+                    if (in.available() == 0) {
+                        out.flush();
+                    }
+                }
+            } catch (IOException gone) {
+                return;
+            }
+        }
+
+        private void replies() {
+            try (client;
+                    upstream) {
+                byte[] buffer = new byte[1 << 16];
+                InputStream in = upstream.getInputStream();
+                for (int n = in.read(buffer); n >= 0 && !mute; n = in.read(buffer)) {
+                    client.getOutputStream().write(buffer, 0, n);
+                }
+            } catch (IOException gone) {
+                return;
+            } finally {
+                sockets.remove(client);
+                sockets.remove(upstream);
+            }
+        }
+    }
+
+    private List<byte[]> translated(String name, List<byte[]> command) {
+        boolean conditional = command.size() == 7 && is(command.get(3), "IFEQ");
+        if (name.equals("DELEX") && speech.contains(Speech.DELEX) && is(command.get(2), "IFEQ")) {
+            return eval(String.format(DELETE, 0), command.get(1), command.get(3));
+        }
+        if (name.equals("DELIFEQ") && speech.contains(Speech.DELIFEQ)) {
+            return eval(String.format(DELETE, 0), command.get(1), command.get(2));
+        }
+        if (name.equals("CAD") && speech.contains(Speech.CAS_CAD)) {
+            return eval(String.format(DELETE, -1), command.get(1), command.get(2));
+        }
+        if (name.equals("CAS") && speech.contains(Speech.CAS_CAD)) {
+            return eval(CAS, command.subList(1, command.size()).toArray(byte[][]::new));
+        }
+        if (name.equals("SET") && speech.contains(Speech.SET_IFEQ) && conditional) {
+            return eval(SET, command.get(1), command.get(2), command.get(4), command.get(5), command.get(6));
+        }
+        return command;
+    }
+
+    private static boolean is(byte[] word, String expected) {
+        return new String(word, StandardCharsets.US_ASCII).equalsIgnoreCase(expected);
+    }
+
+    private static List<byte[]> eval(String script, byte[]... keyAndArguments) {
+        List<byte[]> command = new ArrayList<>(List.of(bytes("EVAL"), bytes(script), bytes("1")));
+        command.addAll(List.of(keyAndArguments));
+        return command;
+    }
+
+    private static List<byte[]> read(InputStream in) throws IOException {
+        int count = number(in, '*');
+        List<byte[]> command = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            int length = number(in, '$');
+            byte[] word = in.readNBytes(length);
+            in.skipNBytes(2);
+            command.add(word);
+        }
+        return command;
+    }
+
+    private static int number(InputStream in, char type) throws IOException {
+        int first = in.read();
+        if (first < 0) {
+            throw new EOFException();
+        }
+        if (first != type) {
+            throw new IOException("not the protocol of Redis 2: " + (char) first);
+        }
+        int number = 0;
+        for (int c = in.read(); c != '\r'; c = in.read()) {
+            if (c < 0) {
+                throw new EOFException();
+            }
+            number = number * 10 + c - '0';
+        }
+        in.skipNBytes(1);
+        return number;
+    }
+
+    private static void write(OutputStream out, List<byte[]> command) throws IOException {
+        out.write(bytes("*" + command.size() + "\r\n"));
+        for (byte[] word : command) {
+            out.write(bytes("$" + word.length + "\r\n"));
+            out.write(word);
+            out.write(bytes("\r\n"));
+        }
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private static void start(Runnable work) {
+        Thread thread = new Thread(work, "command-double");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    @Override
+    public void close() {
+        try {
+            listener.close();
+            for (Socket socket : sockets) {
+                socket.close();
+            }
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The laws in the plain layout, on a real server of Redis 6.2. */
+class OldPlainLockStoreTest extends LockStoreTck {
+
+    private static RedisServer server;
+
+    @BeforeAll
+    static void startTheServer() {
+        server = RedisServer.startOld();
+    }
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new RedisLockStoreProvider().open(server.url() + "?layout=plain", clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    // The store's rules have their long run on another server.
+    @Override
+    protected int modelOperations() {
+        return 1_000;
+    }
+}

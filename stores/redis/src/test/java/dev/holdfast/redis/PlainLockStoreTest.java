@@ -1,0 +1,44 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The laws in the plain layout, on a real server that has none of the commands that compare: all by scripts. */
+class PlainLockStoreTest extends LockStoreTck {
+
+    private static RedisServer server;
+
+    @BeforeAll
+    static void startTheServer() {
+        server = RedisServer.start();
+    }
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new RedisLockStoreProvider().open(server.url() + "?layout=plain", clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    @Override
+    protected int modelOperations() {
+        return 3_000;
+    }
+}

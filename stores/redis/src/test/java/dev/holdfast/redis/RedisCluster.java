@@ -1,0 +1,186 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.testkit.StoreTest;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** A real cluster for a test: three primaries with a replica each, on free ports of the loopback address. */
+final class RedisCluster implements AutoCloseable {
+
+    private static final int PRIMARIES = 3;
+    private static final int SLOTS = 16_384;
+    private static final long PATIENCE_NANOS = 60_000_000_000L;
+
+    private final List<RedisServer> servers = new ArrayList<>();
+
+    private RedisCluster() {}
+
+    /** Starts it with further settings for each node. */
+    static RedisCluster start(String... settings) {
+        RedisCluster cluster = new RedisCluster();
+        boolean ready = false;
+        try {
+            cluster.startServers(List.of(settings));
+            cluster.assignSlots();
+            cluster.awaitReady();
+            ready = true;
+            return cluster;
+        } catch (InterruptedException failure) {
+            throw new AssertionError(failure);
+        } finally {
+            if (!ready) {
+                cluster.close();
+            }
+        }
+    }
+
+    private void startServers(List<String> settings) throws InterruptedException {
+        List<String> all = new ArrayList<>(List.of("--cluster-enabled", "yes", "--cluster-node-timeout", "1000"));
+        all.addAll(settings);
+        CountDownLatch started = new CountDownLatch(2 * PRIMARIES);
+        for (int i = 0; i < 2 * PRIMARIES; i++) {
+            new Thread(() -> {
+                        try {
+                            RedisServer server = RedisServer.start(all.toArray(new String[0]));
+                            synchronized (servers) {
+                                servers.add(server);
+                            }
+                        } finally {
+                            started.countDown();
+                        }
+                    })
+                    .start();
+        }
+        started.await();
+        if (servers.size() < 2 * PRIMARIES) {
+            throw new AssertionError("Not all nodes of the cluster have started");
+        }
+    }
+
+    private void assignSlots() {
+        for (int i = 0; i < servers.size(); i++) {
+            try (Jedis jedis = servers.get(i).connect()) {
+                // Epochs of their own spare the nodes a minute of quarrel over them.
+                jedis.sendCommand(Protocol.Command.CLUSTER, "SET-CONFIG-EPOCH", Integer.toString(i + 1));
+                if (i < PRIMARIES) {
+                    jedis.clusterAddSlotsRange(i * SLOTS / PRIMARIES, (i + 1) * SLOTS / PRIMARIES - 1);
+                }
+                if (i > 0) {
+                    jedis.clusterMeet("127.0.0.1", servers.get(0).peerPort());
+                }
+            }
+        }
+        for (int i = PRIMARIES; i < servers.size(); i++) {
+            try (Jedis jedis = servers.get(i).connect();
+                    Jedis primary = servers.get(i - PRIMARIES).connect()) {
+                String id = primary.clusterMyId();
+                awaitUntil(() -> jedis.clusterNodes().contains(id), "the nodes have not met");
+                jedis.clusterReplicate(id);
+            }
+        }
+    }
+
+    /** Waits until all nodes agree that all slots are served, and every replica follows its primary. */
+    void awaitReady() {
+        awaitUntil(() -> servers.stream().allMatch(this::isReady), "the cluster is not ready");
+    }
+
+    private boolean isReady(RedisServer server) {
+        if (!server.isRunning()) {
+            return true;
+        }
+        try (Jedis jedis = server.connect()) {
+            String replication = jedis.info("replication");
+            boolean linked = replication.contains("role:master") || replication.contains("master_link_status:up");
+            return linked
+                    && jedis.clusterInfo().contains("cluster_state:ok")
+                    && jedis.clusterNodes().lines().count() == servers.size()
+                    && jedis.clusterNodes()
+                                    .lines()
+                                    .filter(line -> line.contains("slave"))
+                                    .count()
+                            >= servers.size()
+                                    - PRIMARIES
+                                    - servers.stream()
+                                            .filter(one -> !one.isRunning())
+                                            .count();
+        } catch (JedisException notYet) {
+            return false;
+        }
+    }
+
+    static void awaitUntil(BooleanSupplier condition, String otherwise) {
+        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new AssertionError(otherwise);
+            }
+            StoreTest.pause(20);
+        }
+    }
+
+    /** The URL, which names all nodes that run. */
+    String url() {
+        return "redis://"
+                + servers.stream()
+                        .filter(RedisServer::isRunning)
+                        .map(server -> "127.0.0.1:" + server.port())
+                        .collect(Collectors.joining(","));
+    }
+
+    /** The URL for TLS, which names all nodes, with this password. */
+    String tlsUrl(String password) {
+        return "rediss://:" + password + "@"
+                + servers.stream()
+                        .map(server -> "127.0.0.1:" + server.tlsPort())
+                        .collect(Collectors.joining(","));
+    }
+
+    List<RedisServer> servers() {
+        return servers;
+    }
+
+    /** Whether some primary that runs serves the slot of a key. */
+    boolean isServed(String key) {
+        int slot = Slots.of(key.getBytes(StandardCharsets.UTF_8));
+        return servers.stream().anyMatch(server -> server.isRunning() && serves(server, slot));
+    }
+
+    /** The primary that serves the slot of a key. */
+    RedisServer primaryOf(String key) {
+        int slot = Slots.of(key.getBytes(StandardCharsets.UTF_8));
+        for (RedisServer server : servers) {
+            if (server.isRunning() && serves(server, slot)) {
+                return server;
+            }
+        }
+        throw new AssertionError("No node serves slot " + slot);
+    }
+
+    private static boolean serves(RedisServer server, int slot) {
+        try (Jedis jedis = server.connect()) {
+            return jedis.clusterNodes()
+                    .lines()
+                    .filter(line -> line.contains("myself,master"))
+                    .flatMap(line -> Arrays.stream(line.split(" ")).skip(8))
+                    .filter(range -> range.matches("\\d+(-\\d+)?"))
+                    .anyMatch(range -> {
+                        String[] ends = range.split("-");
+                        return slot >= Integer.parseInt(ends[0]) && slot <= Integer.parseInt(ends[ends.length - 1]);
+                    });
+        }
+    }
+
+    @Override
+    public void close() {
+        servers.forEach(RedisServer::close);
+    }
+}

@@ -1,0 +1,45 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The laws, on a cluster of six nodes. */
+class RedisClusterStoreTest extends LockStoreTck {
+
+    private static RedisCluster cluster;
+
+    @BeforeAll
+    static void startTheCluster() {
+        cluster = RedisCluster.start();
+    }
+
+    @AfterAll
+    static void stopTheCluster() {
+        cluster.close();
+    }
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new RedisLockStoreProvider().open(cluster.url() + "?ticketTtl=2s", clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    // The store's rules have their long run on another server.
+    @Override
+    protected int modelOperations() {
+        return 3_000;
+    }
+}

@@ -1,0 +1,46 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.LockStoreTck;
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The laws, on a primary with two replicas that three Sentinels name. */
+class RedisSentinelStoreTest extends LockStoreTck {
+
+    private static RedisSentinels servers;
+
+    @BeforeAll
+    static void startTheServers() {
+        servers = RedisSentinels.start(Duration.ofSeconds(30));
+    }
+
+    @AfterAll
+    static void stopTheServers() {
+        servers.close();
+    }
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new RedisLockStoreProvider().open(servers.url() + "?ticketTtl=2s", clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    @Override
+    protected boolean runsOnRealTime() {
+        return true;
+    }
+
+    // The store's rules have their long run on another server.
+    @Override
+    protected int modelOperations() {
+        return 3_000;
+    }
+}

@@ -1,0 +1,216 @@
+package dev.holdfast.redis;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** A real primary with two replicas, and three Sentinels that watch them, on free ports of the loopback address. */
+final class RedisSentinels implements AutoCloseable {
+
+    static final String NAME = "locks";
+
+    private static final int REPLICAS = 2;
+    private static final int SENTINELS = 3;
+
+    private final List<RedisServer> servers = new ArrayList<>();
+    private final List<RedisServer> sentinels = new ArrayList<>();
+
+    private final List<String> settings;
+    private final String password;
+    private final String sentinelPassword;
+
+    private RedisSentinels(List<String> settings, String password, String sentinelPassword) {
+        this.settings = settings;
+        this.password = password;
+        this.sentinelPassword = sentinelPassword;
+    }
+
+    /** Starts them. A server that does not answer for so long is down: more than a busy machine takes, or a fail-over begins. */
+    static RedisSentinels start(Duration downAfter) {
+        return start(downAfter, List.of(), "", "");
+    }
+
+    /** Starts them with further settings for all, and passwords, if they are not empty. */
+    static RedisSentinels start(Duration downAfter, List<String> settings, String password, String sentinelPassword) {
+        RedisSentinels all = new RedisSentinels(settings, password, sentinelPassword);
+        boolean ready = false;
+        try {
+            all.startServers();
+            all.startSentinels(downAfter);
+            ready = true;
+            return all;
+        } finally {
+            if (!ready) {
+                all.close();
+            }
+        }
+    }
+
+    private void startServers() {
+        RedisServer primary = startServer();
+        servers.add(primary);
+        for (int i = 0; i < REPLICAS; i++) {
+            servers.add(startServer("--replicaof", "127.0.0.1", Integer.toString(primary.peerPort())));
+        }
+        awaitReplicas();
+    }
+
+    private RedisServer startServer(String... further) {
+        List<String> all = new ArrayList<>(settings);
+        all.addAll(List.of("--repl-diskless-sync-delay", "0"));
+        if (!password.isEmpty()) {
+            all.addAll(List.of("--requirepass", password, "--masterauth", password));
+        }
+        all.addAll(List.of(further));
+        return RedisServer.start(all.toArray(new String[0]));
+    }
+
+    private RedisServer startSentinel() {
+        List<String> all = new ArrayList<>(settings);
+        if (!sentinelPassword.isEmpty()) {
+            all.addAll(List.of("--requirepass", sentinelPassword));
+        }
+        return RedisServer.startSentinel(all.toArray(new String[0]));
+    }
+
+    private void startSentinels(Duration downAfter) {
+        RedisServer primary = servers.get(0);
+        for (int i = 0; i < SENTINELS; i++) {
+            RedisServer sentinel = startSentinel();
+            sentinels.add(sentinel);
+            try (Jedis jedis = sentinel.connect()) {
+                sentinel(jedis, "MONITOR", NAME, "127.0.0.1", Integer.toString(primary.peerPort()), "2");
+                if (!password.isEmpty()) {
+                    sentinel(jedis, "SET", NAME, "auth-pass", password);
+                }
+                sentinel(jedis, "SET", NAME, "down-after-milliseconds", Long.toString(downAfter.toMillis()));
+                sentinel(jedis, "SET", NAME, "failover-timeout", "2000");
+                sentinel(jedis, "SET", NAME, "parallel-syncs", "2");
+            }
+        }
+        awaitSentinels();
+    }
+
+    private static void sentinel(Jedis jedis, String... arguments) {
+        jedis.sendCommand(Protocol.Command.SENTINEL, arguments);
+    }
+
+    /** Waits until the primary has all replicas that run, and each follows. */
+    void awaitReplicas() {
+        RedisCluster.awaitUntil(
+                () -> {
+                    long running =
+                            servers.stream().filter(RedisServer::isRunning).count();
+                    try (Jedis jedis = primary().connect()) {
+                        return jedis.info("replication").split("state=online", -1).length == running;
+                    } catch (JedisException | IllegalStateException notYet) {
+                        return false;
+                    }
+                },
+                "the replicas do not follow");
+    }
+
+    /** Waits until each Sentinel knows the replicas and the others. */
+    private void awaitSentinels() {
+        for (RedisServer sentinel : sentinels) {
+            try (Jedis jedis = sentinel.connect()) {
+                RedisCluster.awaitUntil(
+                        () -> jedis.sentinelMaster(NAME).get("num-slaves").equals(Integer.toString(REPLICAS))
+                                && jedis.sentinelMaster(NAME)
+                                        .get("num-other-sentinels")
+                                        .equals(Integer.toString(SENTINELS - 1)),
+                        "the Sentinels do not know each other");
+            }
+        }
+    }
+
+    /** The server that says it is the primary. */
+    RedisServer primary() {
+        for (RedisServer server : servers) {
+            if (server.isRunning()) {
+                try (Jedis jedis = server.connect()) {
+                    if (jedis.info("replication").contains("role:master")) {
+                        return server;
+                    }
+                } catch (JedisException notNow) {
+                    continue;
+                }
+            }
+        }
+        throw new IllegalStateException("There is no primary just now");
+    }
+
+    /** The server that the Sentinels name. */
+    RedisServer named() {
+        try (Jedis jedis = sentinels.get(0).connect()) {
+            int port = Integer.parseInt(jedis.sentinelGetMasterAddrByName(NAME).get(1));
+            return servers.stream()
+                    .filter(server -> server.peerPort() == port)
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    /** Starts what was killed, and waits until all follow the primary that the Sentinels name. */
+    void heal() {
+        servers.forEach(server -> server.signal("CONT"));
+        servers.stream().filter(server -> !server.isRunning()).forEach(server -> {
+            // Not as the replica of whom it followed once: the Sentinels would take long to find out.
+            server.startAgain("--replicaof", "127.0.0.1", Integer.toString(named().peerPort()));
+        });
+        RedisCluster.awaitUntil(
+                () -> {
+                    try {
+                        return primary() == named();
+                    } catch (JedisException | IllegalStateException notYet) {
+                        return false;
+                    }
+                },
+                "the Sentinels name no primary");
+        awaitReplicas();
+        awaitSentinels();
+    }
+
+    List<RedisServer> servers() {
+        return servers;
+    }
+
+    List<RedisServer> sentinels() {
+        return sentinels;
+    }
+
+    List<RedisServer> replicas() {
+        RedisServer primary = primary();
+        return servers.stream()
+                .filter(server -> server != primary && server.isRunning())
+                .toList();
+    }
+
+    /** The URL, with all Sentinels. */
+    String url() {
+        return "redis-sentinel://"
+                + sentinels.stream()
+                        .map(sentinel -> "127.0.0.1:" + sentinel.port())
+                        .collect(Collectors.joining(","))
+                + "/" + NAME;
+    }
+
+    /** The URL for TLS, with all Sentinels, and with these passwords. */
+    String tlsUrl(String serverPassword, String passwordOfSentinels) {
+        return "rediss-sentinel://:" + serverPassword + "@"
+                + sentinels.stream()
+                        .map(sentinel -> "127.0.0.1:" + sentinel.tlsPort())
+                        .collect(Collectors.joining(","))
+                + "/" + NAME + "?sentinelPassword=" + passwordOfSentinels;
+    }
+
+    @Override
+    public void close() {
+        sentinels.forEach(RedisServer::close);
+        servers.forEach(RedisServer::close);
+    }
+}

@@ -1,0 +1,271 @@
+package dev.holdfast.redis;
+
+import static dev.holdfast.testkit.StoreTest.awaitGrant;
+import static dev.holdfast.testkit.StoreTest.awaitUntil;
+import static dev.holdfast.testkit.StoreTest.failure;
+import static dev.holdfast.testkit.StoreTest.get;
+import static dev.holdfast.testkit.StoreTest.granted;
+import static dev.holdfast.testkit.StoreTest.renewed;
+import static dev.holdfast.testkit.StoreTest.repaired;
+import static dev.holdfast.testkit.StoreTest.waiting;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.args.ClientType;
+import redis.clients.jedis.params.ClientKillParams;
+
+/** Fail-overs, and grants that count only once replicas have them. */
+@Timeout(120)
+class SentinelTest {
+
+    private static final Duration LONG = Duration.ofMinutes(10);
+
+    private static RedisSentinels servers;
+
+    private final Claimant alice = new Claimant("alice", LONG);
+    private final Claimant bob = new Claimant("bob", LONG);
+    private final LockName name = new LockName("test-" + UUID.randomUUID());
+    private final List<AutoCloseable> opened = new ArrayList<>();
+
+    @BeforeAll
+    static void startTheServers() {
+        servers = RedisSentinels.start(Duration.ofSeconds(1));
+    }
+
+    @AfterAll
+    static void stopTheServers() {
+        servers.close();
+    }
+
+    @BeforeEach
+    void allServersRun() {
+        servers.heal();
+    }
+
+    @AfterEach
+    void end() throws Exception {
+        for (RedisServer server : servers.servers()) {
+            server.signal("CONT");
+        }
+        for (AutoCloseable one : opened) {
+            one.close();
+        }
+    }
+
+    @Test
+    void heldLockSurvivesAFailOverAndItsWaiterGetsOn() throws Exception {
+        // A replica has acknowledged the grant; the Sentinels promote one that has the latest data.
+        Holdfast holder = connect("?timeout=500ms&ticketTtl=2s&replicas=2");
+        Holdfast other = connect("?timeout=500ms&ticketTtl=2s");
+        LockOptions options = LockOptions.defaults().withLease(Duration.ofSeconds(40));
+        Lease lease = holder.lock(name.value(), options).acquire();
+        CompletableFuture<Lease> next = other.lock(name.value(), options.withStoreTimeout(Duration.ofSeconds(60)))
+                .acquireAsync();
+        awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
+        failOver();
+        // Two replicas were asked for, and there is only one now: it must come back to be believed.
+        servers.heal();
+        Duration before = lease.remaining();
+        awaitUntil(() -> lease.remaining().compareTo(before) > 0);
+        assertThat(lease.isValid()).isTrue();
+        long token = lease.token();
+        lease.close();
+        Lease nextLease = next.get(20, TimeUnit.SECONDS);
+        assertThat(nextLease.token()).isGreaterThan(token);
+        nextLease.close();
+    }
+
+    @Test
+    void grantThatTheNewPrimaryHasNotHeardOfIsLostWithAReason() throws Exception {
+        Holdfast holder = connect("?timeout=500ms");
+        Holdfast other = connect("?timeout=500ms");
+        LockOptions options =
+                LockOptions.defaults().withLease(Duration.ofSeconds(9)).withStoreTimeout(Duration.ofSeconds(60));
+        holder.lock(name + "-warm").acquire().close();
+        cutOffReplicas();
+        CompletableFuture<LossReason> lost = new CompletableFuture<>();
+        Lease lease = holder.lock(name.value(), options).acquire();
+        lease.onLost(lost::complete);
+        failOver();
+        try (Lease second = other.lock(name.value(), options).acquire(Duration.ofSeconds(30))) {
+            assertThat(second.token()).isGreaterThan(lease.token());
+            assertThat(lost.get(10, TimeUnit.SECONDS)).isIn(LossReason.TAKEN, LossReason.EXPIRED);
+            assertThat(lease.isValid()).isFalse();
+        }
+    }
+
+    @Test
+    void grantWithoutAcknowledgementIsReleasedAgain() {
+        LockStore store = open("?replicas=1&replicaTimeout=200ms");
+        LockStore plain = open("");
+        granted(store, alice.mutex(new LockName(name + "-warm")));
+        servers.replicas().forEach(replica -> replica.signal("STOP"));
+        StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure)
+                .hasMessageContaining(name.value())
+                .hasMessageContaining("0 of 1 replicas")
+                .hasMessageContaining("released again");
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(alice.mutex(name), listener);
+        assertThat(failure(listener).effect()).isEqualTo(Effect.NONE);
+        assertThat(failure(store.tryAcquireAll(List.of(alice.mutex(name), alice.mutex(new LockName(name + "2")))))
+                        .effect())
+                .isEqualTo(Effect.NONE);
+        // Nothing was left behind.
+        granted(plain, bob.mutex(name));
+        granted(plain, bob.mutex(new LockName(name + "2")));
+    }
+
+    @Test
+    void renewalWithoutAcknowledgementIsInDoubt() {
+        LockStore store = open("?replicas=1&replicaTimeout=200ms");
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        servers.replicas().forEach(replica -> replica.signal("STOP"));
+        assertThat(renewed(store, claim)).isInstanceOfSatisfying(Renewed.Failed.class, failed -> {
+            assertThat(failed.cause().effect()).isEqualTo(Effect.UNKNOWN);
+            assertThat(failed.cause()).hasMessageContaining("0 of 1 replicas");
+        });
+        // An older grant is not ended by a repeated request that is not acknowledged.
+        assertThat(failure(store.tryAcquire(claim.again())).effect()).isEqualTo(Effect.UNKNOWN);
+        servers.replicas().forEach(replica -> replica.signal("CONT"));
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+    }
+
+    @Test
+    void pushedGrantIsBelievedOnlyWhenAcknowledged() {
+        LockStore store = open("?replicas=1&replicaTimeout=200ms");
+        LockStore plain = open("");
+        Claim holder = alice.mutex(name);
+        granted(plain, holder);
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        servers.replicas().forEach(replica -> replica.signal("STOP"));
+        get(plain.release(holder));
+        assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Failed.class);
+        assertThat(listener.outcome()).isEmpty();
+        servers.replicas().forEach(replica -> replica.signal("CONT"));
+        assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Held.class);
+        awaitGrant(listener);
+
+        // With replicas that answer, the push is enough.
+        RecordingListener next = waiting(store, alice.mutex(name));
+        get(plain.release(waiter));
+        awaitGrant(next);
+    }
+
+    @Test
+    void replacedPrimaryThatStillAnswersIsLeft() {
+        LockStore store = open("?timeout=500ms");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        RecordingListener listener = waiting(store, bob.mutex(name));
+        servers.awaitReplicas();
+        RedisServer old = servers.primary();
+        old.signal("STOP");
+        awaitUntil(() -> servers.named() != old);
+        old.signal("CONT");
+        // It believes for a moment that it is the primary; the store has left it by then, or is told that it is none.
+        awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Renewed.Held);
+        assertThat(repaired(() -> get(store.release(holder.again()))).wasOwner())
+                .isTrue();
+        awaitUntil(() -> repaired(() -> get(store.renew(List.of()))).isEmpty()
+                && listener.outcome().isPresent());
+    }
+
+    @Test
+    void clientOfTheUsersIsUsedAndNotClosed() {
+        Set<HostAndPort> sentinels = servers.sentinels().stream()
+                .map(sentinel -> new HostAndPort("127.0.0.1", sentinel.port()))
+                .collect(Collectors.toSet());
+        try (RedisSentinelClient client = RedisSentinelClient.builder()
+                .masterName(RedisSentinels.NAME)
+                .sentinels(sentinels)
+                .clientConfig(DefaultJedisClientConfig.builder().build())
+                .build()) {
+            LockStore store = RedisLockStore.over(client, "replicas=1");
+            Claim holder = alice.mutex(name);
+            granted(store, holder);
+            RecordingListener listener = waiting(store, bob.mutex(name));
+            failOver();
+            servers.heal();
+            awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Renewed.Held);
+            get(store.release(holder));
+            awaitGrant(listener);
+            store.close();
+            assertThat(client.get("anything")).isNull();
+        }
+    }
+
+    @Test
+    void wrongNamesAndDeadSentinelsAreSaid() {
+        assertThatThrownBy(() -> open("-x"))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("knows no primary of the name \"locks-x\"");
+        assertThatThrownBy(() ->
+                        new RedisLockStoreProvider().open("redis-sentinel://127.0.0.1:1/locks", MonotonicClock.SYSTEM))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("No Sentinel")
+                .hasMessageContaining("127.0.0.1:1");
+    }
+
+    private void failOver() {
+        RedisServer old = servers.named();
+        old.kill();
+        awaitUntil(() -> servers.named() != old && servers.named().isRunning());
+    }
+
+    // They cannot come back: the primary asks for a password that they do not have.
+    private static void cutOffReplicas() {
+        try (Jedis jedis = servers.primary().connect()) {
+            jedis.configSet("requirepass", "unknown");
+            jedis.auth("unknown");
+            jedis.clientKill(new ClientKillParams().type(ClientType.REPLICA));
+        }
+    }
+
+    private LockStore open(String options) {
+        LockStore store = new RedisLockStoreProvider().open(servers.url() + options, MonotonicClock.SYSTEM);
+        opened.add(store);
+        return store;
+    }
+
+    private Holdfast connect(String options) {
+        Holdfast locks = Holdfast.connect(servers.url() + options);
+        opened.add(locks);
+        return locks;
+    }
+}
