@@ -35,6 +35,11 @@ install_servers() {
     local -a missing=()
     command -v redis-server >/dev/null || missing+=(redis-server)
     command -v openssl >/dev/null || missing+=(openssl)
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+    [[ -x /usr/sbin/mariadbd ]] || missing+=(mariadb-server)
+    command -v etcd >/dev/null || missing+=(etcd-server)
+    command -v etcdctl >/dev/null || missing+=(etcd-client)
+    command -v pgbouncer >/dev/null || missing+=(pgbouncer)
     install_packages "${missing[@]}"
 }
 

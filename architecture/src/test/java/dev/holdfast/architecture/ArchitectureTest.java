@@ -6,6 +6,7 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
@@ -22,9 +23,19 @@ class ArchitectureTest {
 
     @Test
     void everyModuleIsSeen() {
-        for (String module :
-                new String[] {"", ".spi", ".internal", ".memory", ".testkit", ".jdbc", ".redis", ".cli", ".benchmarks"
-                }) {
+        for (String module : List.of(
+                "",
+                ".spi",
+                ".internal",
+                ".memory",
+                ".testkit",
+                ".jdbc",
+                ".redis",
+                ".redis.lettuce",
+                ".zookeeper",
+                ".etcd",
+                ".cli",
+                ".benchmarks")) {
             assertThat(OUR_CODE.contain("dev.holdfast" + module + ".package-info"))
                     .as("dev.holdfast" + module)
                     .isTrue();

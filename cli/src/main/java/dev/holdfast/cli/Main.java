@@ -14,7 +14,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** The command line tool: finds the subcommand, runs it, exits with its code. */
 final class Main implements Runnable, IParameterExceptionHandler, IExecutionExceptionHandler {
 
-    private static final List<String> NAMES = List.of("run", "list", "show", "break", "demo", "completion");
+    private static final List<String> NAMES =
+            List.of("run", "list", "show", "break", "schema", "demo", "bench", "completion");
 
     /** Everything after this word is the command that {@code run} runs. */
     private static final String END_OF_OPTIONS = "--";
@@ -103,7 +104,9 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
             case "list" -> new ListCommand();
             case "show" -> new ShowCommand();
             case "break" -> new BreakCommand();
+            case "schema" -> new SchemaCommand();
             case "demo" -> new DemoCommand();
+            case "bench" -> new BenchCommand();
             default -> new CompletionCommand();
         };
     }

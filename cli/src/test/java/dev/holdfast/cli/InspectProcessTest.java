@@ -52,7 +52,7 @@ class InspectProcessTest extends ToolTest {
         assertThat(tool.run("completion", "fish").exit()).isEqualTo(64);
         assertThat(tool.run("--version").out()).startsWith("holdfast ");
         assertThat(tool.run("--help").out()).contains("holdfast run -n report");
-        for (String command : new String[] {"run", "list", "show", "break", "demo"}) {
+        for (String command : new String[] {"run", "list", "show", "break", "demo", "bench"}) {
             Result help = tool.run(command, "--help");
             assertThat(help.exit()).isZero();
             assertThat(help.out()).contains("Examples:");

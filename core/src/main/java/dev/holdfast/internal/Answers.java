@@ -40,7 +40,7 @@ final class Answers {
         try {
             answer = call.get().toCompletableFuture();
         } catch (RuntimeException failure) {
-            throw Stages.storeException(failure);
+            throw StoreException.of(failure);
         }
         if (!isDoneWithin(answer, timeout, interruptible)) {
             String message = "No answer from the store within " + timeout / 1_000_000 + " ms";
@@ -49,7 +49,7 @@ final class Answers {
         try {
             return answer.join();
         } catch (CompletionException failure) {
-            throw Stages.storeException(failure);
+            throw StoreException.of(failure);
         }
     }
 

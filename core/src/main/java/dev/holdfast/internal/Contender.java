@@ -8,6 +8,7 @@ import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
@@ -156,7 +157,7 @@ final class Contender implements Renewable {
                 askForHints();
                 engine.store().tryAcquire(claim).whenComplete((attempt, failure) -> {
                     if (failure != null) {
-                        ears.failed(Stages.storeException(failure));
+                        ears.failed(StoreException.of(failure));
                     } else if (attempt instanceof Attempt.Granted granted) {
                         ears.granted(granted.counter(), granted.lease());
                     } else {
@@ -166,7 +167,7 @@ final class Contender implements Renewable {
             }
         } catch (Throwable failure) {
             // Also an Error: left in SENT, the contender would keep all others waiting.
-            ears.failed(Stages.storeException(failure));
+            ears.failed(StoreException.of(failure));
         }
     }
 
@@ -302,7 +303,9 @@ final class Contender implements Renewable {
     private void arrive(long counter, Validity validity) {
         well();
         long now = engine.now();
-        long needed = spec.autoRenew() ? validity.span() : engine.leaseNanos(spec);
+        // A session tells no more than it surely lives, however often it is asked.
+        boolean asMuchAsThereIs = spec.autoRenew() || engine.traits().liveness() == Liveness.SESSION;
+        long needed = asMuchAsThereIs ? validity.span() : engine.leaseNanos(spec);
         if (validity.deadline() - now >= needed / 2 - Validity.MARGIN_NANOS) {
             over();
             resource.queue().admit(this, new Grant(resource, spec, claim, counter, validity, now));

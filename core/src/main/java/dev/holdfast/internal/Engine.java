@@ -77,6 +77,7 @@ public final class Engine implements AutoCloseable {
     private final @Nullable Executor callbacks;
     private final ThreadPoolExecutor ownCallbacks;
     private final ReentrantLock closing = new ReentrantLock();
+    private volatile @Nullable OwnerInfo lastOwner;
     private volatile boolean closed;
 
     /**
@@ -197,7 +198,7 @@ public final class Engine implements AutoCloseable {
 
     Claim newClaim(Request request) {
         ClaimId id = new ClaimId(identity.client(), sequence.incrementAndGet());
-        OwnerInfo owner = identity.owner(Thread.currentThread(), List.of());
+        OwnerInfo owner = owner(Thread.currentThread(), List.of());
         Duration lease = LockStore.roundUp(request.lease(), traits.leaseStep());
         return new Claim(request.name(), id, request.permits(), request.limit(), lease, owner);
     }
@@ -208,7 +209,19 @@ public final class Engine implements AutoCloseable {
 
     /** The owner of a claim behind which these threads wait, with the names that they hold. */
     OwnerInfo ownerOf(List<Thread> waiting, HeldNames held) {
-        return identity.owner(waiting.isEmpty() ? null : waiting.get(0), held.of(waiting));
+        return owner(waiting.isEmpty() ? null : waiting.get(0), held.of(waiting));
+    }
+
+    // A thread that holds many locks is told of once, not with each of them.
+    private OwnerInfo owner(@Nullable Thread thread, List<String> held) {
+        OwnerInfo last = lastOwner;
+        String threadName = thread == null ? "" : thread.getName();
+        if (last != null && last.thread().equals(threadName) && last.held().equals(held)) {
+            return last;
+        }
+        OwnerInfo owner = identity.owner(threadName, held);
+        lastOwner = owner;
+        return owner;
     }
 
     /** The resources that are in use here. */

@@ -9,7 +9,6 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** Who this client is: a random id for the store, and what people may want to know. */
 record Identity(String client, String host, long pid, String label) {
@@ -23,8 +22,8 @@ record Identity(String client, String host, long pid, String label) {
         return new Identity(client, hostName(), ProcessHandle.current().pid(), label);
     }
 
-    OwnerInfo owner(@Nullable Thread thread, List<String> held) {
-        return new OwnerInfo(client, host, pid, thread == null ? "" : thread.getName(), label, held);
+    OwnerInfo owner(String thread, List<String> held) {
+        return new OwnerInfo(client, host, pid, thread, label, held);
     }
 
     // What is at hand first: a look-up of the own name can take seconds where the name service is not set up.

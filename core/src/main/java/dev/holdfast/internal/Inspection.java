@@ -1,8 +1,8 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import java.util.List;
@@ -23,9 +23,7 @@ public final class Inspection {
 
     /** The names in use. */
     public static List<String> list(Engine engine, String prefix, int limit, long timeout) {
-        if (limit < 1 || limit > LockStore.MAX_LIST) {
-            throw new IllegalArgumentException("1 to " + LockStore.MAX_LIST + " names can be listed, not " + limit);
-        }
+        Bounds.list(limit);
         return ask(engine, "list names", () -> engine.store().list(prefix, limit), timeout).stream()
                 .map(LockName::value)
                 .toList();

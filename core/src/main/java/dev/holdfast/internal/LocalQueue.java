@@ -43,7 +43,9 @@ final class LocalQueue {
     private final Resource resource;
     private final Engine engine;
     private final ArrayDeque<Waiter> queue = new ArrayDeque<>(4);
-    private final List<Contender> fairContenders = new ArrayList<>(0);
+    /** Empty and shared until a fair waiter comes. */
+    private List<Contender> fairContenders = List.of();
+
     private @Nullable Contender contender;
     private @Nullable Grant idle;
 
@@ -135,6 +137,9 @@ final class LocalQueue {
         if (waiter.request().fair()) {
             Contender own = new Contender(resource, waiter.request(), waiter);
             waiter.setOwn(own);
+            if (fairContenders.isEmpty()) {
+                fairContenders = new ArrayList<>(2);
+            }
             fairContenders.add(own);
         } else {
             queue.add(waiter);
@@ -286,7 +291,7 @@ final class LocalQueue {
     private void forget(Contender ended) {
         if (ended == contender) {
             contender = null;
-        } else {
+        } else if (!fairContenders.isEmpty()) {
             fairContenders.remove(ended);
         }
     }

@@ -58,7 +58,7 @@ final class Releases {
         try {
             engine.store().release(claim).whenComplete((released, failure) -> {
                 if (failure != null) {
-                    repeat(claim, first, until, tries, Stages.storeException(failure));
+                    repeat(claim, first, until, tries, StoreException.of(failure));
                 } else {
                     pending.decrementAndGet();
                     released.granted().forEach(handed -> engine.handed(handed, sentAt));
@@ -66,7 +66,7 @@ final class Releases {
                 }
             });
         } catch (Throwable failure) {
-            repeat(claim, first, until, tries, Stages.storeException(failure));
+            repeat(claim, first, until, tries, StoreException.of(failure));
         }
     }
 

@@ -77,14 +77,14 @@ final class Renewals implements AutoCloseable {
         try {
             engine.store().renew(claims).whenComplete((answers, failure) -> {
                 if (failure != null) {
-                    failed(asked, claims, Stages.storeException(failure), sentAt);
+                    failed(asked, claims, StoreException.of(failure), sentAt);
                 } else {
                     answered(asked, claims, answers, sentAt);
                 }
             });
         } catch (Throwable failure) {
             // Also an Error: unanswered, the leases would just run out.
-            failed(asked, claims, Stages.storeException(failure), sentAt);
+            failed(asked, claims, StoreException.of(failure), sentAt);
         }
     }
 

@@ -50,7 +50,8 @@ final class ThreadHolds {
         }
     }
 
-    private final Map<Thread, Counts> threads = new HashMap<>(4);
+    /** Empty and shared until a thread holds: many resources are held through leases only. */
+    private Map<Thread, Counts> threads = Map.of();
 
     boolean isEmpty() {
         return threads.isEmpty();
@@ -73,6 +74,9 @@ final class ThreadHolds {
     void begin(Thread thread, Hold hold) {
         Counts counts = new Counts(hold);
         counts.add(hold.request(), 1);
+        if (threads.isEmpty()) {
+            threads = new HashMap<>(4);
+        }
         threads.put(thread, counts);
     }
 

@@ -105,13 +105,13 @@ final class Unlocking {
         try {
             engine.store().tryAcquire(grant.claim()).whenComplete((attempt, failure) -> {
                 if (failure != null) {
-                    repeatShrink(engine, grant, tries, Stages.storeException(failure));
+                    repeatShrink(engine, grant, tries, StoreException.of(failure));
                 } else {
                     shrunk(engine, grant, attempt);
                 }
             });
         } catch (Throwable failure) {
-            repeatShrink(engine, grant, tries, Stages.storeException(failure));
+            repeatShrink(engine, grant, tries, StoreException.of(failure));
         }
     }
 

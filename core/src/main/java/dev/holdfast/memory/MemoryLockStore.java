@@ -1,6 +1,7 @@
 package dev.holdfast.memory;
 
 import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
@@ -111,13 +112,7 @@ public final class MemoryLockStore implements LockStore {
 
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
-        if (claims.isEmpty() || claims.size() > MAX_SEVERAL) {
-            throw new IllegalArgumentException(
-                    "1 to " + MAX_SEVERAL + " claims can be made at once, not " + claims.size());
-        }
-        if (claims.stream().map(Claim::name).distinct().count() < claims.size()) {
-            throw new IllegalArgumentException("Claims made at once must name different resources");
-        }
+        Bounds.several(claims);
         return call(told -> {
             List<Attempt> attempts = new ArrayList<>();
             List<Claim> taken = new ArrayList<>();
@@ -175,11 +170,7 @@ public final class MemoryLockStore implements LockStore {
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
-        if (claims.size() > MAX_BATCH) {
-            throw new IllegalArgumentException(
-                    "At most " + MAX_BATCH + " claims can be renewed at once, not " + claims.size());
-        }
-        List<Claim> batch = List.copyOf(claims);
+        List<Claim> batch = Bounds.batch(claims);
         return call(told -> {
             List<Renewed> answers = new ArrayList<>(batch.size());
             for (Claim claim : batch) {
@@ -222,9 +213,7 @@ public final class MemoryLockStore implements LockStore {
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
-        if (limit < 1 || limit > MAX_LIST) {
-            throw new IllegalArgumentException("1 to " + MAX_LIST + " names can be listed, not " + limit);
-        }
+        Bounds.list(limit);
         return call(told -> {
             TreeMap<LockName, ResourceRecord> sorted = new TreeMap<>();
             for (ResourceRecord record : List.copyOf(records.values())) {

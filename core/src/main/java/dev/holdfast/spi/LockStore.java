@@ -118,6 +118,7 @@ public interface LockStore extends AutoCloseable {
     static Duration roundUp(Duration lease, Duration step) {
         long stepNanos = step.toNanos();
         long steps = (lease.toNanos() + stepNanos - 1) / stepNanos;
-        return Duration.ofNanos(steps * stepNanos);
+        long rounded = steps * stepNanos;
+        return rounded == lease.toNanos() ? lease : Duration.ofNanos(rounded);
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.spi;
 
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /** A store could not do what it was asked, and says whether the request may have had an effect all the same (law 11). */
@@ -37,6 +38,20 @@ public class StoreException extends RuntimeException {
     /** The store will answer the same however often it is asked: wrong rights, a wrong table, a full queue. No effect. */
     public static StoreException refused(String message, @Nullable Throwable cause) {
         return new StoreException(Effect.NONE, false, message, cause);
+    }
+
+    /**
+     * What a stage failed with: the store's own exception, or one with an unknown effect for anything that a store should not
+     * have thrown.
+     */
+    public static StoreException of(Throwable failure) {
+        Throwable cause = failure;
+        while (cause instanceof CompletionException && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause instanceof StoreException known
+                ? known
+                : unavailable(Effect.UNKNOWN, "The store failed with " + cause, cause);
     }
 
     /** Whether the request may have had an effect. */

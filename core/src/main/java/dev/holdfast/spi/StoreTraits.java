@@ -16,6 +16,8 @@ import java.time.Duration;
  * @param ticketTtl how long a waiter keeps its place without a refresh; a grant handed to a waiter lives no longer than
  *     this until its first renewal. Zero if there is no queue.
  * @param callTimeout the longest time that one call takes, its outcome included
+ * @param allKinds whether claims of every limit are served; else only exclusive locks (limit 1), and any other claim is
+ *     refused without effect
  */
 public record StoreTraits(
         String product,
@@ -26,7 +28,22 @@ public record StoreTraits(
         Liveness liveness,
         Duration leaseStep,
         Duration ticketTtl,
-        Duration callTimeout) {
+        Duration callTimeout,
+        boolean allKinds) {
+
+    /** The traits of a store that serves every kind. */
+    public StoreTraits(
+            String product,
+            boolean fifo,
+            boolean push,
+            boolean atomicSeveral,
+            TokenSurvival tokens,
+            Liveness liveness,
+            Duration leaseStep,
+            Duration ticketTtl,
+            Duration callTimeout) {
+        this(product, fifo, push, atomicSeveral, tokens, liveness, leaseStep, ticketTtl, callTimeout, true);
+    }
 
     /** What a store's counters survive, from the least to the most. Each includes those before it. */
     public enum TokenSurvival {

@@ -226,6 +226,16 @@ abstract class AdmissionLaw extends StoreFixture {
     }
 
     @Law(1)
+    public final void severalLeaveNothingIfOneIsAWaitSet() {
+        assumeSeveral();
+        LockName free = name();
+        List<Claim> claims = List.of(alice.mutex(free), alice.waitSet(name()));
+        assertThat(get(store().tryAcquireAll(claims))).noneMatch(Attempt.Granted.class::isInstance);
+        assertThat(holders(free)).isEmpty();
+        granted(bob.mutex(free));
+    }
+
+    @Law(1)
     public final void severalKeepWhatWasHeldBefore() {
         assumeSeveral();
         Claim before = alice.mutex(name()).withLease(Duration.ofMinutes(5));

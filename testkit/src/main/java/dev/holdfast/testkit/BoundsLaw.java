@@ -111,6 +111,15 @@ abstract class BoundsLaw extends DeathLaw {
     }
 
     @Law(10)
+    public final void batchesAreBounded() {
+        LockName name = name();
+        List<Claim> tooMany = IntStream.rangeClosed(0, LockStore.MAX_BATCH)
+                .mapToObj(i -> alice.mutex(name))
+                .toList();
+        refused(() -> store().renew(tooMany));
+    }
+
+    @Law(10)
     public final void batchOfRenewalsIsAnsweredInOrder() {
         assertThat(get(store().renew(List.of()))).isEmpty();
         List<Claim> batch = new ArrayList<>();

@@ -7,12 +7,14 @@ import dev.holdfast.spi.OwnerInfo;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 
 /** Somebody who makes claims: a client id and a sequence of its own. Each claim is a new attempt. Thread-safe. */
 public final class Claimant {
 
     private final String client;
     private final Duration lease;
+    private final Consumer<Claim> check;
     private final AtomicLong sequence = new AtomicLong();
 
     /**
@@ -20,6 +22,12 @@ public final class Claimant {
      * @param lease the lease of the claims
      */
     public Claimant(String label, Duration lease) {
+        this(label, lease, claim -> {});
+    }
+
+    /** @param check is given each claim before it is handed out, and may throw */
+    Claimant(String label, Duration lease, Consumer<Claim> check) {
+        this.check = check;
         this.client = label + '-' + UUID.randomUUID().toString().substring(0, 8);
         this.lease = lease;
     }
@@ -49,7 +57,9 @@ public final class Claimant {
     /** {@code permits} of a semaphore of {@code limit}, or any other kind by its numbers. */
     public Claim claim(LockName name, int permits, int limit) {
         ClaimId id = new ClaimId(client, sequence.incrementAndGet());
-        return new Claim(name, id, permits, limit, lease, OwnerInfo.of(client));
+        Claim claim = new Claim(name, id, permits, limit, lease, OwnerInfo.of(client));
+        check.accept(claim);
+        return claim;
     }
 
     @Override

@@ -2,10 +2,12 @@ package dev.holdfast.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.util.List;
 import java.util.concurrent.CompletionException;
@@ -55,6 +57,27 @@ abstract class ErrorLaw extends BoundsLaw {
         if (!traits().fifo()) {
             assertThatThrownBy(() -> store().enqueue(claim, new RecordingListener()))
                     .isInstanceOf(UnsupportedOperationException.class);
+        }
+    }
+
+    @Law(11)
+    public final void kindsThatTheTraitsDenyAreRefused() {
+        assumeTrue(!traits().allKinds(), "the store serves all kinds");
+        Claimant carol = new Claimant("carol", LONG);
+        LockName name = name();
+        for (boolean held : new boolean[] {false, true}) {
+            if (held) {
+                granted(bob.mutex(name));
+            }
+            for (Claim claim :
+                    List.of(carol.read(name), carol.write(name), carol.waitSet(name), carol.claim(name, 1, 2))) {
+                StoreException refusal = failure(store().tryAcquire(claim));
+                assertThat(refusal.effect()).isEqualTo(Effect.NONE);
+                assertThat(refusal.retryable()).isFalse();
+                assertThat(refusal).hasMessageContaining(name.value());
+                assertThat(released(claim)).isFalse();
+            }
+            assertThat(holders(name)).hasSize(held ? 1 : 0);
         }
     }
 

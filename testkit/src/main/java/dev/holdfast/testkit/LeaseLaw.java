@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreTraits.Liveness;
 import java.time.Duration;
 import java.util.List;
 
@@ -25,7 +26,12 @@ abstract class LeaseLaw extends ErrorLaw {
             Claim claim = alice.mutex(name()).withLease(lease);
             Duration told = granted(claim).lease();
             assertThat(told).isLessThanOrEqualTo(kept(lease));
-            if (runsOnRealTime()) {
+            if (traits().liveness() == Liveness.SESSION) {
+                assertThat(told)
+                        .as("no grant is surely held for longer than its session")
+                        .isLessThanOrEqualTo(traits().ticketTtl());
+                assertThat(told).isPositive();
+            } else if (runsOnRealTime()) {
                 assertThat(told).isGreaterThan(lease.minus(SLOW_MACHINE));
             } else {
                 assertThat(told).isGreaterThanOrEqualTo(lease.minus(traits().leaseStep()));

@@ -36,10 +36,18 @@ import org.junit.jupiter.api.Timeout;
  */
 public abstract class LockStoreTck extends ThreadSafety {
 
+    /**
+     * How many operations the run beside the model has, unless the system property says so. A second client or topology of a
+     * store that has its long run elsewhere may ask for fewer.
+     */
+    protected int modelOperations() {
+        return 10_000;
+    }
+
     @Test
     @Timeout(900)
     public final void behavesLikeTheModel() {
-        int operations = Integer.getInteger(StoreModelRun.OPERATIONS, 10_000);
+        int operations = Integer.getInteger(StoreModelRun.OPERATIONS, modelOperations());
         long seed = Long.getLong(StoreModelRun.SEED, Seeds.of("model"));
         ModelTime time = runsOnRealTime() ? ModelTime.real() : ModelTime.held(heldClock());
         System.out.println(new StoreModelRun(store(), time, prefix(), operations, seed).run());

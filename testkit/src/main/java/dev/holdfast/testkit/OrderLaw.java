@@ -174,6 +174,7 @@ abstract class OrderLaw extends TokenLaw {
     @Law(7)
     public final void queueSurvivesReopening() {
         assumeQueue();
+        assumeLeases();
         LockStore other = another();
         LockName name = name();
         Claim holder = alice.mutex(name);

@@ -102,6 +102,7 @@ abstract class ReleaseLaw extends OwnershipLaw {
 
     @Law(4)
     public final void lateCopyIsRefusedThroughAnotherHandle() {
+        assumeLeases();
         LockStore other = another();
         Claim claim = alice.mutex(name());
         released(claim.again());

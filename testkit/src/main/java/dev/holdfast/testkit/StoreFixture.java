@@ -60,10 +60,10 @@ abstract class StoreFixture {
 
     private @Nullable LockStore store;
 
-    /** Two clients. Their claims have a long lease. */
-    final Claimant alice = new Claimant("alice", LONG);
+    /** Two clients. Their claims have a long lease. A test that needs a kind that the store does not serve is skipped. */
+    final Claimant alice = new Claimant("alice", LONG, this::assumeKind);
 
-    final Claimant bob = new Claimant("bob", LONG);
+    final Claimant bob = new Claimant("bob", LONG, this::assumeKind);
 
     /**
      * Opens the store under test. Data of earlier tests may still be in it.
@@ -149,7 +149,20 @@ abstract class StoreFixture {
         assumeTrue(traits().atomicSeveral(), "the store cannot take several names at once");
     }
 
-    /** For tests in which a grant ends by its own lease while its client lives. */
+    private void assumeKind(Claim claim) {
+        if (claim.limit() != 1) {
+            assumeAllKinds();
+        }
+    }
+
+    final void assumeAllKinds() {
+        assumeTrue(traits().allKinds(), "the store serves exclusive locks only");
+    }
+
+    /**
+     * For tests in which a grant ends by its own lease while its client lives, or in which a claim is used through another
+     * handle than the one that made it: a store that grants by sessions gives it to one session only.
+     */
     final void assumeLeases() {
         assumeTrue(traits().liveness() == Liveness.LEASE, "grants end with their client's session");
     }

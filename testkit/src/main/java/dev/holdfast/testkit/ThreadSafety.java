@@ -32,12 +32,14 @@ abstract class ThreadSafety extends ViewContract {
 
     @Law(1)
     public final void manyThreadsShareASemaphore() {
+        assumeAllKinds();
         LockName name = name();
         hammer(5, thread -> new Claimant("t" + thread, LONG).claim(name, 1 + thread % 3, 5));
     }
 
     @Law(1)
     public final void manyThreadsShareAReadWriteLock() {
+        assumeAllKinds();
         LockName name = name();
         hammer(Claim.ALL, thread -> {
             Claimant client = new Claimant("t" + thread, LONG);

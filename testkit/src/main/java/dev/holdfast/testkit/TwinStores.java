@@ -267,8 +267,9 @@ final class TwinStores {
         grants.add(new Minted(claim.id(), exclusive, ours, theirs));
     }
 
+    // On a held clock, too, a store's own poller may notice an expiry a step of time before or after the model does.
     private void sameTime(Duration ours, Duration theirs, String what) {
-        Duration tolerance = tested.traits().leaseStep().multipliedBy(2).plusMillis(5);
+        Duration tolerance = tested.traits().leaseStep().multipliedBy(2).plusMillis(20);
         if (timesAreExact && ours.minus(theirs).abs().compareTo(tolerance) > 0) {
             same(ours, theirs, what);
         }
@@ -280,8 +281,7 @@ final class TwinStores {
 
     private static void same(Object ours, Object theirs, String what) {
         if (!ours.equals(theirs)) {
-            throw new AssertionError(
-                    "The store and the model differ in " + what + ": store " + ours + ", model " + theirs);
+            throw new Difference("The store and the model differ in " + what + ": store " + ours + ", model " + theirs);
         }
     }
 }

@@ -1,0 +1,91 @@
+package dev.holdfast.workload;
+
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A lock that goes from one process to another: the giver holds it, sees that the taker asks, waits for a moment, and
+ * releases. The taker tells how long it took from the call of release to the return of its own acquisition; both read the
+ * machine's monotonic clock. They take turns by signals in the {@link Guard}, outside of what is measured.
+ */
+final class HandOff {
+
+    private static final int TURN = 0;
+    private static final int ASKED = 1;
+    private static final int RELEASED_AT = 2;
+    private static final int TAKEN = 3;
+    private static final int STOPPED = 4;
+
+    private static final long LOOK_NANOS = 100_000;
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(40);
+    /** Spreads the release over the taker's polling rhythm, if it has one. */
+    private static final long SPREAD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    /** By then the taker waits, also for a server that is some milliseconds away. */
+    private static final long SETTLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final Section section;
+    private final Guard guard;
+    private final Fields order;
+
+    HandOff(Subject subject, Guard guard, Fields order) {
+        this.section = subject.mutex(order.text("prefix") + "hand-off");
+        this.guard = guard;
+        this.order = order;
+    }
+
+    Fields run() throws Exception {
+        Loop.parkUntil(order.whole("startAt"));
+        return order.text("role").equals("giver") ? give() : take();
+    }
+
+    private Fields give() throws Exception {
+        SplittableRandom random = new SplittableRandom(order.whole("seed"));
+        long deadline = order.whole("startAt") + order.whole("nanos");
+        long turns = 0;
+        try {
+            while (System.nanoTime() - deadline < 0) {
+                turns++;
+                section.enter();
+                guard.signal(TURN, turns);
+                await(ASKED, turns);
+                LockSupport.parkNanos(SETTLED_NANOS + order.whole("waitNanos") + random.nextLong(SPREAD_NANOS));
+                guard.signal(RELEASED_AT, System.nanoTime());
+                section.leave();
+                await(TAKEN, turns);
+            }
+        } finally {
+            guard.signal(STOPPED, 1);
+        }
+        return new Fields().with("turns", turns);
+    }
+
+    private Fields take() throws Exception {
+        Histogram waits = new Histogram();
+        for (long turn = 1; await(TURN, turn); turn++) {
+            guard.signal(ASKED, turn);
+            section.enter();
+            long got = System.nanoTime();
+            waits.add(got - guard.signal(RELEASED_AT));
+            section.leave();
+            guard.signal(TAKEN, turn);
+        }
+        return new Fields().with("waits", waits.toList()).with("counts", java.util.List.of(waits.count()));
+    }
+
+    /** @return false if the giver has stopped */
+    private boolean await(int signal, long value) {
+        long begun = System.nanoTime();
+        while (guard.signal(signal) < value) {
+            if (signal == TURN && guard.signal(STOPPED) == 1) {
+                return false;
+            }
+            if (System.nanoTime() - begun > PATIENCE_NANOS + order.whole("waitNanos")) {
+                throw new IllegalStateException("The other worker did not take its turn " + value);
+            }
+            LockSupport.parkNanos(LOOK_NANOS);
+        }
+        return true;
+    }
+}

@@ -1,0 +1,37 @@
+package dev.holdfast.workload;
+
+import java.time.Duration;
+
+/** A client of a lock library, connected to its store. Thread-safe; the sections that it makes are not. */
+public interface Subject extends AutoCloseable {
+
+    /** A section of a mutex, or of what the subject has in its place. */
+    Section mutex(String name);
+
+    /** A section of the read lock. */
+    default Section reader(String name) {
+        throw new UnsupportedOperationException(getClass().getSimpleName() + " has no read lock");
+    }
+
+    /** A section of the write lock. */
+    default Section writer(String name) {
+        throw new UnsupportedOperationException(getClass().getSimpleName() + " has no write lock");
+    }
+
+    @Override
+    void close() throws Exception;
+
+    /** Connects a subject. */
+    @FunctionalInterface
+    interface Opener {
+
+        /**
+         * Connects.
+         *
+         * @param subject which library, and how it is used
+         * @param target where its store is
+         * @param lease how long a lock outlives its holder, where the library lets one say
+         */
+        Subject open(String subject, String target, Duration lease) throws Exception;
+    }
+}

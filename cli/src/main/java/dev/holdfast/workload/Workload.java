@@ -1,0 +1,176 @@
+package dev.holdfast.workload;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/** What is measured. Each has a name for the command line, a title, and how its crew works. */
+public enum Workload {
+    FREE("free", "a free lock, 1 thread", 1, 1),
+    FREE_16("free-16", "16 threads of one process, each its own free lock", 1, 16),
+    REENTRY("re-entry", "entering a lock that the thread holds", 1, 1),
+    THREADS("threads", "16 threads of one process on one lock", 1, 16),
+    PROCESSES("processes", "4 processes with 4 threads each on one lock", 4, 4),
+    HAND_OFF("hand-off", "from one process to another: release call to acquire return", 2, 1),
+    HAND_OFF_LATE("hand-off-late", "the same, after the taker has waited for 5 s", 2, 1),
+    HERD_4("herd-4", "4 clients with a thread each on one lock", 4, 1),
+    HERD_16("herd-16", "16 clients with a thread each on one lock", 4, 4),
+    HERD_64("herd-64", "64 clients with a thread each on one lock", 4, 16),
+    HELD("held", "many locks held and renewed", 1, 1),
+    HELD_AFTER_CHURN("held-after-churn", "the same, after a while of lock and unlock on another name", 1, 1),
+    MIXED("mixed", "2 processes with 16 threads each, names by Zipf's law", 2, 16),
+    READERS("readers", "2 processes with 8 threads each on one lock, 95 % readers", 2, 8);
+
+    /** Locks that {@link #MIXED} and {@link #HELD} use. */
+    public static final int LOCKS = 10_000;
+
+    private static final long LATE_NANOS = 5_000_000_000L;
+    private static final Duration PATIENCE = Duration.ofSeconds(100);
+
+    private final String option;
+    private final String title;
+    private final int workers;
+    private final int threads;
+
+    Workload(String option, String title, int workers, int threads) {
+        this.option = option;
+        this.title = title;
+        this.workers = workers;
+        this.threads = threads;
+    }
+
+    /** The name on the command line. */
+    public String option() {
+        return option;
+    }
+
+    public String title() {
+        return title;
+    }
+
+    /** How many processes it takes. */
+    public int workers() {
+        return workers;
+    }
+
+    /** The workload of this name. */
+    public static Optional<Workload> named(String option) {
+        for (Workload workload : values()) {
+            if (workload.option.equals(option)) {
+                return Optional.of(workload);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Whether it holds locks for a time, instead of counting operations. */
+    public boolean isHeld() {
+        return this == HELD || this == HELD_AFTER_CHURN;
+    }
+
+    /** Whether all its threads want the same lock. */
+    public boolean isContended() {
+        return switch (this) {
+            case THREADS, PROCESSES, HERD_4, HERD_16, HERD_64, READERS -> true;
+            default -> false;
+        };
+    }
+
+    /**
+     * How one run goes.
+     *
+     * @param time how long it takes
+     * @param churn how long {@link #HELD_AFTER_CHURN} locks and unlocks before
+     * @param locks how many {@link #HELD} holds and {@link #MIXED} chooses from
+     * @param prefix what the names begin with
+     * @param requests the server's count of requests so far, negative if it does not tell; asked before and after what counts
+     */
+    public record Run(Duration time, Duration churn, int locks, String prefix, LongSupplier requests) {}
+
+    /**
+     * Runs it once. Workers that are missing are started.
+     *
+     * @throws IllegalStateException if a worker fails; the crew is of no use then
+     */
+    public Outcome run(Crew crew, Run run) throws IOException, InterruptedException {
+        crew.muster(workers, name().startsWith("HERD") ? threads : 1);
+        return switch (this) {
+            case HAND_OFF -> handOff(crew, run, 0);
+            case HAND_OFF_LATE -> handOff(crew, run, LATE_NANOS);
+            case HELD, HELD_AFTER_CHURN -> hold(crew, run);
+            default -> loop(crew, run, workers, threads);
+        };
+    }
+
+    /** The same loop with other numbers of workers and threads; a client for each worker, or as many as were mustered. */
+    public Outcome loop(Crew crew, Run run, int workers, int threads) throws IOException, InterruptedException {
+        List<Fields> orders = new ArrayList<>();
+        for (int i = 0; i < workers; i++) {
+            orders.add(order("loop", run)
+                    .with("names", names())
+                    .with("reentrant", this == REENTRY ? 1 : 0)
+                    .with("threads", threads)
+                    .with("first", (long) i * threads)
+                    .with("locks", run.locks)
+                    .with("seed", System.nanoTime()));
+        }
+        long before = run.requests.getAsLong();
+        List<Fields> answers = crew.obey(orders, run.time.plus(PATIENCE));
+        return Outcome.merge(answers, run.time.toNanos(), since(before, run));
+    }
+
+    private String names() {
+        return switch (this) {
+            case FREE, FREE_16, REENTRY -> "own";
+            case MIXED -> "zipf";
+            case READERS -> "mixed";
+            default -> "one";
+        };
+    }
+
+    private Outcome handOff(Crew crew, Run run, long waitNanos) throws IOException, InterruptedException {
+        Fields giver = order("hand-off", run).with("role", "giver").with("waitNanos", waitNanos);
+        Fields taker = order("hand-off", run).with("role", "taker").with("waitNanos", waitNanos);
+        long before = run.requests.getAsLong();
+        List<Fields> answers =
+                crew.obey(List.of(giver.with("seed", System.nanoTime()), taker), run.time.plus(PATIENCE));
+        return Outcome.merge(answers.subList(1, 2), run.time.toNanos(), since(before, run));
+    }
+
+    private Outcome hold(Crew crew, Run run) throws IOException, InterruptedException {
+        Fields figures = new Fields();
+        if (this == HELD_AFTER_CHURN) {
+            figures.with(step(crew, run, "churn", run.churn));
+        }
+        figures.with(step(crew, run, "take", Duration.ZERO));
+        long before = run.requests.getAsLong();
+        figures.with(step(crew, run, "watch", run.time));
+        long requests = since(before, run);
+        figures.with(step(crew, run, "drop", Duration.ZERO));
+        figures.with("nanos", figures.whole("watchNanos"))
+                .with("locks", run.locks)
+                .with("operations", 0);
+        return Outcome.of(requests < 0 ? figures : figures.with("requests", requests));
+    }
+
+    private static Fields step(Crew crew, Run run, String step, Duration time)
+            throws IOException, InterruptedException {
+        Fields order = order("hold", run)
+                .with("step", step)
+                .with("nanos", time.toNanos())
+                .with("locks", run.locks);
+        return crew.obey(List.of(order), time.plus(PATIENCE)).get(0);
+    }
+
+    private static Fields order(String what, Run run) {
+        return new Fields().with("do", what).with("prefix", run.prefix).with("nanos", run.time.toNanos());
+    }
+
+    private static long since(long before, Run run) {
+        long after = run.requests.getAsLong();
+        return before < 0 || after < 0 ? -1 : after - before;
+    }
+}

@@ -1,0 +1,130 @@
+package dev.holdfast.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.cli.Tool.Result;
+import dev.holdfast.cli.Tool.Running;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The tool on stores that are servers: the same commands, and an exit code of its own if the server is not there. */
+class ServerStoresProcessTest extends ToolTest {
+
+    private @Nullable Process server;
+
+    @AfterEach
+    void stopTheServer() throws InterruptedException {
+        if (server != null) {
+            server.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void redis() {
+        int port = freePort();
+        start("redis-server", port, "redis-server", "--port", "" + port, "--save", "", "--bind", "127.0.0.1");
+        commandsWork("redis://127.0.0.1:" + port);
+    }
+
+    @Test
+    void etcd() {
+        int port = freePort();
+        String client = "http://127.0.0.1:" + port;
+        String peer = "http://127.0.0.1:" + freePort();
+        start(
+                "etcd-server",
+                port,
+                "etcd",
+                "--data-dir",
+                tool.file("etcd").toString(),
+                "--listen-client-urls",
+                client,
+                "--advertise-client-urls",
+                client,
+                "--listen-peer-urls",
+                peer,
+                "--initial-advertise-peer-urls",
+                peer,
+                "--initial-cluster",
+                "default=" + peer);
+        commandsWork("etcd://127.0.0.1:" + port);
+    }
+
+    @Test
+    void h2() {
+        commandsWork("jdbc:h2:" + tool.file("h2") + ";AUTO_SERVER=TRUE");
+    }
+
+    @Test
+    void aServerThatIsNotThereHasItsOwnExitCode() {
+        int nobody = freePort();
+        for (String url : List.of(
+                "redis://127.0.0.1:" + nobody + "?timeout=200ms",
+                "jdbc:postgresql://127.0.0.1:" + nobody + "/app",
+                "jdbc:mariadb://127.0.0.1:" + nobody + "/app",
+                "etcd://127.0.0.1:" + nobody + "?timeout=200ms",
+                "zookeeper://127.0.0.1:" + nobody + "?timeout=200ms")) {
+            Result result = tool.run("run", "--store", url, "-n", "a", "--", "true");
+            assertThat(result.exit()).as(url + ": " + result.err()).isEqualTo(ExitCode.UNAVAILABLE);
+            assertThat(result.err()).as(url).hasLineCount(1).contains("127.0.0.1");
+        }
+    }
+
+    private void commandsWork(String url) {
+        tool.with("HOLDFAST_STORE", url);
+        Running holder = tool.start("run", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN > token; exec sleep 60");
+        String token = tool.await("token");
+        assertThat(tool.run("run", "-n", "a", "--", "true").exit()).as("busy").isEqualTo(1);
+        assertThat(tool.run("show", "a").out())
+                .startsWith("\"a\": mutex, 1 holder")
+                .contains(token);
+        assertThat(tool.run("list").out()).containsPattern("a +mutex +1 +0 ");
+        Running waiter = tool.start("run", "-w", "30s", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN");
+        Tool.await("the waiter", () -> tool.run("show", "a").out().contains("1 waiter"));
+        holder.signal("TERM");
+        assertThat(holder.await().exit()).isEqualTo(128 + 15);
+        Result next = waiter.await();
+        assertThat(next.exit()).as(next.err()).isZero();
+        assertThat(Long.parseLong(next.out().strip())).isGreaterThan(Long.parseLong(token));
+        assertThat(tool.run("show", "a").out()).contains("nobody holds it and nobody waits");
+    }
+
+    private void start(String debianPackage, int port, String... command) {
+        try {
+            server = new ProcessBuilder(command)
+                    .directory(tool.file(".").toFile())
+                    .redirectErrorStream(true)
+                    .redirectOutput(tool.file("server.log").toFile())
+                    .start();
+        } catch (IOException missing) {
+            throw new AssertionError(
+                    command[0] + " is needed: apt-get install " + debianPackage + ", or run ./test", missing);
+        }
+        Tool.await(command[0], () -> answers(port));
+    }
+
+    private static boolean answers(int port) {
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 100);
+            return true;
+        } catch (IOException notYet) {
+            return false;
+        }
+    }
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+        }
+    }
+}

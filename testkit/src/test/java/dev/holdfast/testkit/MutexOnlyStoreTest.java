@@ -1,0 +1,58 @@
+package dev.holdfast.testkit;
+
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.Ticket;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** The TCK on a store that serves exclusive locks only, and has no queue: what it skips then, and what it still runs. */
+class MutexOnlyStoreTest extends LockStoreTck {
+
+    @Override
+    protected LockStore open(MonotonicClock clock) {
+        return new ForwardingStore(new MemoryLockStore(clock)) {
+            @Override
+            public StoreTraits traits() {
+                StoreTraits all = super.traits();
+                return new StoreTraits(
+                        all.product(),
+                        false,
+                        true,
+                        false,
+                        all.tokens(),
+                        all.liveness(),
+                        all.leaseStep(),
+                        Duration.ZERO,
+                        all.callTimeout(),
+                        false);
+            }
+
+            @Override
+            public CompletionStage<Attempt> tryAcquire(Claim claim) {
+                return claim.limit() == 1
+                        ? super.tryAcquire(claim)
+                        : CompletableFuture.failedStage(
+                                StoreException.refused("\"" + claim.name() + "\" can be a mutex only", null));
+            }
+
+            @Override
+            public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
+                throw new UnsupportedOperationException("one at a time");
+            }
+
+            @Override
+            public Ticket enqueue(Claim claim, ClaimListener listener) {
+                throw new UnsupportedOperationException("no queue");
+            }
+        };
+    }
+}
