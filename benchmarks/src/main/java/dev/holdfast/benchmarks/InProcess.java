@@ -3,6 +3,15 @@ package dev.holdfast.benchmarks;
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LockStoreProvider;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.OwnerInfo;
+import java.time.Duration;
+import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -15,6 +24,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /** What the engine itself costs: over the store in memory, where nothing travels. */
@@ -31,9 +41,41 @@ public class InProcess {
     private final DistributedLock free = locks.lock("free");
     private final Lease lease = locks.lock("leased").tryAcquire().orElseThrow();
 
+    private final DistributedLock hot = locks.lock("hot");
+    private final LockStore store = opened();
+    private final LockName bare = new LockName("bare");
+    private final OwnerInfo owner = OwnerInfo.of("bench");
+    private long sequence;
+
+    private static LockStore opened() {
+        for (LockStoreProvider provider : ServiceLoader.load(LockStoreProvider.class)) {
+            if (provider.accepts("memory:")) {
+                return provider.open("memory:", MonotonicClock.SYSTEM);
+            }
+        }
+        throw new IllegalStateException("There is no store in memory");
+    }
+
     @TearDown
     public void close() {
         locks.close();
+        store.close();
+    }
+
+    /** The store without the engine: what is left of {@link #freeLockAndUnlock} is the engine's. */
+    @Benchmark
+    public Object storeAlone() {
+        Claim claim = new Claim(bare, new ClaimId("bench", ++sequence), 1, 1, Duration.ofSeconds(30), owner, false);
+        store.tryAcquire(claim);
+        return store.release(claim);
+    }
+
+    /** A lock that passes between threads of this process. The time is that of one thread, the others' turns included. */
+    @Benchmark
+    @Threads(4)
+    public void localHandOff() {
+        hot.lock();
+        hot.unlock();
     }
 
     @Benchmark

@@ -1,6 +1,9 @@
 /**
- * What a lock costs. Programs with a main method measure whole workloads on a store ({@code EmbeddedFigures}), JMH
- * benchmarks the costs inside the JVM.
+ * What a lock costs. {@link dev.holdfast.benchmarks.SideBySide} runs Holdfast, its peers and bare floors on servers that it
+ * starts, {@link dev.holdfast.benchmarks.Report} makes tables and plots of the results, {@link
+ * dev.holdfast.benchmarks.Growth} shows how costs grow. {@code EmbeddedFigures} measures the embedded store, and JMH
+ * benchmarks ({@link dev.holdfast.benchmarks.InProcess}) the costs inside the JVM. The workloads are those of {@code
+ * dev.holdfast.workload}.
  */
 @NullMarked
 package dev.holdfast.benchmarks;

@@ -1,0 +1,58 @@
+package dev.holdfast.benchmarks;
+
+import dev.holdfast.workload.Workload;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * Who takes part in the runs on a store, and in which.
+ *
+ * @param label what the tables call it
+ * @param subject what the worker opens, see {@link Peers}
+ * @param suffix what is added to the store's URL; to its scheme if it begins with a plus sign
+ * @param isQuick whether it takes part in the quick run, too
+ */
+record Entrant(String label, String subject, String suffix, boolean isQuick, Set<Workload> workloads) {
+
+    static Entrant of(String subject, Workload... workloads) {
+        return new Entrant(subject, subject, "", false, Set.of(workloads));
+    }
+
+    /** One that can do everything. */
+    static Entrant forAll(String subject) {
+        Set<Workload> all = EnumSet.allOf(Workload.class);
+        all.remove(Workload.HAND_OFF_LATE);
+        return new Entrant(subject, subject, "", true, all);
+    }
+
+    Entrant quick() {
+        return new Entrant(label, subject, suffix, true, workloads);
+    }
+
+    Entrant and(Workload... more) {
+        Set<Workload> all = EnumSet.copyOf(workloads);
+        all.addAll(Set.of(more));
+        return new Entrant(label, subject, suffix, isQuick, all);
+    }
+
+    Entrant without(Workload... fewer) {
+        Set<Workload> all = EnumSet.copyOf(workloads);
+        all.removeAll(Set.of(fewer));
+        return new Entrant(label, subject, suffix, isQuick, all);
+    }
+
+    /** The same subject with a store option. */
+    Entrant as(String label, String suffix) {
+        return new Entrant(label, subject, suffix, isQuick, workloads);
+    }
+
+    /** Where it finds the store. */
+    String target(Server server) {
+        String address = isOurs() ? server.url() : server.target();
+        return suffix.startsWith("+") ? address.replaceFirst(":", suffix + ":") : address + suffix;
+    }
+
+    boolean isOurs() {
+        return subject.startsWith("holdfast");
+    }
+}

@@ -1,0 +1,110 @@
+package dev.holdfast.benchmarks;
+
+import dev.holdfast.workload.Workload;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * How long each part of a run takes, so that all of it ends within a budget: what can be shortened is, by one factor for
+ * all.
+ *
+ * @param scale 1 for the full times
+ */
+record Timetable(boolean quick, double scale) {
+
+    private static final double SLOT_SECONDS = 2;
+    /** Several JVMs on two cores need so long until their compilers are done. Never shortened in a full run. */
+    private static final double PROCESSES_WARM_UP = 24;
+    /** A worker process, its JVM and its client until it is ready. */
+    private static final double START_SECONDS = 0.7;
+
+    private static final double SERVER_SECONDS = 4;
+
+    /** The timetable that fits a plan into a time. */
+    static Timetable within(Duration budget, boolean quick, List<Field> fields, List<Workload> workloads) {
+        double fixed = seconds(new Timetable(quick, 0), fields, workloads);
+        double full = seconds(new Timetable(quick, 1), fields, workloads);
+        double scale = (budget.toSeconds() - fixed) / (full - fixed);
+        return new Timetable(quick, Math.max(0.1, Math.min(1, scale)));
+    }
+
+    /** What a plan takes. */
+    static double seconds(Timetable table, List<Field> fields, List<Workload> workloads) {
+        double sum = 0;
+        for (Field field : fields) {
+            List<Entrant> entrants = field.entrants().stream()
+                    .filter(entrant -> !table.quick || entrant.isQuick())
+                    .toList();
+            sum += entrants.isEmpty() ? 0 : SERVER_SECONDS;
+            for (Entrant entrant : entrants) {
+                int workers = 0;
+                for (Workload workload : workloads) {
+                    if (entrant.workloads().contains(workload)) {
+                        sum += table.secondsOf(workload);
+                        workers = Math.max(workers, workload.workers());
+                    }
+                }
+                sum += workers * START_SECONDS;
+            }
+        }
+        return sum;
+    }
+
+    private double secondsOf(Workload workload) {
+        double churn = workload == Workload.HELD_AFTER_CHURN ? churn().toMillis() / 1e3 : 0;
+        double overhead = workload.isHeld() ? 2 * START_SECONDS + (quick ? 2 : 15) : 0.2 * (rounds(workload) + 1);
+        return warmUp(workload).toMillis() / 1e3
+                + rounds(workload) * slot(workload).toMillis() / 1e3
+                + counting().toMillis() / 1e3
+                + churn
+                + overhead;
+    }
+
+    boolean includes(Workload workload) {
+        return !quick
+                || switch (workload) {
+                    case HAND_OFF_LATE, HELD_AFTER_CHURN, HERD_64 -> false;
+                    default -> true;
+                };
+    }
+
+    int rounds(Workload workload) {
+        return workload.isHeld() || workload == Workload.HAND_OFF_LATE ? 1 : 3;
+    }
+
+    Duration slot(Workload workload) {
+        return switch (workload) {
+            case HELD, HELD_AFTER_CHURN -> seconds(quick ? 3 : 24);
+            case HAND_OFF_LATE -> seconds(quick ? 11 : 26);
+            case REENTRY -> seconds(quick ? 0.15 : 1);
+            default -> seconds((quick ? 0.35 : SLOT_SECONDS) * Math.max(0.15, scale));
+        };
+    }
+
+    Duration warmUp(Workload workload) {
+        return switch (workload) {
+            case HELD, HELD_AFTER_CHURN, HAND_OFF_LATE -> Duration.ZERO;
+            case PROCESSES -> seconds(quick ? 2 * scale : PROCESSES_WARM_UP);
+            case FREE -> seconds(quick ? 0.7 * scale : Math.max(3, 4 * scale));
+            case THREADS -> seconds((quick ? 0.7 : 4) * scale);
+            default -> seconds((quick ? 0.3 : 2) * scale);
+        };
+    }
+
+    /** How long requests are counted, where counting would change the times. */
+    Duration counting() {
+        return seconds(quick ? 0.2 : 0.5);
+    }
+
+    Duration churn() {
+        return seconds(20);
+    }
+
+    int locks() {
+        return quick ? 1_000 : Workload.LOCKS;
+    }
+
+    private static Duration seconds(double seconds) {
+        return Duration.ofMillis((long) (seconds * 1e3));
+    }
+}
