@@ -143,12 +143,16 @@ public abstract class StoreTest {
         return listener.outcome().orElseThrow();
     }
 
-    /** Repeats, as the engine does, what fails because the server was away, whatever its effect. */
+    /** Repeats, as the engine does, what fails because the server was away, whatever its effect; a renewal, too. */
     public static <T> T repaired(Supplier<T> call) {
         long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
         while (true) {
             try {
-                return call.get();
+                T answer = call.get();
+                if (answer instanceof Renewed.Failed failed) {
+                    throw failed.cause();
+                }
+                return answer;
             } catch (StoreException failure) {
                 assertThat(failure.retryable()).as("%s", failure).isTrue();
                 assertThat(System.nanoTime() - deadline).as("%s", failure).isNegative();
