@@ -163,6 +163,14 @@ final class Handle {
         return reply;
     }
 
+    /** The ephemeral nodes of this session whose paths begin so, wherever they are. Servers before 3.6 do not know this. */
+    CompletionStage<Reply<List<String>>> ownNodes(String beginning) {
+        CompletableFuture<Reply<List<String>>> reply = new CompletableFuture<>();
+        zooKeeper.getEphemerals(
+                beginning, (code, context, paths) -> reply.complete(Reply.of(code, paths, beginning)), null);
+        return reply;
+    }
+
     /** Answered by the leader; what is read after it on this session is not older than its sending. */
     CompletionStage<Reply<String>> sync(String path) {
         CompletableFuture<Reply<String>> reply = new CompletableFuture<>();

@@ -57,6 +57,10 @@ final class Places {
         return live.values();
     }
 
+    int count() {
+        return live.size();
+    }
+
     /** From now on, for its lease, the claim is refused. */
     void bury(Claim claim) {
         long now = clock.nanoTime();

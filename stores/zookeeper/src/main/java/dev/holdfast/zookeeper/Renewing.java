@@ -1,6 +1,7 @@
 package dev.holdfast.zookeeper;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
@@ -13,12 +14,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews: one sync, which the leader answers and which shows that the session lives, and behind it in the same round trip one
- * list for each folder, which shows that the claims are still there. A sweep of leftovers goes with it.
+ * Renews: one sync, which the leader answers and which shows that the session lives, and behind it in the same round trip
+ * what shows that the claims are still there: one list of the session's own nodes for the claims that hold, if they are many,
+ * and one list for the folder of each other claim. A sweep of leftovers goes with it.
  */
 final class Renewing {
 
@@ -26,6 +29,7 @@ final class Renewing {
 
     private final Site site;
     private final Waiting waiting;
+    private final OwnNodes ownNodes = new OwnNodes();
 
     Renewing(Site site, Waiting waiting) {
         this.site = site;
@@ -38,32 +42,100 @@ final class Renewing {
         }
         Handle handle = site.sessions().current();
         CompletionStage<Reply<String>> sync = handle.sync(site.paths().root());
-        Map<String, Reply<List<String>>> lists = new HashMap<>();
-        CompletionStage<Reply<List<String>>> last = null;
-        for (Claim claim : batch) {
-            String folder = site.paths().folder(claim.name());
-            if (!lists.containsKey(folder)) {
-                lists.put(folder, NOT_ANSWERED);
-                last = handle.children(folder).thenApply(reply -> {
-                    synchronized (lists) {
-                        lists.put(folder, reply);
+        Map<ClaimId, String> held = heldTogether(handle, batch);
+        CompletionStage<Map<String, List<String>>> own = held.isEmpty()
+                ? CompletableFuture.completedStage(Map.of())
+                : ownNodes.find(handle, held.values(), paths());
+        CompletionStage<Map<String, Reply<List<String>>>> lists = list(
+                handle,
+                batch.stream().filter(claim -> !held.containsKey(claim.id())).toList());
+        rewrite(handle, batch);
+        site.leftovers().sweep(handle);
+        return sync.thenCombine(own, Asked::new)
+                .thenCombine(lists, (asked, listed) -> {
+                    if (!asked.sync().isOk() && !asked.sync().isMissing()) {
+                        throw asked.sync().failure();
                     }
-                    return reply;
+                    return answersOrLook(handle, batch, held, asked.own(), listed);
+                })
+                .thenCompose(stage -> stage);
+    }
+
+    private record Asked(Reply<String> sync, Map<String, List<String>> own) {}
+
+    // The nodes of claims that hold, if they are to be asked for together; nothing if they are not.
+    private Map<ClaimId, String> heldTogether(Handle handle, List<Claim> batch) {
+        Map<ClaimId, String> held = new HashMap<>();
+        if (ownNodes.areWorthwhile(batch.size(), site.places().count())) {
+            for (Claim claim : batch) {
+                Place place = site.places().find(claim.id());
+                String path = place == null ? null : place.path();
+                if (place != null
+                        && path != null
+                        && place.state() == Place.State.HELD
+                        && place.session() == handle.session()) {
+                    held.put(claim.id(), path);
+                }
+            }
+        }
+        return held.size() < OwnNodes.FEWEST ? Map.of() : held;
+    }
+
+    private List<String> paths() {
+        return site.places().all().stream()
+                .map(Place::path)
+                .filter(Objects::nonNull)
+                .toList();
+    }
+
+    // All are sent at once; the last is answered after all others.
+    private CompletionStage<Map<String, Reply<List<String>>>> list(Handle handle, List<Claim> claims) {
+        Map<String, Reply<List<String>>> lists = new ConcurrentHashMap<>();
+        CompletionStage<Map<String, Reply<List<String>>>> last = CompletableFuture.completedStage(lists);
+        for (Claim claim : claims) {
+            String folder = site.paths().folder(claim.name());
+            if (lists.putIfAbsent(folder, NOT_ANSWERED) == null) {
+                last = handle.children(folder).thenApply(reply -> {
+                    lists.put(folder, reply);
+                    return lists;
                 });
             }
         }
-        rewrite(handle, batch);
-        site.leftovers().sweep(handle);
-        // The last list is answered after all others.
-        return sync.thenCombine(Objects.requireNonNull(last), (synced, list) -> {
-            if (!synced.isOk() && !synced.isMissing()) {
-                throw synced.failure();
+        return last;
+    }
+
+    // What was asked for together and is not there, is looked for in its folder before it is given up.
+    private CompletionStage<List<Renewed>> answersOrLook(
+            Handle handle,
+            List<Claim> batch,
+            Map<ClaimId, String> held,
+            Map<String, List<String>> own,
+            Map<String, Reply<List<String>>> lists) {
+        Map<ClaimId, NodeQueue> confirmed = new HashMap<>();
+        Map<String, NodeQueue> queues = new HashMap<>();
+        List<Claim> missed = new ArrayList<>();
+        for (Claim claim : batch) {
+            String path = held.get(claim.id());
+            if (path != null) {
+                String folder = site.paths().folder(claim.name());
+                NodeQueue queue = queues.computeIfAbsent(folder, key -> NodeQueue.of(own.getOrDefault(key, List.of())));
+                if (queue.before(path.substring(folder.length() + 1)) >= 0) {
+                    confirmed.put(claim.id(), queue);
+                } else {
+                    missed.add(claim);
+                }
             }
-            Map<String, Reply<List<String>>> answered;
-            synchronized (lists) {
-                answered = new HashMap<>(lists);
+        }
+        if (missed.isEmpty()) {
+            return CompletableFuture.completedStage(answers(handle, batch, confirmed, lists));
+        }
+        return list(handle, missed).thenApply(more -> {
+            if (confirmed.isEmpty() && more.values().stream().anyMatch(Reply::isOk)) {
+                ownNodes.areUseless();
             }
-            return answers(handle, batch, answered);
+            Map<String, Reply<List<String>>> all = new HashMap<>(lists);
+            all.putAll(more);
+            return answers(handle, batch, confirmed, all);
         });
     }
 
@@ -80,10 +152,19 @@ final class Renewing {
         }
     }
 
-    private List<Renewed> answers(Handle handle, List<Claim> batch, Map<String, Reply<List<String>>> lists) {
+    private List<Renewed> answers(
+            Handle handle,
+            List<Claim> batch,
+            Map<ClaimId, NodeQueue> confirmed,
+            Map<String, Reply<List<String>>> lists) {
         Map<String, NodeQueue> queues = new HashMap<>();
         List<Renewed> answers = new ArrayList<>(batch.size());
         for (Claim claim : batch) {
+            NodeQueue own = confirmed.get(claim.id());
+            if (own != null) {
+                answers.add(answer(handle, claim, own));
+                continue;
+            }
             String folder = site.paths().folder(claim.name());
             Reply<List<String>> list = lists.getOrDefault(folder, NOT_ANSWERED);
             if (list.isOk() || list.isMissing()) {

@@ -49,6 +49,7 @@ final class Proxy implements AutoCloseable {
             Map.entry(14, "multi"),
             Map.entry(15, "create2"),
             Map.entry(19, "createContainer"),
+            Map.entry(103, "getEphemerals"),
             Map.entry(-11, "closeSession"));
 
     private final ServerSocket listener;

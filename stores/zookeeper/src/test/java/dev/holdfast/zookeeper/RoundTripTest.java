@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.IntFunction;
+import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
 /** The budget of round trips and of requests, counted by a proxy. */
@@ -94,15 +95,99 @@ class RoundTripTest extends WithServer {
     }
 
     @Test
-    void renewalOfManyLocksIsOneTripWithOneSync() {
-        List<Claim> claims = new ArrayList<>();
-        for (int i = 0; i < 50; i++) {
-            claims.add(granted(alice.mutex(new LockName(name + "-" + i))));
-        }
+    void renewalOfManyLocksIsOneTripAndTwoRequests() {
+        List<Claim> claims = held(50);
         slow();
         assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
         assertThat(proxy.turns()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", 50));
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1));
+    }
+
+    @Test
+    void renewalOfFewLocksListsTheirFoldersInOneTrip() {
+        List<Claim> claims = held(OwnNodes.FEWEST - 1);
+        slow();
+        assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", OwnNodes.FEWEST - 1));
+    }
+
+    @Test
+    void aWaitingClaimAmongManyIsListed() {
+        List<Claim> claims = held(50);
+        Claim holder = bob.mutex(name);
+        granted(open(), holder);
+        Claim waiter = alice.mutex(name);
+        waiting(store, waiter);
+        claims.add(25, waiter);
+        slow();
+        List<Renewed> answers = get(store.renew(claims));
+        assertThat(answers.get(25)).isInstanceOf(Renewed.Waiting.class);
+        assertThat(answers).filteredOn(Renewed.Held.class::isInstance).hasSize(50);
+        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
+    }
+
+    /** What is not among the session's nodes is looked for in its folder before it is given up. */
+    @Test
+    void aNodeThatIsGoneCostsOneTripMore() throws Exception {
+        List<Claim> claims = held(50);
+        String folder = "/holdfast/" + claims.get(7).name();
+        CuratorFramework curator = curator();
+        curator.delete()
+                .forPath(folder + '/' + curator.getChildren().forPath(folder).get(0));
+        slow();
+        List<Renewed> answers = get(store.renew(claims));
+        assertThat(answers.get(7)).isEqualTo(new Renewed.Gone(Renewed.Reason.RELEASED));
+        assertThat(answers).filteredOn(Renewed.Held.class::isInstance).hasSize(49);
+        assertThat(proxy.turns()).isEqualTo(2);
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
+    }
+
+    /** The paths of all nodes together are more than a client takes in one reply. */
+    @Test
+    void renewalOfLongNamesIsAFewRequests() {
+        // Too many names for a list of all locks; so not where other tests have theirs.
+        LockStore apart = openUrl("zookeeper://" + proxy.hosts() + "/" + name + "?sessionTimeout=10s");
+        String tail = "x".repeat(180);
+        List<Claim> claims = new ArrayList<>();
+        for (int i = 0; i < 6_000; i++) {
+            claims.add(alice.mutex(new LockName(name + "-" + i + tail)));
+        }
+        claims.stream()
+                .map(apart::tryAcquire)
+                .toList()
+                .forEach(stage -> assertThat(get(stage)).isInstanceOf(Attempt.Granted.class));
+        proxy.reset();
+        assertThat(get(apart.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(proxy.counts()).containsOnlyKeys("sync", "getEphemerals");
+        assertThat(proxy.counts().get("getEphemerals")).isBetween(6, 100);
+    }
+
+    /** A client whose connection has a root of its own is told paths that it did not make. */
+    @Test
+    void locksBelowTheRootOfAConnectionAreRenewed() throws Exception {
+        curator().create().orSetData().forPath("/tenant-" + name);
+        CuratorFramework client = closing(Clients.started(proxy.hosts() + "/tenant-" + name));
+        LockStore below = closing(ZooKeeperLockStore.over(client));
+        List<Claim> claims = held(below, 50);
+        for (int i = 0; i < 3; i++) {
+            assertThat(get(below.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        }
+    }
+
+    private List<Claim> held(int number) {
+        return held(store, number);
+    }
+
+    private List<Claim> held(LockStore in, int number) {
+        List<Claim> claims = new ArrayList<>();
+        for (int i = 0; i < number; i++) {
+            Claim claim = alice.mutex(new LockName(name + "-" + i));
+            granted(in, claim);
+            claims.add(claim);
+        }
+        return claims;
     }
 
     @Test
