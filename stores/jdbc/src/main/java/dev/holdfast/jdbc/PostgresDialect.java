@@ -52,6 +52,10 @@ final class PostgresDialect extends ServerDialect {
     private static final String READ_ONLY = "25006";
     // A statement that was prepared in another session, or by another client in this one.
     private static final List<String> NOT_PREPARED_HERE = List.of("26000", "42P05");
+    // The same with another number of parameters. The driver tells of its own trouble with the server in this state,
+    // too.
+    private static final String PROTOCOL_VIOLATION = "08P01";
+    private static final String ABOUT_PREPARED = "prepared statement";
 
     private final boolean relaxed;
 
@@ -229,12 +233,19 @@ final class PostgresDialect extends ServerDialect {
 
     @Override
     boolean isRefused(SQLException failure) {
-        return stateIs(failure, REFUSED);
+        return stateIs(failure, REFUSED) || isOfAnotherClient(failure);
     }
 
     @Override
     boolean isUndone(SQLException failure) {
-        return stateIs(failure, UNDONE);
+        return stateIs(failure, UNDONE) || isOfAnotherClient(failure);
+    }
+
+    // The server says that what was asked for is a statement that somebody else has prepared.
+    private static boolean isOfAnotherClient(SQLException failure) {
+        return stateIs(failure, NOT_PREPARED_HERE)
+                || (PROTOCOL_VIOLATION.equals(failure.getSQLState())
+                        && String.valueOf(failure.getMessage()).contains(ABOUT_PREPARED));
     }
 
     @Override
@@ -242,7 +253,7 @@ final class PostgresDialect extends ServerDialect {
         if (READ_ONLY.equals(failure.getSQLState())) {
             return ". Locks need the server that may write: with a replica in the URL, add targetServerType=primary";
         }
-        if (stateIs(failure, NOT_PREPARED_HERE)) {
+        if (isOfAnotherClient(failure)) {
             return ". A pooler in transaction mode is in between: add holdfast.serverPrepare=off to the URL, or, over a pool of"
                     + " yours, prepareThreshold=0 to that of the driver";
         }

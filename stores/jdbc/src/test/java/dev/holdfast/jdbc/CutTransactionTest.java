@@ -16,13 +16,16 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * The connection breaks at each message of a transaction that takes several names: before the server committed, after it, and
+ * The connection breaks at many points of a transaction that takes several names: before the server committed, after it, and
  * between. At no time are some of the names held and others not, and what is repeated succeeds.
  */
 class CutTransactionTest extends Servers {
 
-    /** More messages than the transaction has. */
-    private static final int MOST = 30;
+    /** At how many points of the shortest such transaction the connection breaks, the same number of bytes apart. */
+    private static final int CUTS = 12;
+
+    /** More such steps than a transaction over a new connection has, whose statements go in full. */
+    private static final int MOST = 20 * CUTS;
 
     @ParameterizedTest
     @CsvSource({"postgresql,REQUEST", "postgresql,REPLY", "mariadb,REQUEST", "mariadb,REPLY"})
@@ -33,9 +36,14 @@ class CutTransactionTest extends Servers {
         LockStore store = open(url.replace(":" + port + "/", ":" + proxy.port() + "/"));
         LockStore direct = open(url);
         List<LockName> names = List.of(new LockName("a"), new LockName("b"), new LockName("c"));
+        long bytes = Long.MAX_VALUE;
+        for (int i = 0; i < 20; i++) {
+            bytes = Math.min(bytes, bytesOfOne(store, names, proxy, cut));
+        }
         int cuts = 0;
-        for (int at = 0; ; at++) {
-            assertThat(at).as("messages of a transaction").isLessThan(MOST);
+        for (int step = 0; ; step++) {
+            assertThat(step).as("cuts of a transaction of %d bytes", bytes).isLessThan(MOST);
+            long at = step * bytes / CUTS;
             List<Claim> claims = names.stream().map(alice::mutex).toList();
             // What comes next is not the check of a connection that was not used for a while.
             get(store.inspect(names.get(0)));
@@ -49,19 +57,28 @@ class CutTransactionTest extends Servers {
                 assertThat(failure.retryable()).isTrue();
                 long held =
                         claims.stream().filter(claim -> isHeld(direct, claim)).count();
-                assertThat(held).as("held after the cut of message %d", at).isIn(0L, 3L);
+                assertThat(held).as("held after the cut at byte %d", at).isIn(0L, 3L);
             }
             List<Claim> again = claims.stream().map(Claim::again).toList();
             assertThat(repaired(() -> get(store.tryAcquireAll(again)))).allMatch(Attempt.Granted.class::isInstance);
             assertThat(get(direct.renew(claims))).allMatch(Renewed.Held.class::isInstance);
             claims.forEach(claim -> get(direct.release(claim)));
             assertThat(get(direct.list("", 10))).isEmpty();
-            if (cuts <= at) {
+            if (cuts <= step) {
                 break;
             }
         }
-        // On a busy machine several messages arrive as one.
-        assertThat(cuts).as("messages that were cut").isGreaterThan(1);
+        assertThat(cuts).as("cuts").isGreaterThanOrEqualTo(CUTS);
+    }
+
+    private long bytesOfOne(LockStore store, List<LockName> names, CuttingProxy proxy, Cut direction) {
+        List<Claim> claims = names.stream().map(alice::mutex).toList();
+        get(store.inspect(names.get(0)));
+        long before = proxy.bytes(direction);
+        get(store.tryAcquireAll(claims));
+        long bytes = proxy.bytes(direction) - before;
+        claims.forEach(claim -> get(store.release(claim)));
+        return bytes;
     }
 
     private static boolean isHeld(LockStore store, Claim claim) {

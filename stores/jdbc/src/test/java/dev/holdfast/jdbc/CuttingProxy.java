@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Stands between a client and a server, and cuts a connection at the next request or at the next reply. */
@@ -24,7 +25,8 @@ final class CuttingProxy implements AutoCloseable {
     private final ServerSocket door;
     private final int port;
     private final AtomicReference<Cut> next = new AtomicReference<>();
-    private final AtomicInteger passing = new AtomicInteger();
+    private final AtomicLong passing = new AtomicLong();
+    private final AtomicLong[] passed = {new AtomicLong(), new AtomicLong()};
     private final AtomicInteger requests = new AtomicInteger();
 
     CuttingProxy(int port) {
@@ -45,10 +47,18 @@ final class CuttingProxy implements AutoCloseable {
         cut(cut, 0);
     }
 
-    /** Lets some messages of the direction pass first. */
-    void cut(Cut cut, int afterMessages) {
-        passing.set(afterMessages);
+    /**
+     * Lets some bytes of the direction pass first. Bytes and not messages, because several messages may arrive as one: how
+     * many do is up to the machine.
+     */
+    void cut(Cut cut, long afterBytes) {
+        passing.set(afterBytes);
         next.set(cut);
+    }
+
+    /** How many bytes went in a direction so far. */
+    long bytes(Cut direction) {
+        return passed[direction.ordinal()].get();
     }
 
     void cutNothing() {
@@ -82,9 +92,12 @@ final class CuttingProxy implements AutoCloseable {
             OutputStream out = to.getOutputStream();
             byte[] bytes = new byte[65_536];
             for (int read = in.read(bytes); read >= 0; read = in.read(bytes)) {
-                if (next.get() == direction && passing.getAndDecrement() <= 0 && next.compareAndSet(direction, null)) {
+                long left = next.get() == direction ? passing.getAndAdd(-read) : Long.MAX_VALUE;
+                if (left < read && next.compareAndSet(direction, null)) {
+                    out.write(bytes, 0, (int) Math.max(left, 0));
                     return;
                 }
+                passed[direction.ordinal()].addAndGet(read);
                 if (direction == Cut.REQUEST) {
                     requests.incrementAndGet();
                 }
