@@ -4,16 +4,21 @@
 -- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 repeated
 -- Reply an integer: 1, it held, and nobody waits
 --       or {1 found or 0 not, 0, 0} followed by id, counter, lease in ms of the caller's waiters that this call granted
--- Cost  O(1), 3 commands if nobody waits or holds besides; else O(log waiters) for each one granted, and O(grants) when
---       one may be over
+-- Cost  O(1), 3 commands if nobody waits or holds besides; 12 commands, O(log waiters), if it was all that there is and the
+--       next waiter wants all of it, too; else more, O(log waiters) for each one granted, and O(grants) when one may be over
 local sole = ARGV[4] == '0' and redis.call('HMGET', KEYS[1], ARGV[2], 'use')
 if sole and sole[1] and sole[2] then
   local ends, permits = string.match(sole[1], '^(%d+) (%d+) ')
-  if permits and permits == string.match(sole[2], '^(%d+) %d+ %d+ 0 0$') then
+  local granted, limit, waiting = string.match(sole[2], '^(%d+) (%d+) %d+ (%d+) 0$')
+  if permits and permits == granted then
     local clock = redis.call('TIME')
-    if tonumber(ends) > clock[1] * 1000000 + clock[2] then
-      redis.call('HDEL', KEYS[1], ARGV[2], 'use')
-      return 1
+    local now = clock[1] * 1000000 + clock[2]
+    if tonumber(ends) > now then
+      if waiting == '0' then
+        redis.call('HDEL', KEYS[1], ARGV[2], 'use')
+        return 1
+      end
+-- include handover.lua
     end
   end
 end
