@@ -5,6 +5,7 @@ import dev.holdfast.spi.StoreException.Effect;
 import io.grpc.Status;
 import java.net.ConnectException;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.util.concurrent.CompletionException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +16,16 @@ final class Failures {
     /** How far the chain of causes is followed. */
     private static final int MOST_CAUSES = 10;
 
+    /** What gRPC says of a call that has waited in vain for a connection. */
+    private static final String NOT_CONNECTED = "waiting_for_connection";
+
     private Failures() {}
+
+    /** A call was not answered in time. */
+    static Status late(boolean wasConnected, Duration limit) {
+        String waited = " for " + limit.toMillis() + " ms";
+        return Status.DEADLINE_EXCEEDED.withDescription((wasConnected ? "waiting" : NOT_CONNECTED) + waited);
+    }
 
     /** The lease of the session is gone, so nothing was written. */
     static boolean isLeaseGone(Status status) {
@@ -65,9 +75,7 @@ final class Failures {
             case DEADLINE_EXCEEDED ->
                 // Still waiting for a connection: nothing was sent.
                 StoreException.unavailable(
-                        text(status).contains("waiting_for_connection") ? Effect.NONE : open,
-                        "No answer in time" + said,
-                        cause);
+                        text(status).contains(NOT_CONNECTED) ? Effect.NONE : open, "No answer in time" + said, cause);
             case RESOURCE_EXHAUSTED -> StoreException.unavailable(Effect.NONE, "etcd is overloaded" + said, cause);
             case UNAUTHENTICATED, INVALID_ARGUMENT -> refusedLogin(status, said, cause);
             case PERMISSION_DENIED ->

@@ -3,6 +3,7 @@ package dev.holdfast.etcd;
 import com.google.protobuf.ByteString;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.TimeLimit;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.LeaseGrantRequest;
 import io.etcd.jetcd.api.LeaseGrpc;
@@ -14,6 +15,7 @@ import io.etcd.jetcd.api.TxnResponse;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -21,7 +23,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,7 @@ final class GrpcPort implements EtcdPort {
     private final Endpoints leases;
     private final Login login;
     private final long timeoutNanos;
+    private final TimeLimit timeLimit;
     private final Watches watches;
     private final String where;
     private volatile boolean closed;
@@ -52,6 +54,7 @@ final class GrpcPort implements EtcdPort {
         this.leases = leases;
         this.login = login;
         this.timeoutNanos = timeout.toNanos();
+        this.timeLimit = new TimeLimit(timeout);
         this.where = where;
         this.watches = new Watches(data, login, OPTIONS);
         data.whenLeft(watches::left);
@@ -154,7 +157,8 @@ final class GrpcPort implements EtcdPort {
         int endpoint = endpoints.current();
         String token = login.token();
         Channel channel = Login.dressed(endpoints.channel(endpoint), token);
-        ClientCall<Q, A> call = channel.newCall(method, OPTIONS.withDeadlineAfter(timeoutNanos, TimeUnit.NANOSECONDS));
+        ClientCall<Q, A> call = channel.newCall(method, OPTIONS);
+        Limited limited = new Limited(call);
         call.start(
                 new ClientCall.Listener<A>() {
                     private @Nullable A received;
@@ -168,7 +172,8 @@ final class GrpcPort implements EtcdPort {
                     }
 
                     @Override
-                    public void onClose(Status status, Metadata trailers) {
+                    public void onClose(Status told, Metadata trailers) {
+                        Status status = limited.ended(told);
                         A message = received;
                         if (status.isOk() && message != null) {
                             answer.complete(message);
@@ -193,9 +198,53 @@ final class GrpcPort implements EtcdPort {
                     }
                 },
                 new Metadata());
+        limited.begin();
         call.request(2);
         call.sendMessage(request);
         call.halfClose();
+    }
+
+    /**
+     * A call and its limit of time. gRPC has deadlines of its own, but tells each to the server in a header that is another one
+     * each time: the compression of headers then searches a table full of them, for a tenth of the client's CPU.
+     */
+    private final class Limited {
+
+        private final ClientCall<?, ?> call;
+        private volatile @Nullable Status late;
+        private volatile boolean ended;
+        private volatile TimeLimit.@Nullable Call running;
+
+        private Limited(ClientCall<?, ?> call) {
+            this.call = call;
+        }
+
+        /** After the call has started, which may have ended it. */
+        private void begin() {
+            TimeLimit.Call begun = timeLimit.begin(this::tooLate);
+            running = begun;
+            if (ended) {
+                begun.end();
+            }
+        }
+
+        private void tooLate() {
+            boolean wasConnected = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR) != null;
+            Status status = Failures.late(wasConnected, timeout());
+            late = status;
+            call.cancel(status.getDescription(), null);
+        }
+
+        /** How the call has ended, as far as it was not this that ended it. */
+        private Status ended(Status told) {
+            ended = true;
+            TimeLimit.Call begun = running;
+            if (begun != null) {
+                begun.end();
+            }
+            Status why = late;
+            return why != null && told.getCode() == Status.Code.CANCELLED ? why : told;
+        }
     }
 
     @Override

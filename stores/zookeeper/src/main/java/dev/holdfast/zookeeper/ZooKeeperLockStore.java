@@ -15,6 +15,7 @@ import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.spi.Ticket;
+import dev.holdfast.spi.TimeLimit;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -22,7 +23,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.data.ACL;
@@ -57,7 +57,7 @@ import org.apache.zookeeper.data.ACL;
 public final class ZooKeeperLockStore implements LockStore {
 
     private final Site site;
-    private final Duration timeout;
+    private final TimeLimit timeLimit;
     private final StoreTraits traits;
     private final Acquiring acquiring;
     private final AcquiringAll acquiringAll;
@@ -72,7 +72,7 @@ public final class ZooKeeperLockStore implements LockStore {
         Leftovers leftovers = new Leftovers(sessions, clock, timer);
         LeaseEnds leases = new LeaseEnds(places, sessions, leftovers, clock, timer);
         this.site = new Site(sessions, paths, acl, clock, places, leftovers, leases, timer);
-        this.timeout = timeout;
+        this.timeLimit = new TimeLimit(timeout);
         Duration ticket = Sessions.sure(sessions.timeout());
         Waiting waiting = new Waiting(site);
         Folders folders = new Folders(site);
@@ -218,10 +218,7 @@ public final class ZooKeeperLockStore implements LockStore {
             result.completeExceptionally(Failures.of(failure, subject));
             return result;
         }
-        CompletableFuture<T> bounded =
-                answer.toCompletableFuture().copy().orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
-        CompletionStage<T> told = bounded;
-        told.whenComplete((value, failure) -> {
+        timeLimit.on(answer.toCompletableFuture().copy()).whenComplete((value, failure) -> {
             if (failure == null) {
                 result.complete(value);
             } else {

@@ -5,6 +5,7 @@ import dev.holdfast.redis.ServerError;
 import dev.holdfast.redis.Unacknowledged;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.TimeLimit;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
@@ -23,7 +24,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -37,14 +37,14 @@ import org.jspecify.annotations.Nullable;
 final class Link {
 
     private final StatefulRedisConnection<byte[], byte[]> connection;
-    private final Duration timeout;
+    private final TimeLimit timeLimit;
     private final Set<AsyncCommand<byte[], byte[], Object>> underWay = ConcurrentHashMap.newKeySet();
     private final AtomicLong answers = new AtomicLong();
     private volatile boolean spent;
 
     Link(StatefulRedisConnection<byte[], byte[]> connection, Duration timeout) {
         this.connection = connection;
-        this.timeout = timeout;
+        this.timeLimit = new TimeLimit(timeout);
         connection.addListener(new RedisConnectionStateListener() {
             @Override
             public void onRedisDisconnected(RedisChannelHandler<?, ?> broken) {
@@ -137,7 +137,7 @@ final class Link {
                 new AsyncCommand<>(new Command<>(type, new ReplyOutput(), arguments));
         underWay.add(command);
         long before = answers.get();
-        command.orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS).whenComplete((reply, failure) -> {
+        timeLimit.on(command).whenComplete((reply, failure) -> {
             underWay.remove(command);
             answered(failure, before);
         });
