@@ -20,12 +20,18 @@ record Timetable(boolean quick, double scale) {
 
     private static final double SERVER_SECONDS = 4;
 
+    /** Below this the rounds would be too short to say anything. */
+    private static final double LEAST_SCALE = 0.1;
+    /** The shortest round of what users compare first: less than a second says little about a tenth. */
+    private static final double LEAST_SECONDS = 1;
+
     /** The timetable that fits a plan into a time. */
     static Timetable within(Duration budget, boolean quick, List<Field> fields, List<Workload> workloads) {
-        double fixed = seconds(new Timetable(quick, 0), fields, workloads);
-        double full = seconds(new Timetable(quick, 1), fields, workloads);
-        double scale = (budget.toSeconds() - fixed) / (full - fixed);
-        return new Timetable(quick, Math.max(0.1, Math.min(1, scale)));
+        double scale = 1;
+        while (scale > LEAST_SCALE && seconds(new Timetable(quick, scale), fields, workloads) > budget.toSeconds()) {
+            scale -= LEAST_SCALE / 10;
+        }
+        return new Timetable(quick, Math.max(LEAST_SCALE, scale));
     }
 
     /** What a plan takes. */
@@ -77,6 +83,8 @@ record Timetable(boolean quick, double scale) {
             case HELD, HELD_AFTER_CHURN -> seconds(quick ? 3 : 24);
             case HAND_OFF_LATE -> seconds(quick ? 11 : 26);
             case REENTRY -> seconds(quick ? 0.15 : 1);
+            case FREE, FREE_16, HAND_OFF, HERD_4, HERD_16, HERD_64 ->
+                seconds(quick ? 0.35 * scale : Math.max(LEAST_SECONDS, SLOT_SECONDS * scale));
             default -> seconds((quick ? 0.35 : SLOT_SECONDS) * Math.max(0.15, scale));
         };
     }
@@ -85,6 +93,9 @@ record Timetable(boolean quick, double scale) {
         return switch (workload) {
             case HELD, HELD_AFTER_CHURN, HAND_OFF_LATE -> Duration.ZERO;
             case PROCESSES -> seconds(quick ? 2 * scale : PROCESSES_WARM_UP);
+            // The first workload of nearly everybody, and the one with the most operations: here the compilers do their
+            // work.
+            case FREE_16 -> seconds(quick ? 0.7 * scale : Math.max(4, 5 * scale));
             case FREE -> seconds(quick ? 0.7 * scale : Math.max(3, 4 * scale));
             case THREADS -> seconds((quick ? 0.7 : 4) * scale);
             default -> seconds((quick ? 0.3 : 2) * scale);

@@ -9,8 +9,8 @@ import java.util.function.LongSupplier;
 
 /** What is measured. Each has a name for the command line, a title, and how its crew works. */
 public enum Workload {
-    FREE("free", "a free lock, 1 thread", 1, 1),
     FREE_16("free-16", "16 threads of one process, each its own free lock", 1, 16),
+    FREE("free", "a free lock, 1 thread", 1, 1),
     REENTRY("re-entry", "entering a lock that the thread holds", 1, 1),
     THREADS("threads", "16 threads of one process on one lock", 1, 16),
     PROCESSES("processes", "4 processes with 4 threads each on one lock", 4, 4),
