@@ -179,8 +179,7 @@ final class Acquisition {
     }
 
     // Under the mutex. A thread that holds the name through lock() takes it once more, or is told that it would wait
-    // for
-    // itself; else a grant that is in this JVM already may do.
+    // for itself; else a grant that is in this JVM already may do.
     private @Nullable Hold takeHere(Resource resource, boolean wouldWait, long begun) {
         Thread thread = Thread.currentThread();
         if (!isHeldByThread(resource)) {
@@ -206,8 +205,7 @@ final class Acquisition {
     }
 
     // One trip; more only if the store fails, and then for no longer than storeTimeout. After an unknown outcome the
-    // same
-    // claim is sent again, so that a grant whose reply was lost is found.
+    // same claim is sent again, so that a grant whose reply was lost is found.
     private Sent attempt(Claim first, long begun) {
         Claim claim = first;
         for (int tries = 0; ; tries++) {

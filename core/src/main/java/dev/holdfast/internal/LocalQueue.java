@@ -222,8 +222,8 @@ final class LocalQueue {
     }
 
     // While a thread of this JVM holds the resource alone for a short time, its hand-off will come sooner than the
-    // store
-    // could answer. A longer hold ends with a trip anyway, so the place in the store's queue is taken meanwhile.
+    // store could answer. A longer hold ends with a trip anyway, so the place in the store's queue is taken
+    // meanwhile.
     private boolean mayContend(long now) {
         Grant held = resource.exclusive();
         return idle == null && (held == null || now - held.heldSince() >= engine.handOffNanos());

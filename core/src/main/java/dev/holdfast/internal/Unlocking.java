@@ -96,8 +96,7 @@ final class Unlocking {
     }
 
     // The same claim with fewer permits keeps the token. It is repeated until it is known to have worked: until then
-    // the
-    // grant merely shuts out more than it must.
+    // the grant merely shuts out more than it must.
     private static void shrink(Engine engine, Grant grant, int tries) {
         if (grant.isOver()) {
             return;

@@ -145,8 +145,7 @@ abstract class DeathLaw extends HerdLaw {
         }
         outlive(traits().ticketTtl().plus(brief().multipliedBy(2)));
         // The first look may still hand the grant to a waiter whose ticket ran out in between, in a store that moves
-        // its
-        // queue by itself; nobody can hold it for longer than its lease.
+        // its queue by itself; nobody can hold it for longer than its lease.
         inspected(name);
         outlive(brief());
         assertThat(inspected(name)).isEmpty();

@@ -143,9 +143,8 @@ public final class HistoryChecker {
         }
     }
 
-    // Exclusive holds do not overlap others, so the order of their beginnings is the order of their grants. Shared ones
-    // may
-    // have been told in another order than they were granted, and have no order among each other.
+    // Exclusive holds do not overlap others, so the order of their beginnings is the order of their grants. Shared
+    // ones may have been told in another order than they were granted, and have no order among each other.
     private void checkTokens(List<Hold> byStart) {
         Hold largest = null;
         Hold largestExclusive = null;

@@ -182,9 +182,9 @@ public final class EtcdLockStore implements LockStore {
         return result;
     }
 
-    // A key of this client's is deleted by its name and fenced by its revision, so that no repeat of this hits a later
-    // claim
-    // (etcd-io/etcd#22082). Any other claim is buried first and then looked for: nothing of it can come in between.
+    // A key of this client's is deleted by its name and fenced by its revision, so that no repeat of this hits a
+    // later claim (etcd-io/etcd#22082). Any other claim is buried first and then looked for: nothing of it can come
+    // in between.
     private CompletionStage<Released> released(Claim claim, Session.Life life) {
         Place place = places.find(claim.name(), claim.id());
         ByteString tombstone = keys.tombstone(claim.name(), claim.id());

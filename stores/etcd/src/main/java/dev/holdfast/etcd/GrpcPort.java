@@ -74,9 +74,8 @@ final class GrpcPort implements EtcdPort {
                 .thenApply(response -> new Granted(response.getID(), response.getTTL()));
     }
 
-    // A stream for each beat, closed by us before it is answered: it ends with an answer or a failure, and cannot fall
-    // silent
-    // unnoticed (etcd-io/jetcd#965, #1383).
+    // A stream for each beat, closed by us before it is answered: it ends with an answer or a failure, and cannot
+    // fall silent unnoticed (etcd-io/jetcd#965, #1383).
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
         LeaseKeepAliveRequest request =

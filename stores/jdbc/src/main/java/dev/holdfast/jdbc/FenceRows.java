@@ -84,11 +84,9 @@ final class FenceRows {
         throw inTheWay(resource, conflict);
     }
 
-    // An update that finds no row, and then an insert, would be two gap locks and a deadlock at REPEATABLE READ, which
-    // is
-    // these databases' default. The number of rows says nothing here, so the row is read: for update, because a plain
-    // read
-    // shows what was there when the transaction began.
+    // An update that finds no row, and then an insert, would be two gap locks and a deadlock at REPEATABLE READ,
+    // which is these databases' default. The number of rows says nothing here, so the row is read: for update,
+    // because a plain read shows what was there when the transaction began.
     private long raise(Connection connection, String resource, long token) throws SQLException {
         String sql = """
                 INSERT INTO %s (name, token) VALUES (?, ?)

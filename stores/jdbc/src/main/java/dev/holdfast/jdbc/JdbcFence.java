@@ -226,8 +226,7 @@ public final class JdbcFence {
             requireLive(connection, name, lease.token(name));
         }
         // Now that the rows are locked, nobody else is let in who asserts the same: neither by the store, nor by this
-        // JVM,
-        // if the lease was not given up before.
+        // JVM, if the lease was not given up before.
         requireHeld(lease);
     }
 

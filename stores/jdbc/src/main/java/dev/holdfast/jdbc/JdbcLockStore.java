@@ -216,9 +216,8 @@ public final class JdbcLockStore implements LockStore {
     @Override
     public Ticket enqueue(Claim claim, ClaimListener listener) {
         Waiter waiter = new Waiter(claim, listener, waiting);
-        // Listed before it is sent: then a grant that another process makes at once shows as a change, and nobody need
-        // look
-        // whether there was one.
+        // Listed before it is sent: then a grant that another process makes at once shows as a change, and nobody
+        // need look whether there was one.
         waiting.add(waiter);
         workCalls.call(() -> enqueue(claim, waiter)).whenComplete((answer, failure) -> {
             if (failure == null && answer instanceof Renewed.Waiting place) {

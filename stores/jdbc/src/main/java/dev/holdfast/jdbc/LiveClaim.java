@@ -79,10 +79,9 @@ final class LiveClaim {
         }
     }
 
-    // What is read without a lock may be from the beginning of the transaction: before the last renewal, or before the
-    // grant. So it tells how to lock, since a grant never becomes exclusive; and if it has had the grant and has it no
-    // more,
-    // the grant is gone for good. Whether it is live, the locked row tells.
+    // What is read without a lock may be from the beginning of the transaction: before the last renewal, or before
+    // the grant. So it tells how to lock, since a grant never becomes exclusive; and if it has had the grant and has
+    // it no more, the grant is gone for good. Whether it is live, the locked row tells.
     private boolean isShared(@Nullable LiveRow seen, LockName name, long token) {
         if (seen == null || seen.row().counter() < token >> HAND_OFF_BITS) {
             return parallel;

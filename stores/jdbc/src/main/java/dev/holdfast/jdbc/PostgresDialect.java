@@ -81,9 +81,8 @@ final class PostgresDialect extends ServerDialect {
         return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
     }
 
-    // The settings are made while the row to insert is put together, before the lock on the row that is there. The time
-    // is
-    // taken once, so that all that is written agrees.
+    // The settings are made while the row to insert is put together, before the lock on the row that is there. The
+    // time is taken once, so that all that is written agrees.
     @Override
     String acquireFree() {
         return """
@@ -107,8 +106,7 @@ final class PostgresDialect extends ServerDialect {
     }
 
     // The inner select locks the rows that it can get at once, as they are now. The outer one may know an older row,
-    // which
-    // is why it follows the name only.
+    // which is why it follows the name only.
     @Override
     String renewSole(int claims) {
         return """

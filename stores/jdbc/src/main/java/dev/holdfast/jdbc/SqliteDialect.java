@@ -25,10 +25,9 @@ import org.sqlite.SQLiteException;
  */
 final class SqliteDialect extends Dialect {
 
-    // Names are compared by SQLite's default, BINARY. With a rowid, and so with a separate index of the names: a row of
-    // a
-    // table that is its own index spills into a page of its own above 1,000 bytes, which is a queue of ten; this way it
-    // takes four times as much, and a change of the row does not touch the index.
+    // Names are compared by SQLite's default, BINARY. With a rowid, and so with a separate index of the names: a row
+    // of a table that is its own index spills into a page of its own above 1,000 bytes, which is a queue of ten; this
+    // way it takes four times as much, and a change of the row does not touch the index.
     private static final String CREATE_LOCK = """
             CREATE TABLE IF NOT EXISTS holdfast_lock (
               name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, counter INTEGER NOT NULL, clock TEXT NOT NULL,
@@ -151,9 +150,8 @@ final class SqliteDialect extends Dialect {
     }
 
     // Free is: nobody holds, nobody waits, no tombstone; or written before the last boot, whatever it says. The wall
-    // clock is
-    // a parameter and not a function, which SQLite would call once for each of its places in a new row, where all three
-    // must be equal; it is a floor only, so it may be a little old.
+    // clock is a parameter and not a function, which SQLite would call once for each of its places in a new row,
+    // where all three must be equal; it is a floor only, so it may be a little old.
     @Override
     String acquireFree() {
         return """

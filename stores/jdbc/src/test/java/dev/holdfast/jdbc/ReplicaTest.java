@@ -41,10 +41,8 @@ class ReplicaTest extends Servers {
         replica = closing(primary.startReplica());
     }
 
-    // The replica first, so that the driver has to find the primary. It asks a server again whose role it knows, after
-    // a
-    // second
-    // instead of ten.
+    // The replica first, so that the driver has to find the primary. It asks a server again whose role it knows,
+    // after a second instead of ten.
     private String both() {
         return "jdbc:postgresql://127.0.0.1:" + replica.port() + ",127.0.0.1:" + primary.port()
                 + "/postgres?user=holdfast&currentSchema=" + schema

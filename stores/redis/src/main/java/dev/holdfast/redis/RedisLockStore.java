@@ -313,8 +313,7 @@ public final class RedisLockStore implements LockStore {
     }
 
     // By the grantee's own renewal. If it is not acknowledged the claim goes on waiting, and its next refresh asks
-    // again; the
-    // grant itself lasts no longer than it was pushed for unless a refresh renews it.
+    // again; the grant itself lasts no longer than it was pushed for unless a refresh renews it.
     private void confirm(Claim claim, Duration lease) {
         Claim brief = lease.compareTo(claim.lease()) < 0 ? claim.withLease(lease) : claim;
         BlockingCalls pool = Objects.requireNonNull(confirmations, "only a store with replicas is in doubt");

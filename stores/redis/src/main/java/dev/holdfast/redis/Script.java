@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  */
 public final class Script {
 
-    private static final Pattern INCLUDE = Pattern.compile("(?m)^-- include (\\S+)$");
+    private static final Pattern INCLUDE = Pattern.compile("(?m)^ *-- include (\\S+)$");
 
     static final Script ACQUIRE = new Script("acquire");
     static final Script ENQUEUE = new Script("enqueue");

@@ -18,7 +18,7 @@ if sole and sole[1] and sole[2] then
         redis.call('HDEL', KEYS[1], ARGV[2], 'use')
         return 1
       end
--- include handover.lua
+      -- include handover.lua
     end
   end
 end

@@ -140,6 +140,25 @@ class RequestCountTest extends WithServer {
         assertThat(many).isEqualTo(few);
     }
 
+    @Test
+    void releaseThatHandsAMutexOverIsTwelveCommands() {
+        LockStore store = open("");
+        get(store.release(claimed(store)));
+        Claim holder = claimed(store);
+        LockStore other = open("");
+        RecordingListener next = waiting(other, bob.mutex(name));
+        waiting(other, bob.mutex(name));
+        jedis.configResetStat();
+        get(store.release(holder));
+        awaitGrant(next);
+        Map<String, Long> calls = ownCalls();
+        assertThat(calls.remove("evalsha")).isEqualTo(1);
+        assertThat(calls)
+                .containsExactlyInAnyOrderEntriesOf(Map.of(
+                        "hmget", 2L, "time", 1L, "zrange", 1L, "zscore", 1L, "hget", 1L, "publish", 1L, "zrem", 2L,
+                        "hdel", 2L, "hset", 1L));
+    }
+
     private static final int HAND_OVERS = 100;
 
     // Each of the clients holds for a moment and queues up again.

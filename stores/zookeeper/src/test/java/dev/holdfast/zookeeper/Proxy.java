@@ -186,10 +186,12 @@ final class Proxy implements AutoCloseable {
                     break;
                 }
                 boolean answer = !requests && !sign;
+                if (deed == Deed.CUT_AFTER) {
+                    // What the server answers from now on is lost, and it may answer as soon as it has the request.
+                    close(from);
+                }
                 frames.add(new Frame(System.nanoTime() + delayNanos, bytes, answer, deed == Deed.CUT_AFTER));
                 if (deed == Deed.CUT_AFTER) {
-                    // What the server answers from now on is lost.
-                    close(from);
                     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
                     break;
                 }

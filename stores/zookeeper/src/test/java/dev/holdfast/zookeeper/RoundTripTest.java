@@ -235,9 +235,8 @@ class RoundTripTest extends WithServer {
         assertThat((many - some) / 48.0).isEqualTo((some - few) / 12.0);
     }
 
-    // A crowd waits; then each is granted in turn. All requests count, from the first to the last release. What follows
-    // from
-    // one step is done before the next, so that the count is the same each time.
+    // A crowd waits; then each is granted in turn. All requests count, from the first to the last release. What
+    // follows from one step is done before the next, so that the count is the same each time.
     private int requests(int crowd, IntFunction<Claim> claims) {
         Claim holder = granted(claims.apply(crowd));
         Claim beside = granted(alice.mutex(new LockName(name + "-beside-" + crowd)));
