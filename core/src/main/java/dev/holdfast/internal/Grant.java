@@ -180,6 +180,8 @@ final class Grant implements Renewable {
         unanswered = false;
         if (later.deadline() > validity.deadline()) {
             validity = later;
+            // Else the timer would look at each of many grants once in vain, and for each at all of them.
+            scheduleEvent(now);
         }
         renewAt = spec.autoRenew() ? jittered(validity) : Long.MAX_VALUE;
         return true;
@@ -190,7 +192,7 @@ final class Grant implements Renewable {
         return eventAt;
     }
 
-    /** Computes {@link #eventAt} anew. A deadline that moved later needs no call: the timer then looks once in vain. */
+    /** Computes {@link #eventAt} anew. */
     void scheduleEvent(long now) {
         Validity valid = validity;
         long next = valid.deadline();

@@ -1,6 +1,7 @@
 package dev.holdfast.spi;
 
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The identity of one acquisition attempt: unique per attempt, never per thread or process, so that a repeated request
@@ -38,6 +39,19 @@ public record ClaimId(String client, long sequence) {
     @Override
     public String toString() {
         return client + '.' + Long.toString(sequence, Character.MAX_RADIX);
+    }
+
+    // By hand, because maps are looked up by it on the hot path, and what the compiler makes for records is slow until
+    // it is
+    // compiled for the last time.
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof ClaimId id && sequence == id.sequence && client.equals(id.client);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * client.hashCode() + Long.hashCode(sequence);
     }
 
     // A hand-written match: claim ids are made on the hot path, where a regular expression would be most of the cost.

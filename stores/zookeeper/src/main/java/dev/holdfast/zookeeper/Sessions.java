@@ -115,7 +115,7 @@ final class Sessions implements AutoCloseable {
 
     /** For how long after a request was sent the session surely lives, if the leader has answered it. */
     static Duration sure(Duration timeout) {
-        return timeout.multipliedBy(SURE_PARTS).dividedBy(PARTS);
+        return Duration.ofNanos(timeout.toNanos() / PARTS * SURE_PARTS);
     }
 
     /** The same for the session of a handle. */
