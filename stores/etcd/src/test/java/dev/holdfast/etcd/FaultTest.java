@@ -115,7 +115,8 @@ class FaultTest extends WithServer {
             try {
                 assertThat(told.await(10, TimeUnit.SECONDS)).isTrue();
                 assertThat(lease.isValid()).isFalse();
-                assertThat(Duration.ofNanos(System.nanoTime() - frozen)).isLessThan(Duration.ofMillis(2_500));
+                // Two seconds, and what a busy machine adds: the server stays frozen, so nothing else could have told.
+                assertThat(Duration.ofNanos(System.nanoTime() - frozen)).isLessThan(Duration.ofSeconds(5));
             } finally {
                 server.signal("CONT");
             }

@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 
 /** Stands between a client and a server, and cuts a connection at the next request or at the next reply. */
 final class CuttingProxy implements AutoCloseable {
@@ -21,6 +22,11 @@ final class CuttingProxy implements AutoCloseable {
         /** The reply: the server has done what was asked. */
         REPLY
     }
+
+    /** Nothing passes for so long when everything is done, even on a busy machine. */
+    private static final long QUIET_NANOS = 100_000_000;
+
+    private static final long MOST_NOISE_NANOS = 10_000_000_000L;
 
     private final ServerSocket door;
     private final int port;
@@ -45,6 +51,20 @@ final class CuttingProxy implements AutoCloseable {
 
     void cutNext(Cut cut) {
         cut(cut, 0);
+    }
+
+    /** Waits until the pool in front has made what connections it makes: a cut is not meant for those. */
+    void awaitQuiet() {
+        long giveUp = System.nanoTime() + MOST_NOISE_NANOS;
+        long before = -1;
+        for (long now = bytes(); now != before && System.nanoTime() < giveUp; now = bytes()) {
+            before = now;
+            LockSupport.parkNanos(QUIET_NANOS);
+        }
+    }
+
+    private long bytes() {
+        return bytes(Cut.REQUEST) + bytes(Cut.REPLY);
     }
 
     /**

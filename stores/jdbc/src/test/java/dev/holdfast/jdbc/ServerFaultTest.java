@@ -99,21 +99,26 @@ class ServerFaultTest extends Servers {
         CuttingProxy proxy = closing(new CuttingProxy(port));
         LockStore store = open(url.replace(":" + port + "/", ":" + proxy.port() + "/"));
         LockStore direct = open(url);
-        // A pool checks a connection that was not used for half a second; the cut is to hit what comes after.
-        granted(store, alice.mutex(new LockName("warm")));
         Claim claim = alice.mutex(name);
-        proxy.cutNext(cut);
+        cutNext(cut, proxy, store);
         StoreException failure = failure(store.tryAcquire(claim));
         assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
         assertThat(failure.retryable()).isTrue();
         assertThat(proxy.hasCut()).isTrue();
         long counter = ((Attempt.Granted) repaired(() -> get(store.tryAcquire(claim.again())))).counter();
         assertThat(((Renewed.Held) renewed(direct, claim)).counter()).isEqualTo(counter);
-        proxy.cutNext(cut);
+        cutNext(cut, proxy, store);
         assertThat(failure(store.release(claim.again())).effect()).isEqualTo(Effect.UNKNOWN);
         repaired(() -> get(store.release(claim.again())));
         assertThat(get(store.tryAcquire(claim))).as("a late copy").isInstanceOf(Attempt.Busy.class);
         granted(direct, bob.mutex(name));
+    }
+
+    // A pool checks a connection that was not used for half a second; the cut is to hit what comes after.
+    private void cutNext(Cut cut, CuttingProxy proxy, LockStore store) {
+        proxy.awaitQuiet();
+        get(store.inspect(name));
+        proxy.cutNext(cut);
     }
 
     @Test
