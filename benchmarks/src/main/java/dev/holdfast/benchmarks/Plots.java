@@ -22,6 +22,7 @@ import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.style.AxesChartStyler;
 import org.knowm.xchart.style.Styler.LegendPosition;
+import org.knowm.xchart.style.markers.Marker;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /** The pictures, as PNG files in a folder. Holdfast's line or bar has the same colour everywhere. */
@@ -30,6 +31,13 @@ final class Plots {
     private static final int WIDTH = 900;
     private static final int HEIGHT = 460;
     private static final Color OURS = new Color(0x0b, 0x6e, 0x4f);
+    private static final List<Marker> MARKERS = List.of(
+            SeriesMarkers.CIRCLE,
+            SeriesMarkers.SQUARE,
+            SeriesMarkers.DIAMOND,
+            SeriesMarkers.TRIANGLE_UP,
+            SeriesMarkers.TRIANGLE_DOWN,
+            SeriesMarkers.CROSS);
     private static final List<Color> OTHERS = List.of(
             new Color(0xd9, 0x5f, 0x02),
             new Color(0x75, 0x70, 0xb3),
@@ -139,6 +147,7 @@ final class Plots {
                 .filter(key -> key.workload() == Workload.HERD_4)
                 .toList();
         int others = 0;
+        int stores = 0;
         for (Key key : keys) {
             List<Double> x = new ArrayList<>();
             List<Double> y = new ArrayList<>();
@@ -156,6 +165,10 @@ final class Plots {
                 line.setMarkerColor(color);
                 line.setLineColor(color);
                 line.setLineStyle(new BasicStroke(ours ? 3f : 1.5f));
+                if (ours) {
+                    // All of one colour: the stores are told apart by their marks.
+                    line.setMarker(MARKERS.get(stores++ % MARKERS.size()));
+                }
             }
         }
         return chart.getSeriesMap().isEmpty() ? List.of() : List.of(save(chart, "herd"));
