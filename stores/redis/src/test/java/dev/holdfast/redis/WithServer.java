@@ -8,7 +8,8 @@ import org.junit.jupiter.api.AfterEach;
 /** A server for each test, and stores on it. */
 abstract class WithServer extends StoreTest {
 
-    RedisServer server = closing(started("--appendonly", "yes"));
+    // With a sync each second, the default, the server puts off even writing to the file while its disk is busy.
+    RedisServer server = closing(started("--appendonly", "yes", "--appendfsync", "always"));
 
     /** Starts the server; of another version, say. */
     RedisServer started(String... settings) {

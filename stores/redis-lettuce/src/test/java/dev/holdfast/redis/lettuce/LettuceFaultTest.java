@@ -23,7 +23,8 @@ import org.junit.jupiter.api.Test;
 /** What a store on Lettuce says and does when its server, or a connection, fails; and whose client it is. */
 class LettuceFaultTest extends StoreTest {
 
-    private final LocalRedis server = LocalRedis.start("--appendonly", "yes");
+    // With a sync each second, the default, the server puts off even writing to the file while its disk is busy.
+    private final LocalRedis server = LocalRedis.start("--appendonly", "yes", "--appendfsync", "always");
 
     @AfterEach
     void end() {
