@@ -1,6 +1,5 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.jdbc.TableForm.Need;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
@@ -122,19 +121,15 @@ abstract class Dialect {
     /** Sets the parameter of {@link #acquireFree} that is the wall clock, in a dialect whose database does not tell it. */
     void bindEpoch(PreparedStatement statement, int index) throws SQLException {}
 
-    /** Sets a parameter to a name, in a type that is compared byte by byte. */
-    abstract void bindName(PreparedStatement statement, int index, String name) throws SQLException;
+    /** How names are kept. */
+    abstract NameForm names();
 
-    abstract LockName readName(ResultSet rows, int index) throws SQLException;
-
-    /** What the column of the names must be able to hold. */
-    Need nameColumn() {
-        return Need.NAME_BYTES;
+    final void bindName(PreparedStatement statement, int index, String name) throws SQLException {
+        names().bind(statement, index, name);
     }
 
-    /** Whether names are compared as the collation of their column says; else as bytes in any case. */
-    boolean collatesNames() {
-        return false;
+    final LockName readName(ResultSet rows, int index) throws SQLException {
+        return names().read(rows, index);
     }
 
     /** Where the table of the locks is; null, or a failure that {@link #isMissing}, if it is not there. */

@@ -1,6 +1,5 @@
 package dev.holdfast.jdbc;
 
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -152,10 +151,9 @@ final class FenceRows {
         }
     }
 
+    // Of another product the fence table has the names as they are, unlike the store's own rows.
     private void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        switch (product) {
-            case MARIADB, MYSQL, H2 -> statement.setBytes(index, name.getBytes(StandardCharsets.UTF_8));
-            case POSTGRESQL, SQLITE, OTHER -> statement.setString(index, name);
-        }
+        NameForm form = product == SqlProduct.OTHER ? NameForm.TEXT : product.names();
+        form.bind(statement, index, name);
     }
 }

@@ -1,21 +1,15 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.LockTable.Rows;
-import dev.holdfast.jdbc.TableForm.Need;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
-import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed.Held;
-import java.nio.charset.StandardCharsets;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLIntegrityConstraintViolationException;
 import java.sql.SQLInvalidAuthorizationSpecException;
 import java.sql.SQLSyntaxErrorException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransactionRollbackException;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 
@@ -169,18 +163,8 @@ final class GenericDialect extends ServerDialect {
     }
 
     @Override
-    void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        statement.setString(index, HexFormat.of().formatHex(name.getBytes(StandardCharsets.UTF_8)));
-    }
-
-    @Override
-    LockName readName(ResultSet rows, int index) throws SQLException {
-        return new LockName(new String(HexFormat.of().parseHex(rows.getString(index)), StandardCharsets.UTF_8));
-    }
-
-    @Override
-    Need nameColumn() {
-        return Need.NAME_DIGITS;
+    NameForm names() {
+        return NameForm.DIGITS;
     }
 
     @Override

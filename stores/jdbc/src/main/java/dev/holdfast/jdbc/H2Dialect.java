@@ -6,9 +6,6 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import java.nio.charset.StandardCharsets;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
@@ -216,13 +213,8 @@ class H2Dialect extends PooledDialect {
     }
 
     @Override
-    void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        statement.setBytes(index, name.getBytes(StandardCharsets.UTF_8));
-    }
-
-    @Override
-    LockName readName(ResultSet rows, int index) throws SQLException {
-        return new LockName(new String(rows.getBytes(index), StandardCharsets.UTF_8));
+    NameForm names() {
+        return NameForm.BYTES;
     }
 
     @Override

@@ -4,12 +4,10 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceRecord.Place;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.HexFormat;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -82,7 +80,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
         void lock(Connection connection, LockName name) throws SQLException {
             String sql = "UPDATE " + schema + "holdfast_lock SET version = version WHERE name = ?";
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
-                bindName(statement, name);
+                product.names().bind(statement, 1, name.value());
                 statement.executeUpdate();
             }
         }
@@ -93,7 +91,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
             String sql = "SELECT " + now() + ", " + COLUMNS + " FROM " + schema + "holdfast_lock WHERE name = ?"
                     + suffix(locking);
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
-                bindName(statement, name);
+                product.names().bind(statement, 1, name.value());
                 try (ResultSet rows = statement.executeQuery()) {
                     return rows.next() ? liveRow(connection, name, rows) : null;
                 }
@@ -144,16 +142,6 @@ record LiveRow(LockRow row, long now, boolean voided) {
                 case SQLITE -> "0";
                 case OTHER -> String.valueOf(expression);
             };
-        }
-
-        private void bindName(PreparedStatement statement, LockName name) throws SQLException {
-            switch (product) {
-                case MARIADB, MYSQL, H2 -> statement.setBytes(1, name.value().getBytes(StandardCharsets.UTF_8));
-                case POSTGRESQL, SQLITE -> statement.setString(1, name.value());
-                // As GenericDialect keeps them.
-                case OTHER ->
-                    statement.setString(1, HexFormat.of().formatHex(name.value().getBytes(StandardCharsets.UTF_8)));
-            }
         }
     }
 }

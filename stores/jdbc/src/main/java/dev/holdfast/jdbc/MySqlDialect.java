@@ -5,9 +5,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
-import java.nio.charset.StandardCharsets;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Collections;
 import java.util.List;
@@ -243,13 +241,8 @@ class MySqlDialect extends ServerDialect {
     }
 
     @Override
-    void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        statement.setBytes(index, name.getBytes(StandardCharsets.UTF_8));
-    }
-
-    @Override
-    LockName readName(ResultSet rows, int index) throws SQLException {
-        return new LockName(new String(rows.getBytes(index), StandardCharsets.UTF_8));
+    NameForm names() {
+        return NameForm.BYTES;
     }
 
     @Override

@@ -1,13 +1,9 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.jdbc.TableForm.Need;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
-import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed.Held;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
@@ -189,23 +185,8 @@ final class PostgresDialect extends ServerDialect {
     }
 
     @Override
-    void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        statement.setString(index, name);
-    }
-
-    @Override
-    LockName readName(ResultSet rows, int index) throws SQLException {
-        return new LockName(rows.getString(index));
-    }
-
-    @Override
-    Need nameColumn() {
-        return Need.NAME_TEXT;
-    }
-
-    @Override
-    boolean collatesNames() {
-        return true;
+    NameForm names() {
+        return NameForm.TEXT;
     }
 
     @Override

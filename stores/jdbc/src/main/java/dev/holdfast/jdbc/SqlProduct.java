@@ -46,6 +46,15 @@ enum SqlProduct {
         };
     }
 
+    /** How the store's rows have their names. */
+    NameForm names() {
+        return switch (this) {
+            case POSTGRESQL, SQLITE -> NameForm.TEXT;
+            case MARIADB, MYSQL, H2 -> NameForm.BYTES;
+            case OTHER -> NameForm.DIGITS;
+        };
+    }
+
     /** Whether a transaction surely had no effect because another came first, so that all of it may be run again. */
     boolean isConflict(SQLException failure) {
         String state = String.valueOf(failure.getSQLState());

@@ -1,7 +1,5 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.jdbc.TableForm.Need;
-import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -184,23 +182,8 @@ final class SqliteDialect extends Dialect {
     }
 
     @Override
-    void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        statement.setString(index, name);
-    }
-
-    @Override
-    LockName readName(ResultSet rows, int index) throws SQLException {
-        return new LockName(rows.getString(index));
-    }
-
-    @Override
-    Need nameColumn() {
-        return Need.NAME_TEXT;
-    }
-
-    @Override
-    boolean collatesNames() {
-        return true;
+    NameForm names() {
+        return NameForm.TEXT;
     }
 
     @Override

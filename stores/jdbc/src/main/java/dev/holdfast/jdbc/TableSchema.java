@@ -123,11 +123,11 @@ final class TableSchema {
             }
             return;
         }
-        List<String> differences = new TableForm(dialect.nameColumn()).differences(found);
+        List<String> differences = new TableForm(dialect.names().column()).differences(found);
         if (differences.isEmpty()) {
             if (found.columns().isEmpty()) {
                 probe(connection);
-            } else if (dialect.collatesNames() && !FoundTable.comparesBytes(connection)) {
+            } else if (dialect.names().isCollated() && !FoundTable.comparesBytes(connection)) {
                 differences = List.of(
                         "column name compares by a collation, expected one that compares and sorts byte by byte");
             }
