@@ -95,7 +95,7 @@ final class OwnNodes {
         while (alike < Math.min(first.length(), last.length()) && first.charAt(alike) == last.charAt(alike)) {
             alike++;
         }
-        if (bytes(sorted) <= MOST_BYTES || alike >= first.length()) {
+        if (!isTooMuch(sorted) || alike >= first.length()) {
             beginnings.add(beginning(first.substring(0, alike)));
             return;
         }
@@ -109,10 +109,15 @@ final class OwnNodes {
         }
     }
 
-    private static int bytes(List<String> paths) {
-        return paths.stream()
-                .mapToInt(path -> path.getBytes(StandardCharsets.UTF_8).length + LENGTH_BYTES)
-                .sum();
+    private static boolean isTooMuch(List<String> paths) {
+        int bytes = 0;
+        for (String path : paths) {
+            bytes += path.getBytes(StandardCharsets.UTF_8).length + LENGTH_BYTES;
+            if (bytes > MOST_BYTES) {
+                return true;
+            }
+        }
+        return false;
     }
 
     // A path ends with no slash.
