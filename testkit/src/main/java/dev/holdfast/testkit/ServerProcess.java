@@ -12,6 +12,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +31,8 @@ public final class ServerProcess {
 
     private static final long ROOM = 2L << 30;
     private static final int END_SECONDS = 20;
+    private static final long START_NANOS = TimeUnit.SECONDS.toNanos(60);
+    private static final long ASK_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Path folder;
     private final String user;
@@ -108,6 +112,22 @@ public final class ServerProcess {
                     .start();
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
+        }
+    }
+
+    /**
+     * Waits until it is ready.
+     *
+     * @param isReady asks it
+     * @throws AssertionError with what it printed, if it ends, or is not ready within a minute
+     */
+    public void awaitReady(BooleanSupplier isReady) {
+        long start = System.nanoTime();
+        while (!isReady.getAsBoolean()) {
+            if (!isAlive() || System.nanoTime() - start > START_NANOS) {
+                throw new AssertionError(folder.getFileName() + " did not start: " + logText());
+            }
+            LockSupport.parkNanos(ASK_EVERY_NANOS);
         }
     }
 

@@ -9,6 +9,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.WakeListener;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.api.KVGrpc;

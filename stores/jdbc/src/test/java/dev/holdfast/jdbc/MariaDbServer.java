@@ -5,8 +5,6 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A real MariaDB that writes each commit to the disk. Tests share one and have a database each. */
@@ -14,7 +12,6 @@ final class MariaDbServer implements AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/sbin/mariadbd");
     private static final Path INSTALL = Path.of("/usr/bin/mariadb-install-db");
-    private static final long START_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private static final AtomicInteger DATABASES = new AtomicInteger();
     private static MariaDbServer shared;
@@ -61,28 +58,14 @@ final class MariaDbServer implements AutoCloseable {
                 "--socket=" + process.folder().resolve("socket"),
                 "--pid-file=" + process.folder().resolve("pid"),
                 "--max-connections=300");
-        long start = System.nanoTime();
-        while (!answers()) {
-            if (!process.isAlive() || System.nanoTime() - start > START_NANOS) {
-                throw new AssertionError("MariaDB did not start: " + process.logText());
-            }
-        }
+        process.awaitReady(this::answers);
     }
 
     private boolean answers() {
         try (Connection connection = connect("")) {
             return connection.isValid(1);
         } catch (SQLException notYet) {
-            pause();
             return false;
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(20);
-        } catch (InterruptedException failure) {
-            throw new AssertionError(failure);
         }
     }
 
@@ -108,14 +91,7 @@ final class MariaDbServer implements AutoCloseable {
     }
 
     void run(String database, String... statements) {
-        try (Connection connection = connect(database);
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        } catch (SQLException failure) {
-            throw new AssertionError(failure);
-        }
+        Servers.run(mariaUrl(database), statements);
     }
 
     /** Crashes it. */

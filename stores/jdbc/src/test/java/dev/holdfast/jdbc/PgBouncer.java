@@ -9,14 +9,11 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /** A real PgBouncer in transaction mode, before a PostgreSQL: each transaction of a client gets the next session. */
 final class PgBouncer implements AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/sbin/pgbouncer");
-    private static final long START_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final ServerProcess process = new ServerProcess("pgbouncer", "postgres");
 
@@ -53,18 +50,8 @@ final class PgBouncer implements AutoCloseable {
             throw new UncheckedIOException(failure);
         }
         started.process.start(PROGRAM.toString(), settings.toString());
-        started.awaitStart();
+        started.process.awaitReady(started::answers);
         return started;
-    }
-
-    private void awaitStart() {
-        long start = System.nanoTime();
-        while (!answers()) {
-            if (!process.isAlive() || System.nanoTime() - start > START_NANOS) {
-                throw new AssertionError("PgBouncer did not start: " + process.logText());
-            }
-            LockSupport.parkNanos(20_000_000);
-        }
     }
 
     private boolean answers() {

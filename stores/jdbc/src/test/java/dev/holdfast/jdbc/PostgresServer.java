@@ -8,10 +8,8 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
@@ -19,7 +17,6 @@ import java.util.stream.Stream;
 final class PostgresServer implements AutoCloseable {
 
     private static final Path VERSIONS = Path.of("/usr/lib/postgresql");
-    private static final long START_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private static final AtomicInteger SCHEMAS = new AtomicInteger();
     private static PostgresServer shared;
@@ -116,28 +113,14 @@ final class PostgresServer implements AutoCloseable {
                 "max_connections=200",
                 "-c",
                 "fsync=on");
-        long start = System.nanoTime();
-        while (!answers()) {
-            if (!process.isAlive() || System.nanoTime() - start > START_NANOS) {
-                throw new AssertionError("PostgreSQL did not start: " + process.logText());
-            }
-        }
+        process.awaitReady(this::answers);
     }
 
     private boolean answers() {
         try (Connection connection = connect("public")) {
             return connection.isValid(1);
         } catch (SQLException notYet) {
-            pause();
             return false;
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(20);
-        } catch (InterruptedException failure) {
-            throw new AssertionError(failure);
         }
     }
 
@@ -161,14 +144,7 @@ final class PostgresServer implements AutoCloseable {
     }
 
     void run(String schema, String... statements) {
-        try (Connection connection = connect(schema);
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        } catch (SQLException failure) {
-            throw new AssertionError(failure);
-        }
+        Servers.run(url(schema), statements);
     }
 
     /** Ends it as it should be ended: clients are thrown out. */

@@ -7,6 +7,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.WakeListener;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,0 +1,44 @@
+package dev.holdfast.testkit;
+
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Unparks the thread that made it when the claim is granted, and remembers when that was: for figures, where {@link
+ * RecordingListener} would cost time of its own. Thread-safe; for one claim.
+ */
+public final class WakeListener implements ClaimListener {
+
+    private final Thread waiter = Thread.currentThread();
+    private volatile long at;
+
+    /** Waits for the grant. Returns when it came, by {@link System#nanoTime}. */
+    public long awaitGrant() {
+        while (at == 0) {
+            LockSupport.parkNanos(this, 1_000_000_000);
+        }
+        return at;
+    }
+
+    @Override
+    public void waiting(int position, Duration retryAfter) {}
+
+    @Override
+    public void granted(long counter, Duration lease) {
+        at = System.nanoTime();
+        LockSupport.unpark(waiter);
+    }
+
+    @Override
+    public void ended(Renewed.Reason reason) {
+        throw new IllegalStateException("ended " + reason);
+    }
+
+    @Override
+    public void failed(StoreException cause) {
+        throw cause;
+    }
+}
