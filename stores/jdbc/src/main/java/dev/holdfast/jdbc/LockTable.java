@@ -200,7 +200,13 @@ final class LockTable implements AutoCloseable {
         }
         Rows rows = new Rows(Map.of(name, guess), dialect.nowMicros(), dialect.epochMicros());
         List<LockRow> changed = new ArrayList<>();
-        Applied<T> applied = apply(rows, transition, changed);
+        Applied<T> applied;
+        try {
+            applied = apply(rows, transition, changed);
+        } catch (RuntimeException unproven) {
+            // It gave up for what may not be so. Asked again of what is read, it says so again if it is.
+            return null;
+        }
         if (changed.isEmpty()) {
             return null;
         }

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A change of the records of some names that were read together. It may be run several times, each time on fresh records
- * of which only the last are kept, so it must have no effect but on them.
+ * of which only the last are kept, so it must have no effect but on them. What it throws, other than a {@link
+ * StoreException}, leaves nothing written.
  */
 @FunctionalInterface
 interface Transition<T> {

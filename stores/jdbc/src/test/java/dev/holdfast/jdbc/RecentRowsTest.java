@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import dev.holdfast.jdbc.Transition.Applied;
+import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
@@ -77,6 +78,24 @@ class RecentRowsTest {
         assertThat(holders()).containsExactly(second);
         Claim third = release(table, second);
         assertThat(holders()).containsExactly(third);
+    }
+
+    @Test
+    void whatAGuessRefusesIsAskedOfTheRow() throws SQLException {
+        release(table, contended());
+        for (List<Claim> holders = holders(); !holders.isEmpty(); holders = holders()) {
+            applied(another, holders.get(0));
+        }
+        Claim late = alice.mutex(NAME);
+        Attempt answer = table.transition(List.of(NAME), read -> {
+                    Attempt attempt = read.only().tryAcquire(late, read.now(), read.epoch());
+                    if (attempt instanceof Attempt.Busy) {
+                        throw new IllegalStateException("busy, so nothing is to be written");
+                    }
+                    return attempt;
+                })
+                .answerOrThrow();
+        assertThat(answer).isInstanceOf(Attempt.Granted.class);
     }
 
     @Test
