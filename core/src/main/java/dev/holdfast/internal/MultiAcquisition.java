@@ -46,8 +46,9 @@ final class MultiAcquisition {
         if (atOnce != null) {
             return atOnce;
         }
+        // With no time left, each is still asked for once; whoever waits for it gives up at once.
         return oneByOne(member -> {
-            long left = deadline == Long.MAX_VALUE ? deadline : Math.max(1, deadline - engine.now());
+            long left = deadline == Long.MAX_VALUE ? deadline : Math.max(0, deadline - engine.now());
             return member.await(left, interruptible);
         });
     }

@@ -37,7 +37,8 @@ final class MultiFuture {
 
     // Each step begins when the one before has ended, so that the list is used by one thread at a time.
     private void next() {
-        long left = deadline == Long.MAX_VALUE ? deadline : Math.max(1, deadline - engine.now());
+        // With no time left, each is still asked for once, without waiting.
+        long left = deadline == Long.MAX_VALUE ? deadline : Math.max(0, deadline - engine.now());
         Request request = requests.get(holds.size()).renewedWithoutEnd();
         CompletableFuture<Lease> started = FutureAcquisition.start(engine, request, left);
         step = started;
