@@ -41,6 +41,8 @@ public final class SideBySide {
     private static final int QUICK_MINUTES = 5;
     /** Room for what no timetable foresees. */
     private static final double MARGIN = 0.95;
+    /** A warm-up goes on while each part of it is better than the best before by this factor. */
+    private static final double STILL_RISING = 1.02;
 
     private final Path raw;
     private final Path scratch;
@@ -155,14 +157,13 @@ public final class SideBySide {
             throws IOException, InterruptedException {
         List<Entrant> running = new ArrayList<>(entrants);
         for (Entrant entrant : entrants) {
-            if (table.warmUp(workload).toMillis() > 0
-                    && !step(field, server, workload, entrant, table.warmUp(workload), "warm-up", 0)) {
+            if (!warmUp(field, server, workload, entrant)) {
                 running.remove(entrant);
             }
         }
         for (int round = 1; round <= table.rounds(workload); round++) {
             for (Entrant entrant : List.copyOf(running)) {
-                if (!step(field, server, workload, entrant, table.slot(workload), "timed", round)) {
+                if (step(field, server, workload, entrant, table.slot(workload), "timed", round) == null) {
                     running.remove(entrant);
                 }
             }
@@ -176,8 +177,25 @@ public final class SideBySide {
         }
     }
 
-    /** One run of one entrant. @return false if it failed, which is told and written down */
-    private boolean step(
+    // Until the rate rises no more, so that everybody has what he needs and nobody's compiler is measured.
+    private boolean warmUp(Field field, Server server, Workload workload, Entrant entrant)
+            throws IOException, InterruptedException {
+        Duration slice = table.warmUp(workload);
+        Duration left = table.warmUpAtMost(workload);
+        boolean rising = !slice.isZero();
+        for (double best = 0; rising && left.compareTo(slice) >= 0; left = left.minus(slice)) {
+            Outcome outcome = step(field, server, workload, entrant, slice, "warm-up", 0);
+            if (outcome == null) {
+                return false;
+            }
+            rising = outcome.perSecond() > best * STILL_RISING;
+            best = Math.max(best, outcome.perSecond());
+        }
+        return true;
+    }
+
+    /** One run of one entrant. @return null if it failed, which is told and written down */
+    private @Nullable Outcome step(
             Field field, Server server, Workload workload, Entrant entrant, Duration time, String kind, int round)
             throws IOException, InterruptedException {
         Fields line = new Fields()
@@ -210,7 +228,7 @@ public final class SideBySide {
                 write(line.with(outcome.fields()));
                 say("  %-22s %s", entrant.label(), Summary.of(workload, outcome));
             }
-            return true;
+            return outcome;
         } catch (IllegalStateException failed) {
             say("  %-22s failed: %s", entrant.label(), String.valueOf(failed.getMessage()));
             write(line.with("error", String.valueOf(failed.getMessage())));
@@ -218,7 +236,7 @@ public final class SideBySide {
             if (crew != null) {
                 crew.kill();
             }
-            return false;
+            return null;
         } finally {
             if (count) {
                 server.stopCounting();

@@ -15,6 +15,9 @@ record Timetable(boolean quick, double scale) {
     private static final double SLOT_SECONDS = 2;
     /** Several JVMs on two cores need so long until their compilers are done. Never shortened in a full run. */
     private static final double PROCESSES_WARM_UP = 24;
+
+    private static final double WARM_UP_PART = 2;
+    private static final double WARM_UP_MOST = 20;
     /** A worker process, its JVM and its client until it is ready. */
     private static final double START_SECONDS = 0.7;
 
@@ -59,11 +62,17 @@ record Timetable(boolean quick, double scale) {
     private double secondsOf(Workload workload) {
         double churn = workload == Workload.HELD_AFTER_CHURN ? churn().toMillis() / 1e3 : 0;
         double overhead = workload.isHeld() ? 2 * START_SECONDS + (quick ? 2 : 15) : 0.2 * (rounds(workload) + 1);
-        return warmUp(workload).toMillis() / 1e3
+        return expectedWarmUp(workload)
                 + rounds(workload) * slot(workload).toMillis() / 1e3
                 + counting().toMillis() / 1e3
                 + churn
                 + overhead;
+    }
+
+    // Most are warm after two parts, some take all the time that there is.
+    private double expectedWarmUp(Workload workload) {
+        double least = warmUp(workload).toMillis() / 1e3;
+        return warmUpAtMost(workload).equals(warmUp(workload)) ? least : 3 * least;
     }
 
     boolean includes(Workload workload) {
@@ -81,24 +90,33 @@ record Timetable(boolean quick, double scale) {
     Duration slot(Workload workload) {
         return switch (workload) {
             case HELD, HELD_AFTER_CHURN -> seconds(quick ? 3 : 24);
-            case HAND_OFF_LATE -> seconds(quick ? 11 : 26);
-            case REENTRY -> seconds(quick ? 0.15 : 1);
+            case HAND_OFF_LATE -> seconds(quick ? 11 : 21);
+            case REENTRY -> seconds(quick ? 0.15 : 0.5);
             case FREE, FREE_16, HAND_OFF, HERD_4, HERD_16, HERD_64 ->
                 seconds(quick ? 0.35 * scale : Math.max(LEAST_SECONDS, SLOT_SECONDS * scale));
             default -> seconds((quick ? 0.35 : SLOT_SECONDS) * Math.max(0.15, scale));
         };
     }
 
+    /** The warm-up, or a part of it where it may go on: see {@link #warmUpAtMost}. */
     Duration warmUp(Workload workload) {
         return switch (workload) {
             case HELD, HELD_AFTER_CHURN, HAND_OFF_LATE -> Duration.ZERO;
             case PROCESSES -> seconds(quick ? 2 * scale : PROCESSES_WARM_UP);
-            // The first workload of nearly everybody, and the one with the most operations: here the compilers do their
-            // work.
-            case FREE_16 -> seconds(quick ? 0.7 * scale : Math.max(4, 5 * scale));
-            case FREE -> seconds(quick ? 0.7 * scale : Math.max(3, 4 * scale));
+            case FREE_16, FREE -> seconds(quick ? 0.7 * scale : WARM_UP_PART);
             case THREADS -> seconds((quick ? 0.7 : 4) * scale);
             default -> seconds((quick ? 0.3 : 2) * scale);
+        };
+    }
+
+    /**
+     * How long the warm-up may go on. Longer than a part only in the first workloads of nearly everybody, which have the
+     * most operations: here the compilers do their work.
+     */
+    Duration warmUpAtMost(Workload workload) {
+        return switch (workload) {
+            case FREE_16, FREE -> quick ? warmUp(workload) : seconds(WARM_UP_MOST);
+            default -> warmUp(workload);
         };
     }
 

@@ -19,7 +19,9 @@ public final class Guard {
     /** Locks that can be told apart. */
     public static final int CELLS = 16_384;
 
-    private static final int SIGNALS = 16;
+    /** Cells by which workers tell each other something. */
+    static final int SIGNALS = 20;
+
     private static final long EXCLUSIVE = 1L << 32;
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
 

@@ -16,6 +16,10 @@ final class HandOff {
     private static final int RELEASED_AT = 2;
     private static final int TAKEN = 3;
     private static final int STOPPED = 4;
+    private static final int SIGNALS_OF_A_PAIR = 5;
+
+    /** The pairs that there may be at once. */
+    static final int MOST_PAIRS = Guard.SIGNALS / SIGNALS_OF_A_PAIR;
 
     private static final long LOOK_NANOS = 100_000;
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(40);
@@ -28,15 +32,18 @@ final class HandOff {
     private final Section section;
     private final Guard guard;
     private final Fields order;
+    private final int pair;
 
     HandOff(Subject subject, Guard guard, Fields order) {
-        this.section = subject.mutex(order.text("prefix") + "hand-off");
+        this.pair = (int) order.whole("pair");
+        this.section = subject.mutex(order.text("prefix") + "hand-off-" + pair);
         this.guard = guard;
         this.order = order;
     }
 
     Fields run() throws Exception {
-        Loop.parkUntil(order.whole("startAt"));
+        // The pairs one after the other, so that they are not all busy at the same moments.
+        Loop.parkUntil(order.whole("startAt") + pair * (order.whole("waitNanos") / MOST_PAIRS));
         return order.text("role").equals("giver") ? give() : take();
     }
 
@@ -48,15 +55,15 @@ final class HandOff {
             while (System.nanoTime() - deadline < 0) {
                 turns++;
                 section.enter();
-                guard.signal(TURN, turns);
+                signal(TURN, turns);
                 await(ASKED, turns);
                 LockSupport.parkNanos(SETTLED_NANOS + order.whole("waitNanos") + random.nextLong(SPREAD_NANOS));
-                guard.signal(RELEASED_AT, System.nanoTime());
+                signal(RELEASED_AT, System.nanoTime());
                 section.leave();
                 await(TAKEN, turns);
             }
         } finally {
-            guard.signal(STOPPED, 1);
+            signal(STOPPED, 1);
         }
         return new Fields().with("turns", turns);
     }
@@ -64,21 +71,29 @@ final class HandOff {
     private Fields take() throws Exception {
         Histogram waits = new Histogram();
         for (long turn = 1; await(TURN, turn); turn++) {
-            guard.signal(ASKED, turn);
+            signal(ASKED, turn);
             section.enter();
             long got = System.nanoTime();
-            waits.add(got - guard.signal(RELEASED_AT));
+            waits.add(got - signal(RELEASED_AT));
             section.leave();
-            guard.signal(TAKEN, turn);
+            signal(TAKEN, turn);
         }
         return new Fields().with("waits", waits.toList()).with("counts", java.util.List.of(waits.count()));
+    }
+
+    private void signal(int signal, long value) {
+        guard.signal(pair * SIGNALS_OF_A_PAIR + signal, value);
+    }
+
+    private long signal(int signal) {
+        return guard.signal(pair * SIGNALS_OF_A_PAIR + signal);
     }
 
     /** @return false if the giver has stopped */
     private boolean await(int signal, long value) {
         long begun = System.nanoTime();
-        while (guard.signal(signal) < value) {
-            if (signal == TURN && guard.signal(STOPPED) == 1) {
+        while (signal(signal) < value) {
+            if (signal == TURN && signal(STOPPED) == 1) {
                 return false;
             }
             if (System.nanoTime() - begun > PATIENCE_NANOS + order.whole("waitNanos")) {

@@ -15,7 +15,7 @@ public enum Workload {
     THREADS("threads", "16 threads of one process on one lock", 1, 16),
     PROCESSES("processes", "4 processes with 4 threads each on one lock", 4, 4),
     HAND_OFF("hand-off", "from one process to another: release call to acquire return", 2, 1),
-    HAND_OFF_LATE("hand-off-late", "the same, after the taker has waited for 5 s", 2, 1),
+    HAND_OFF_LATE("hand-off-late", "the same, after the taker has waited for 5 s; 4 pairs at a time", 8, 1),
     HERD_4("herd-4", "4 clients with a thread each on one lock", 4, 1),
     HERD_16("herd-16", "16 clients with a thread each on one lock", 4, 4),
     HERD_64("herd-64", "64 clients with a thread each on one lock", 4, 16),
@@ -82,7 +82,7 @@ public enum Workload {
     /**
      * How one run goes.
      *
-     * @param time how long it takes
+     * @param time how long it takes; of what is held, the first third is not measured
      * @param churn how long {@link #HELD_AFTER_CHURN} locks and unlocks before
      * @param locks how many {@link #HELD} holds and {@link #MIXED} chooses from
      * @param prefix what the names begin with
@@ -132,12 +132,27 @@ public enum Workload {
     }
 
     private Outcome handOff(Crew crew, Run run, long waitNanos) throws IOException, InterruptedException {
-        Fields giver = order("hand-off", run).with("role", "giver").with("waitNanos", waitNanos);
-        Fields taker = order("hand-off", run).with("role", "taker").with("waitNanos", waitNanos);
+        List<Fields> orders = new ArrayList<>();
+        for (int pair = 0; pair < workers / 2; pair++) {
+            for (String role : List.of("giver", "taker")) {
+                orders.add(order("hand-off", run)
+                        .with("role", role)
+                        .with("pair", pair)
+                        .with("waitNanos", waitNanos)
+                        .with("seed", System.nanoTime()));
+            }
+        }
         long before = run.requests.getAsLong();
-        List<Fields> answers =
-                crew.obey(List.of(giver.with("seed", System.nanoTime()), taker), run.time.plus(PATIENCE));
-        return Outcome.merge(answers.subList(1, 2), run.time.toNanos(), since(before, run));
+        List<Fields> answers = crew.obey(orders, run.time.plus(PATIENCE));
+        return Outcome.merge(takers(answers), run.time.toNanos(), since(before, run));
+    }
+
+    private static List<Fields> takers(List<Fields> answers) {
+        List<Fields> takers = new ArrayList<>();
+        for (int i = 1; i < answers.size(); i += 2) {
+            takers.add(answers.get(i));
+        }
+        return takers;
     }
 
     private Outcome hold(Crew crew, Run run) throws IOException, InterruptedException {
@@ -146,8 +161,11 @@ public enum Workload {
             figures.with(step(crew, run, "churn", run.churn));
         }
         figures.with(step(crew, run, "take", Duration.ZERO));
+        // A new JVM compiles what renews them in the first seconds; that is no cost of holding them.
+        Duration settling = run.time.dividedBy(3);
+        step(crew, run, "watch", settling);
         long before = run.requests.getAsLong();
-        figures.with(step(crew, run, "watch", run.time));
+        figures.with(step(crew, run, "watch", run.time.minus(settling)));
         long requests = since(before, run);
         figures.with(step(crew, run, "drop", Duration.ZERO));
         figures.with("nanos", figures.whole("watchNanos"))
