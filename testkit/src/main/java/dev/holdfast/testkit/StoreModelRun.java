@@ -53,7 +53,8 @@ public final class StoreModelRun {
     /** A name that nobody waits for, or that can be a mutex only, rests with fewer grants: more are needed to meet expiry. */
     private static final int QUIET_NAMES_OF_A_GROUP = 16;
 
-    private static final int OPERATIONS_OF_A_PHASE = 120;
+    /** A phase has no more operations than this, and so few in a short run that all groups have a turn in it. */
+    private static final int MOST_OPERATIONS_OF_A_PHASE = 120;
     /** A machine on which so many times the operations do not suffice is too slow for the store's tickets. */
     private static final int MOST_ATTEMPTS = 4;
 
@@ -69,6 +70,7 @@ public final class StoreModelRun {
     private final String prefix;
     private final boolean leases;
     private final int namesOfAGroup;
+    private final int operationsOfAPhase;
     private int abandoned;
     private int phases;
     /** Operations of phases that were given up. */
@@ -112,6 +114,7 @@ public final class StoreModelRun {
         this.seed = seed;
         this.prefix = prefix;
         this.random = new Random(seed);
+        this.operationsOfAPhase = Math.min(MOST_OPERATIONS_OF_A_PHASE, 1 + operations / GROUPS);
         this.leases = traits.liveness() == Liveness.LEASE;
         this.namesOfAGroup = traits.allKinds() && traits.fifo() ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
         this.ticket = ticket(traits);
@@ -185,7 +188,7 @@ public final class StoreModelRun {
             int before = twins.operations();
             phases++;
             try {
-                while (twins.operations() < before + OPERATIONS_OF_A_PHASE) {
+                while (twins.operations() < before + operationsOfAPhase) {
                     time.follow();
                     workload.step(names);
                 }
@@ -215,19 +218,30 @@ public final class StoreModelRun {
         for (int i = 0; i < GROUPS; i++) {
             groups.add(new Group(newNames(namesOfAGroup), touchedAt - share(3)));
         }
-        for (int i = 0; goesOn(twins.operations() - wasted); i = (i + 1) % GROUPS) {
-            Group group = groups.get(i);
-            wake(group, groups);
-            if (group.delayed) {
-                wasted += group.operations;
-                group = new Group(newNames(namesOfAGroup), System.nanoTime());
-                groups.set(i, group);
-                abandoned++;
+        int next = 0;
+        do {
+            for (; goesOn(twins.operations() - wasted); next = (next + 1) % GROUPS) {
+                phase(rested(next, groups), groups);
+                checkSpeed();
             }
-            phase(group, groups);
-            checkSpeed();
+            // What is found to be wasted only now is made up for, too.
+            for (int i = 0; i < GROUPS; i++) {
+                rested(i, groups);
+            }
+        } while (goesOn(twins.operations() - wasted));
+    }
+
+    /** A group that has rested, and was looked at; or in its place a new one, if it was delayed. */
+    private Group rested(int number, List<Group> groups) {
+        Group group = groups.get(number);
+        wake(group, groups);
+        if (group.delayed) {
+            wasted += group.operations;
+            abandoned++;
+            group = new Group(newNames(namesOfAGroup), System.nanoTime() - share(3));
+            groups.set(number, group);
         }
-        groups.forEach(group -> wake(group, groups));
+        return group;
     }
 
     private void wake(Group group, List<Group> groups) {
@@ -270,7 +284,7 @@ public final class StoreModelRun {
         phases++;
         group.restsSince = start;
         try {
-            for (int i = 0; i < OPERATIONS_OF_A_PHASE && System.nanoTime() - start < share(0.08); i++) {
+            for (int i = 0; i < operationsOfAPhase && System.nanoTime() - start < share(0.08); i++) {
                 time.follow();
                 workload.step(group.names);
                 touchResting(groups);

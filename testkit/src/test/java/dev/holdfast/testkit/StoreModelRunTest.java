@@ -1,10 +1,17 @@
 package dev.holdfast.testkit;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +41,27 @@ class StoreModelRunTest {
         assertThatThrownBy(() -> run(store, clock, 10_000, SEED))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining(StoreModelRun.SEED + "=" + SEED);
+    }
+
+    @Test
+    void whatAStopOfTheMachineHasSpoiledIsMadeUpFor() {
+        // Until the end of the first round, so that nothing of it is worth anything.
+        int last = 350;
+        AtomicInteger calls = new AtomicInteger();
+        Duration ticket = Duration.ofMillis(500);
+        try (LockStore store = new ForwardingStore(new MemoryLockStore(MonotonicClock.SYSTEM, ticket)) {
+            @Override
+            public CompletionStage<Attempt> tryAcquire(Claim claim) {
+                int call = calls.incrementAndGet();
+                if (call % 20 == 0 && call <= last) {
+                    LockSupport.parkNanos(ticket.toNanos() / 2);
+                }
+                return super.tryAcquire(claim);
+            }
+        }) {
+            new StoreModelRun(store, ModelTime.real(), "run-", 1_000, SEED).run();
+        }
+        assertThat(calls).hasValueGreaterThan(last);
     }
 
     private static String run(LockStore store, ManualClock clock, int operations, long seed) {
