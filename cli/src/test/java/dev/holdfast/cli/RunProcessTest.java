@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
+import dev.holdfast.testkit.Signals;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -166,7 +167,7 @@ class RunProcessTest extends ToolTest {
         Tool.sleep(Duration.ofMillis(300));
         String pid = tool.await("pid");
         assertThat(Tool.isAlive(pid)).isTrue();
-        Tool.signal("KILL", Long.parseLong(pid));
+        Signals.send("KILL", Long.parseLong(pid));
     }
 
     @Test

@@ -1,5 +1,6 @@
 package dev.holdfast.cli;
 
+import dev.holdfast.testkit.Signals;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -51,7 +52,7 @@ final class Tool implements AutoCloseable {
         }
 
         void signal(String name) {
-            Tool.signal(name, process.pid());
+            Signals.send(name, process.pid());
         }
     }
 
@@ -132,17 +133,6 @@ final class Tool implements AutoCloseable {
             Thread.sleep(time.toMillis());
         } catch (InterruptedException stopped) {
             throw new AssertionError(stopped);
-        }
-    }
-
-    static void signal(String name, long pid) {
-        try {
-            new ProcessBuilder("kill", "-" + name, Long.toString(pid))
-                    .inheritIO()
-                    .start()
-                    .waitFor();
-        } catch (IOException | InterruptedException failed) {
-            throw new AssertionError(failed);
         }
     }
 

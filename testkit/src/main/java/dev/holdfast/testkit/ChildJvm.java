@@ -8,7 +8,6 @@ import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -19,7 +18,6 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -148,13 +146,11 @@ public final class ChildJvm implements AutoCloseable {
     /** Freezes all its threads (SIGSTOP). Returns when they stand still. */
     public void pause() {
         signal("STOP");
-        awaitState(true);
     }
 
     /** Lets it run on after {@link #pause()} (SIGCONT). */
     public void resume() {
         signal("CONT");
-        awaitState(false);
     }
 
     @Override
@@ -185,35 +181,8 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     private void signal(String name) {
-        try {
-            Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(pid())).start();
-            if (!kill.waitFor(PATIENCE.toNanos(), TimeUnit.NANOSECONDS) || kill.exitValue() != 0) {
-                throw new AssertionError("SIG" + name + " could not be sent to " + this + ". " + lastWords());
-            }
-        } catch (IOException | InterruptedException failure) {
-            throw new AssertionError("SIG" + name + " could not be sent to " + this, failure);
-        }
-    }
-
-    // kill returns before the signal has stopped the last thread; the state in /proc, where there is one, tells when.
-    private void awaitState(boolean stopped) {
-        Path stat = Path.of("/proc", Long.toString(pid()), "stat");
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
-        while (Files.exists(stat) && isStopped(stat) != stopped) {
-            if (System.nanoTime() - deadline > 0) {
-                throw new AssertionError(this + (stopped ? " did not stop. " : " did not run on. ") + lastWords());
-            }
-            LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(1));
-        }
-    }
-
-    private static boolean isStopped(Path stat) {
-        try {
-            String line = Files.readString(stat);
-            // pid (name) state ..., and the name may contain anything.
-            return line.charAt(line.lastIndexOf(')') + 2) == 'T';
-        } catch (IOException gone) {
-            return false;
+        if (!Signals.send(name, pid())) {
+            throw new AssertionError("SIG" + name + " could not be sent to " + this + ". " + lastWords());
         }
     }
 

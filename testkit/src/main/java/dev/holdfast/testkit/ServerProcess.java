@@ -158,12 +158,8 @@ public final class ServerProcess {
 
     /** Sends a signal to the server alone: its helpers see that it is gone, as after a crash. */
     public void signal(String name) {
-        try {
-            // If it is gone by now, that is as well.
-            new ProcessBuilder("kill", "-" + name, Long.toString(pid())).start().waitFor();
-        } catch (IOException | InterruptedException failure) {
-            throw new AssertionError(failure);
-        }
+        // If it is gone by now, that is as well.
+        Signals.send(name, pid());
     }
 
     /** Waits for the end of the server and of all its helpers. */

@@ -1,5 +1,6 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.testkit.Signals;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -198,13 +199,7 @@ final class RedisServer implements AutoCloseable {
 
     /** Sends a signal: STOP freezes, CONT lets it go on. */
     void signal(String name) {
-        try {
-            new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
-                    .start()
-                    .waitFor();
-        } catch (IOException | InterruptedException failure) {
-            throw new AssertionError(failure);
-        }
+        Signals.send(name, process.pid());
     }
 
     private void awaitEnd() {
