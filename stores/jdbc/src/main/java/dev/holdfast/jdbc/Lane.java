@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * another sort that is stuck: renewals have a lane of their own.
  *
  * <p>The time of a call, its wait for the lane included, is limited: what the wait took is taken off the time that the
- * statements may wait for other clients. Neither wait is ended by an interrupt.
+ * statements may wait for other clients. Neither wait is ended by an interrupt. Only the making of a connection that is
+ * kept comes on top, once.
  */
 final class Lane implements AutoCloseable {
 
@@ -114,12 +115,16 @@ final class Lane implements AutoCloseable {
             throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
         }
         LockTable open = table;
+        long counted = start;
         if (open == null) {
             open = new LockTable(connect(), dialect, ticketTtl, source.keep(), clock);
             table = open;
+            // A connection that is kept is made once, by this process alone: what a busy machine takes for that, the
+            // driver's loading included, is not time that others were in the way. A pool's is what is waited for.
+            counted = source.keep() ? clock.nanoTime() : start;
         }
-        open.tryUntil(start + limitNanos);
-        Turn turn = new Turn(open, start);
+        open.tryUntil(counted + limitNanos);
+        Turn turn = new Turn(open, counted);
         try {
             turn.further();
             return work.on(turn);
