@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** A certificate for 127.0.0.1, which has signed itself, with its key and a trust store that holds it, in a folder. */
-final class Certificate {
+public final class Certificate {
 
     private static final String STORE = "javax.net.ssl.trustStore";
     private static final String PASSWORD = "javax.net.ssl.trustStorePassword";
@@ -18,7 +18,7 @@ final class Certificate {
         this.folder = folder;
     }
 
-    static Certificate in(Path folder) throws IOException, InterruptedException {
+    public static Certificate in(Path folder) throws IOException, InterruptedException {
         run(
                 folder,
                 "openssl",
@@ -54,7 +54,7 @@ final class Certificate {
     }
 
     /** The settings of a server that shows it; and trusts it, if it calls other servers over TLS. */
-    List<String> settings() {
+    public List<String> settings() {
         return List.of(
                 "--tls-cert-file",
                 folder.resolve("cert.pem").toString(),
@@ -67,13 +67,13 @@ final class Certificate {
     }
 
     /** From now on this JVM trusts it, and nothing else. */
-    void trust() {
+    public void trust() {
         System.setProperty(STORE, folder.resolve("trust.p12").toString());
         System.setProperty(PASSWORD, "changeit");
     }
 
     /** From now on this JVM trusts what it usually trusts. */
-    static void distrust() {
+    public static void distrust() {
         System.clearProperty(STORE);
         System.clearProperty(PASSWORD);
     }

@@ -13,7 +13,7 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** A real cluster for a test: three primaries with a replica each, on free ports of the loopback address. */
-final class RedisCluster implements AutoCloseable {
+public final class RedisCluster implements AutoCloseable {
 
     private static final int PRIMARIES = 3;
     private static final int SLOTS = 16_384;
@@ -24,7 +24,7 @@ final class RedisCluster implements AutoCloseable {
     private RedisCluster() {}
 
     /** Starts it with further settings for each node. */
-    static RedisCluster start(String... settings) {
+    public static RedisCluster start(String... settings) {
         RedisCluster cluster = new RedisCluster();
         boolean ready = false;
         try {
@@ -128,7 +128,7 @@ final class RedisCluster implements AutoCloseable {
     }
 
     /** The URL, which names all nodes that run. */
-    String url() {
+    public String url() {
         return "redis://"
                 + servers.stream()
                         .filter(RedisServer::isRunning)

@@ -6,12 +6,14 @@ import java.util.List;
 import java.util.stream.Collectors;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol;
+import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.params.ClientKillParams;
 
 /** A real primary with two replicas, and three Sentinels that watch them, on free ports of the loopback address. */
-final class RedisSentinels implements AutoCloseable {
+public final class RedisSentinels implements AutoCloseable {
 
-    static final String NAME = "locks";
+    public static final String NAME = "locks";
 
     private static final int REPLICAS = 2;
     private static final int SENTINELS = 3;
@@ -30,7 +32,7 @@ final class RedisSentinels implements AutoCloseable {
     }
 
     /** Starts them. A server that does not answer for so long is down: more than a busy machine takes, or a fail-over begins. */
-    static RedisSentinels start(Duration downAfter) {
+    public static RedisSentinels start(Duration downAfter) {
         return start(downAfter, List.of(), "", "");
     }
 
@@ -114,6 +116,32 @@ final class RedisSentinels implements AutoCloseable {
                 "the replicas do not follow");
     }
 
+    /** Waits until the replicas that run have whatever the primary has, and so do not lose it in a fail-over. */
+    public void awaitCopies() {
+        RedisServer primary = named();
+        long replicas = servers.stream().filter(RedisServer::isRunning).count() - 1;
+        RedisCluster.awaitUntil(
+                () -> {
+                    String state = primary.ask(jedis -> jedis.info("replication"));
+                    String offset = state.replaceAll("(?s).*master_repl_offset:(\\d+).*", "$1");
+                    return state.lines()
+                                    .filter(line ->
+                                            line.contains("state=online") && line.contains("offset=" + offset + ","))
+                                    .count()
+                            == replicas;
+                },
+                "the replicas lag behind");
+    }
+
+    /** From now on the replicas hear nothing: the primary asks for a password that they do not have. */
+    public void cutOffReplicas() {
+        named().ask(jedis -> {
+            jedis.configSet("requirepass", "unknown");
+            jedis.auth("unknown");
+            return jedis.clientKill(new ClientKillParams().type(ClientType.REPLICA));
+        });
+    }
+
     /** Waits until each Sentinel knows the replicas and the others. */
     private void awaitSentinels() {
         for (RedisServer sentinel : sentinels) {
@@ -145,7 +173,7 @@ final class RedisSentinels implements AutoCloseable {
     }
 
     /** The server that the Sentinels name. */
-    RedisServer named() {
+    public RedisServer named() {
         try (Jedis jedis = sentinels.get(0).connect()) {
             int port = Integer.parseInt(jedis.sentinelGetMasterAddrByName(NAME).get(1));
             return servers.stream()
@@ -153,6 +181,21 @@ final class RedisSentinels implements AutoCloseable {
                     .findFirst()
                     .orElseThrow();
         }
+    }
+
+    /** Waits until the Sentinels name another primary than this, and it says so itself. */
+    public void awaitSuccessor(RedisServer old) {
+        RedisCluster.awaitUntil(
+                () -> {
+                    try {
+                        RedisServer named = named();
+                        return named != old
+                                && named.ask(jedis -> jedis.info("replication")).contains("role:master");
+                    } catch (JedisException notNow) {
+                        return false;
+                    }
+                },
+                "the Sentinels name no other primary");
     }
 
     /** Starts what was killed, and waits until all follow the primary that the Sentinels name. */
@@ -179,7 +222,7 @@ final class RedisSentinels implements AutoCloseable {
         return servers;
     }
 
-    List<RedisServer> sentinels() {
+    public List<RedisServer> sentinels() {
         return sentinels;
     }
 
@@ -191,7 +234,7 @@ final class RedisSentinels implements AutoCloseable {
     }
 
     /** The URL, with all Sentinels. */
-    String url() {
+    public String url() {
         return "redis-sentinel://"
                 + sentinels.stream()
                         .map(sentinel -> "127.0.0.1:" + sentinel.port())

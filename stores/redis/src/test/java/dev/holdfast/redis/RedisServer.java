@@ -13,11 +13,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import redis.clients.jedis.Jedis;
 
 /** A real server for a test: on a free port of the loopback address, with its data in a folder of its own. */
-final class RedisServer implements AutoCloseable {
+public final class RedisServer implements AutoCloseable {
 
     private static final Path INSTALLED = Path.of("/usr/bin/redis-server");
     private static final int TRIES = 2_000;
@@ -41,12 +42,12 @@ final class RedisServer implements AutoCloseable {
     }
 
     /** Starts a server with further settings, such as {@code --appendonly yes}. */
-    static RedisServer start(String... settings) {
+    public static RedisServer start(String... settings) {
         return start(installed(), newFolder(), false, List.of(settings));
     }
 
     /** Starts a Redis 6.2.7, whose program a jar from Maven Central brings along. */
-    static RedisServer startOld(String... settings) {
+    public static RedisServer startOld(String... settings) {
         Path folder = newFolder();
         return start(OldRedis.program(folder), folder, false, List.of(settings));
     }
@@ -86,7 +87,7 @@ final class RedisServer implements AutoCloseable {
     }
 
     /** Starts it after {@link #stop} or {@link #kill}, on the same port and data; with further settings. */
-    void startAgain(String... further) {
+    public void startAgain(String... further) {
         startAgainUnready(further);
         awaitReady();
     }
@@ -158,12 +159,12 @@ final class RedisServer implements AutoCloseable {
         }
     }
 
-    int port() {
+    public int port() {
         return port;
     }
 
     /** The second port, of a server with a certificate. */
-    int tlsPort() {
+    public int tlsPort() {
         return tlsPort;
     }
 
@@ -172,7 +173,7 @@ final class RedisServer implements AutoCloseable {
         return tlsPort > 0 ? tlsPort : port;
     }
 
-    String url() {
+    public String url() {
         return "redis://127.0.0.1:" + port;
     }
 
@@ -186,19 +187,26 @@ final class RedisServer implements AutoCloseable {
         return jedis;
     }
 
+    /** Asks on such a connection. */
+    public <T> T ask(Function<Jedis, T> question) {
+        try (Jedis jedis = connect()) {
+            return question.apply(jedis);
+        }
+    }
+
     /** Ends the process as it should be ended, and waits for it. */
     void stop() {
         process.destroy();
         awaitEnd();
     }
 
-    void kill() {
+    public void kill() {
         process.destroyForcibly();
         awaitEnd();
     }
 
     /** Sends a signal: STOP freezes, CONT lets it go on. */
-    void signal(String name) {
+    public void signal(String name) {
         Signals.send(name, process.pid());
     }
 

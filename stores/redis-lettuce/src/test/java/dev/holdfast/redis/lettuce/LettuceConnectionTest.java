@@ -3,6 +3,8 @@ package dev.holdfast.redis.lettuce;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.redis.Certificate;
+import dev.holdfast.redis.RedisServer;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
@@ -13,7 +15,6 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,26 +26,21 @@ import org.junit.jupiter.api.io.TempDir;
 /** TLS, users and their rights, and an older server, through Lettuce. */
 class LettuceConnectionTest extends StoreTest {
 
-    private static final String STORE = "javax.net.ssl.trustStore";
-    private static final String PASSWORD = "javax.net.ssl.trustStorePassword";
-
     @TempDir
     private Path folder;
 
     @AfterEach
     void distrust() {
-        System.clearProperty(STORE);
-        System.clearProperty(PASSWORD);
+        Certificate.distrust();
     }
 
     @Test
     void aclUserIsServedOverTlsAndNobodyElse() throws IOException, InterruptedException {
-        makeCertificate();
-        try (LocalRedis server = LocalRedis.start(withUsers())) {
+        Certificate certificate = Certificate.in(folder);
+        try (RedisServer server = RedisServer.start(withUsers(certificate))) {
             String at = "@127.0.0.1:" + server.tlsPort();
             assertRefused("rediss+lettuce://app:secret" + at, true, "certif");
-            System.setProperty(STORE, folder.resolve("trust.p12").toString());
-            System.setProperty(PASSWORD, "changeit");
+            certificate.trust();
             try (LockStore store = open("rediss+lettuce://app:secret" + at + "?ticketTtl=1m");
                     LockStore other = open("rediss+lettuce://app:secret" + at + "?ticketTtl=1m")) {
                 handOver(store, other);
@@ -73,11 +69,12 @@ class LettuceConnectionTest extends StoreTest {
 
     @Test
     void passwordIsAskedFor() {
-        try (LocalRedis server = LocalRedis.start()) {
-            try (LockStore store = open(server.url())) {
+        try (RedisServer server = RedisServer.start()) {
+            String url = LettuceUrl.of(server.url());
+            try (LockStore store = open(url)) {
                 server.ask(redis -> redis.configSet("requirepass", "secret"));
-                assertRefused(server.url(), false, "asks for a password");
-                assertRefused(server.url().replace("//", "//:wrong@"), false, "password is wrong");
+                assertRefused(url, false, "asks for a password");
+                assertRefused(url.replace("//", "//:wrong@"), false, "password is wrong");
                 // Who has come in before is not asked.
                 assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
             }
@@ -86,15 +83,15 @@ class LettuceConnectionTest extends StoreTest {
 
     @Test
     void redis62IsServedButItsClustersAreNot() {
-        try (LocalRedis server = LocalRedis.startOld();
-                LockStore store = open(server.url() + "?ticketTtl=1m");
-                LockStore other = open(server.url() + "?ticketTtl=1m")) {
+        try (RedisServer server = RedisServer.startOld();
+                LockStore store = open(LettuceUrl.of(server.url()) + "?ticketTtl=1m");
+                LockStore other = open(LettuceUrl.of(server.url()) + "?ticketTtl=1m")) {
             handOver(store, other);
         }
-        try (LocalRedis node = LocalRedis.startOld("--cluster-enabled", "yes")) {
+        try (RedisServer node = RedisServer.startOld("--cluster-enabled", "yes")) {
             node.ask(redis -> redis.clusterAddSlots(IntStream.range(0, 16_384).toArray()));
             awaitUntil(() -> node.ask(redis -> redis.clusterInfo()).contains("cluster_state:ok"));
-            try (LockStore store = open(node.url() + "?cluster=true")) {
+            try (LockStore store = open(LettuceUrl.of(node.url()) + "?cluster=true")) {
                 assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
                 RecordingListener listener = new RecordingListener();
                 store.enqueue(bob.mutex(name), listener);
@@ -125,33 +122,14 @@ class LettuceConnectionTest extends StoreTest {
     }
 
     // "app" has the rights that the documentation names.
-    private String[] withUsers() {
-        List<String> settings = new ArrayList<>(List.of(
-                "--tls-cert-file", folder.resolve("cert.pem").toString(),
-                "--tls-key-file", folder.resolve("key.pem").toString(),
-                "--tls-ca-cert-file", folder.resolve("cert.pem").toString(),
-                "--tls-auth-clients", "no"));
+    private static String[] withUsers(Certificate certificate) {
+        List<String> settings = new ArrayList<>(certificate.settings());
         String rights =
                 "-@all +@connection +@scripting +@pubsub +@hash +@sortedset +time +del +pexpire +pttl +persist +scan";
         settings.addAll(List.of(("--user app on >secret ~holdfast:* &holdfast:* " + rights).split(" ")));
         settings.addAll(List.of("--user mute on >secret ~holdfast:* resetchannels +@all".split(" ")));
         settings.addAll(List.of("--user none on >secret ~other:* &* +@all".split(" ")));
         return settings.toArray(new String[0]);
-    }
-
-    private void makeCertificate() throws IOException, InterruptedException {
-        run("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out cert.pem -subj /CN=test"
-                + " -addext subjectAltName=IP:127.0.0.1");
-        run("keytool -importcert -noprompt -alias test -file cert.pem -keystore trust.p12 -storepass changeit");
-    }
-
-    private void run(String command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command.split(" "))
-                .directory(folder.toFile())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor()).as(output).isZero();
     }
 
     private static LockStore open(String url) {

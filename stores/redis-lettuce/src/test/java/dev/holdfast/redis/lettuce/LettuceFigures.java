@@ -1,5 +1,6 @@
 package dev.holdfast.redis.lettuce;
 
+import dev.holdfast.redis.RedisServer;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -7,6 +8,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.Claimant;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -28,9 +30,11 @@ final class LettuceFigures {
 
     public static void main(String[] arguments) {
         RedisClient client = RedisClient.create();
-        try (LocalRedis server = LocalRedis.start();
-                StatefulRedisConnection<String, String> connection = client.connect(server.uri());
-                LockStore store = new LettuceLockStoreProvider().open(server.url(), MonotonicClock.SYSTEM)) {
+        try (RedisServer server = RedisServer.start();
+                StatefulRedisConnection<String, String> connection =
+                        client.connect(RedisURI.create("127.0.0.1", server.port()));
+                LockStore store =
+                        new LettuceLockStoreProvider().open(LettuceUrl.of(server.url()), MonotonicClock.SYSTEM)) {
             Runnable bare = bare(connection.sync());
             Runnable ours = ours(store, new LockName("figures"));
             double[] ratios = new double[ROUNDS];

@@ -1,5 +1,6 @@
 package dev.holdfast.redis.lettuce;
 
+import dev.holdfast.redis.RedisServer;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
@@ -10,11 +11,11 @@ import org.junit.jupiter.api.BeforeAll;
 /** The laws, on a real server through Lettuce. */
 class LettuceLockStoreTest extends LockStoreTck {
 
-    private static LocalRedis server;
+    private static RedisServer server;
 
     @BeforeAll
     static void startTheServer() {
-        server = LocalRedis.start();
+        server = RedisServer.start();
     }
 
     @AfterAll
@@ -24,7 +25,7 @@ class LettuceLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new LettuceLockStoreProvider().open(server.url() + "?ticketTtl=1500ms", clock);
+        return new LettuceLockStoreProvider().open(LettuceUrl.of(server.url()) + "?ticketTtl=1500ms", clock);
     }
 
     @Override

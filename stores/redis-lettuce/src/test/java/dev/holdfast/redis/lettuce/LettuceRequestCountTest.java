@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
+import dev.holdfast.redis.RedisServer;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -20,8 +21,8 @@ class LettuceRequestCountTest {
 
     @Test
     void monitorShowsTwoRequestsForLockAndUnlock() throws IOException {
-        try (LocalRedis server = LocalRedis.start();
-                Holdfast locks = Holdfast.connect(server.url());
+        try (RedisServer server = RedisServer.start();
+                Holdfast locks = Holdfast.connect(LettuceUrl.of(server.url()));
                 Socket monitor = new Socket("127.0.0.1", server.port());
                 Socket marker = new Socket("127.0.0.1", server.port())) {
             DistributedLock lock = locks.lock("watched");

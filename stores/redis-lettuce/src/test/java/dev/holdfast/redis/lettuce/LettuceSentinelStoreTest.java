@@ -1,5 +1,6 @@
 package dev.holdfast.redis.lettuce;
 
+import dev.holdfast.redis.RedisSentinels;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
@@ -11,12 +12,12 @@ import org.junit.jupiter.api.BeforeAll;
 /** The laws, on a primary that Sentinels name, through Lettuce. */
 class LettuceSentinelStoreTest extends LockStoreTck {
 
-    private static LocalSentinels servers;
+    private static RedisSentinels servers;
 
     // Nothing fails here, and a machine that is busy for a while is no reason to take the primary for dead.
     @BeforeAll
     static void startTheServers() {
-        servers = LocalSentinels.start(Duration.ofSeconds(30));
+        servers = RedisSentinels.start(Duration.ofSeconds(30));
     }
 
     @AfterAll
@@ -26,7 +27,7 @@ class LettuceSentinelStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new LettuceLockStoreProvider().open(servers.url() + "?ticketTtl=2s", clock);
+        return new LettuceLockStoreProvider().open(LettuceUrl.of(servers.url()) + "?ticketTtl=2s", clock);
     }
 
     @Override

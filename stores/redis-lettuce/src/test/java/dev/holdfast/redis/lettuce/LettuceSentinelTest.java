@@ -7,6 +7,8 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
+import dev.holdfast.redis.RedisSentinels;
+import dev.holdfast.redis.RedisServer;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
@@ -15,9 +17,8 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
-import io.lettuce.core.KillArgs;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.RedisURI;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -30,7 +31,8 @@ class LettuceSentinelTest extends StoreTest {
 
     private static final String OPTIONS = "?timeout=500ms&ticketTtl=3s";
 
-    private final LocalSentinels servers = LocalSentinels.start(Duration.ofSeconds(1));
+    private final RedisSentinels servers = RedisSentinels.start(Duration.ofSeconds(1));
+    private final String url = LettuceUrl.of(servers.url());
 
     @AfterEach
     void end() {
@@ -41,7 +43,7 @@ class LettuceSentinelTest extends StoreTest {
     void urlsAndClientsOfTheUsersLeadToThePrimary() {
         RedisClient client = RedisClient.create();
         try (LockStore store = open("?ticketTtl=1m");
-                LockStore other = LettuceRedis.over(client, servers.uri(), "ticketTtl=1m")) {
+                LockStore other = LettuceRedis.over(client, uri(), "ticketTtl=1m")) {
             Claim holder = alice.mutex(name);
             assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
             RecordingListener listener = waiting(other, bob.mutex(name));
@@ -56,23 +58,23 @@ class LettuceSentinelTest extends StoreTest {
         } finally {
             client.shutdown();
         }
-        assertThatThrownBy(() -> new LettuceLockStoreProvider().open(servers.url() + "-x", MonotonicClock.SYSTEM))
+        assertThatThrownBy(() -> new LettuceLockStoreProvider().open(url + "-x", MonotonicClock.SYSTEM))
                 .isInstanceOf(StoreException.class);
     }
 
     @Test
     void heldLockSurvivesAFailOverAndItsWaiterGetsOn() throws Exception {
-        try (Holdfast holder = Holdfast.connect(servers.url() + OPTIONS);
-                Holdfast other = Holdfast.connect(servers.url() + OPTIONS)) {
+        try (Holdfast holder = Holdfast.connect(url + OPTIONS);
+                Holdfast other = Holdfast.connect(url + OPTIONS)) {
             LockOptions options =
                     LockOptions.defaults().withLease(Duration.ofSeconds(15)).withStoreTimeout(Duration.ofSeconds(60));
             Lease lease = holder.lock(name.value(), options).acquire();
             CompletableFuture<Lease> next = other.lock(name.value(), options).acquireAsync();
             awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
-            servers.awaitReplicas();
-            LocalRedis old = servers.named();
+            servers.awaitCopies();
+            RedisServer old = servers.named();
             old.kill();
-            servers.awaitAnother(old);
+            servers.awaitSuccessor(old);
             Duration before = lease.remaining();
             awaitUntil(() -> lease.remaining().compareTo(before) > 0);
             assertThat(lease.isValid()).isTrue();
@@ -86,19 +88,19 @@ class LettuceSentinelTest extends StoreTest {
 
     @Test
     void frozenPrimaryIsLeftForItsSuccessor() throws Exception {
-        try (Holdfast holder = Holdfast.connect(servers.url() + OPTIONS);
-                Holdfast other = Holdfast.connect(servers.url() + OPTIONS)) {
+        try (Holdfast holder = Holdfast.connect(url + OPTIONS);
+                Holdfast other = Holdfast.connect(url + OPTIONS)) {
             LockOptions options =
                     LockOptions.defaults().withLease(Duration.ofSeconds(20)).withStoreTimeout(Duration.ofSeconds(60));
             Lease lease = holder.lock(name.value(), options).acquire();
             lease.extend(Duration.ofSeconds(20));
             CompletableFuture<Lease> next = other.lock(name.value(), options).acquireAsync();
             awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
-            servers.awaitReplicas();
-            LocalRedis old = servers.named();
+            servers.awaitCopies();
+            RedisServer old = servers.named();
             // It keeps its connections, and says nothing: as a machine that lost its power.
             old.signal("STOP");
-            servers.awaitAnother(old);
+            servers.awaitSuccessor(old);
             Duration before = lease.remaining();
             awaitUntil(() -> lease.remaining().compareTo(before) > 0);
             assertThat(lease.isValid()).isTrue();
@@ -109,19 +111,19 @@ class LettuceSentinelTest extends StoreTest {
 
     @Test
     void grantThatTheNewPrimaryHasNotHeardOfIsLostWithAReason() throws Exception {
-        try (Holdfast holder = Holdfast.connect(servers.url() + OPTIONS);
-                Holdfast other = Holdfast.connect(servers.url() + OPTIONS)) {
+        try (Holdfast holder = Holdfast.connect(url + OPTIONS);
+                Holdfast other = Holdfast.connect(url + OPTIONS)) {
             LockOptions options =
                     LockOptions.defaults().withLease(Duration.ofSeconds(9)).withStoreTimeout(Duration.ofSeconds(60));
             holder.lock(name + "-warm").acquire().close();
             other.lock(name + "-warm").acquire().close();
-            LocalRedis old = servers.named();
-            cutOffReplicasOf(old);
+            RedisServer old = servers.named();
+            servers.cutOffReplicas();
             CompletableFuture<LossReason> lost = new CompletableFuture<>();
             Lease lease = holder.lock(name.value(), options).acquire();
             lease.onLost(lost::complete);
             old.kill();
-            servers.awaitAnother(old);
+            servers.awaitSuccessor(old);
             try (Lease second = other.lock(name.value(), options).acquire(Duration.ofSeconds(30))) {
                 assertThat(second.token()).isGreaterThan(lease.token());
                 assertThat(lost.get(10, TimeUnit.SECONDS)).isIn(LossReason.TAKEN, LossReason.EXPIRED);
@@ -130,21 +132,14 @@ class LettuceSentinelTest extends StoreTest {
         }
     }
 
-    // They cannot come back: the primary asks for a password that they do not have.
-    private static void cutOffReplicasOf(LocalRedis primary) {
-        primary.ask(redis -> {
-            redis.configSet("requirepass", "unknown");
-            redis.auth("unknown");
-            return redis.clientKill(new KillArgs() {
-                @Override
-                public <K, V> void build(CommandArgs<K, V> arguments) {
-                    arguments.add("TYPE").add("REPLICA");
-                }
-            });
-        });
+    private RedisURI uri() {
+        RedisURI.Builder builder =
+                RedisURI.builder().withSentinelMasterId(RedisSentinels.NAME).withTimeout(Duration.ofSeconds(1));
+        servers.sentinels().forEach(sentinel -> builder.withSentinel("127.0.0.1", sentinel.port()));
+        return builder.build();
     }
 
     private LockStore open(String options) {
-        return new LettuceLockStoreProvider().open(servers.url() + options, MonotonicClock.SYSTEM);
+        return new LettuceLockStoreProvider().open(url + options, MonotonicClock.SYSTEM);
     }
 }
