@@ -115,22 +115,7 @@ final class LettucePort implements RedisPort {
 
     /** What it means that a connection could not be made. */
     StoreException unreachable(Throwable failure) {
-        Throwable innermost = failure;
-        while (innermost.getCause() != null) {
-            innermost = innermost.getCause();
-        }
-        String message = String.valueOf(innermost.getMessage());
-        if (innermost instanceof RedisCommandExecutionException) {
-            StoreException meaning = ServerError.of(message, place, failure);
-            return meaning.retryable()
-                    ? StoreException.unavailable(Effect.NONE, String.valueOf(meaning.getMessage()), failure)
-                    : meaning;
-        }
-        return StoreException.unavailable(
-                Effect.NONE,
-                "Cannot connect to " + place + " (" + innermost
-                        + "): is the server running, and are host, port and TLS right?",
-                failure);
+        return ConnectFailure.meaning(failure, place);
     }
 
     /** Sends again with the text of the script, or to where a node says, until there is an answer. */
