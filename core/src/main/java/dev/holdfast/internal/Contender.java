@@ -61,6 +61,8 @@ final class Contender implements Renewable {
     /** Rounding and scheduling at the store's side: ask so much after a lease is over, not before. */
     private static final long AFTER_EXPIRY_NANOS = 1_000_000;
 
+    private static final long NOT_SLOW = -1;
+
     enum State {
         READY,
         SENT,
@@ -86,6 +88,9 @@ final class Contender implements Renewable {
     private int tries;
     private int confirmations;
     private final Trouble trouble = new Trouble();
+    /** Since when all that the store grants comes too late. */
+    private long slowSince = NOT_SLOW;
+
     private Ticket ticket = Ticket.NONE;
     private volatile Ticket hint = Ticket.NONE;
     private volatile long renewAt = Long.MAX_VALUE;
@@ -301,7 +306,7 @@ final class Contender implements Renewable {
     // A pushed grant may have been on its way for long, and lives only as long as a ticket: too short for a fixed
     // lease.
     private void arrive(long counter, Validity validity) {
-        well();
+        answered();
         long now = engine.now();
         // A session tells no more than it surely lives, however often it is asked.
         boolean asMuchAsThereIs = spec.autoRenew() || engine.traits().liveness() == Liveness.SESSION;
@@ -314,17 +319,18 @@ final class Contender implements Renewable {
             renewAt = now;
             engine.renewals().add(this);
         } else {
-            tooSlow(now);
+            tooSlow();
         }
     }
 
     // The store answers, but so late that what it grants is half over: no better than an outage.
-    private void tooSlow(long now) {
+    private void tooSlow() {
+        slowSince = slowSince == NOT_SLOW ? waitingSince : slowSince;
         engine.releases().sendLater(claim.again());
         confirmations = 0;
         String message = "it takes longer to answer than half of the lease of "
                 + spec.lease().toMillis() + " ms";
-        fail(StoreException.unavailable(Effect.NONE, message, null), now);
+        fail(StoreException.unavailable(Effect.NONE, message, null), slowSince);
         if (state != State.OVER) {
             beginAnew(Backoff.jittered(tries++, RETRY_FIRST_NANOS, RETRY_MOST_NANOS));
         }
@@ -368,6 +374,12 @@ final class Contender implements Renewable {
     }
 
     private void well() {
+        slowSince = NOT_SLOW;
+        answered();
+    }
+
+    // Perhaps too late: what is over then is the silence, but not the slowness.
+    private void answered() {
         trouble.over();
         tries = 0;
     }

@@ -11,12 +11,15 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.Ticket;
 import dev.holdfast.testkit.Fault;
 import dev.holdfast.testkit.ForwardingStore;
 import dev.holdfast.testkit.Verb;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -149,6 +152,32 @@ class StoreOutageTest extends EngineFixture {
     }
 
     /** A defect of a store, thrown or returned, is told as a failure of the store and harms nobody else. */
+    /** Each of its grants is half over when it is heard of, and so is each renewal of it: nobody could use any. */
+    @Test
+    void aStoreThatAlwaysAnswersTooLateIsAnOutage() {
+        Duration lease = Duration.ofSeconds(1);
+        Duration slowness = Duration.ofMillis(600);
+        ForwardingStore slow = new ForwardingStore(memory) {
+            @Override
+            public Ticket enqueue(Claim claim, ClaimListener listener) {
+                clock.advance(slowness);
+                return super.enqueue(claim, listener);
+            }
+
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                clock.advance(slowness);
+                return super.renew(claims);
+            }
+        };
+        DistributedLock mine = client(slow).lock("outage", options.withLease(lease));
+        CompletableFuture<Void> acquiring = a.begin(mine::lock);
+        clock.advanceUntil("it has failed", SOON, acquiring::isDone);
+        assertThat(Actor.failure(StoreUnavailableException.class, acquiring))
+                .hasMessageContaining("longer to answer than half of the lease");
+        awaitUnused("outage");
+    }
+
     @Test
     void aStoreThatThrowsWhatItMayNotIsAnOutage() {
         ForwardingStore defective = new ForwardingStore(memory) {
