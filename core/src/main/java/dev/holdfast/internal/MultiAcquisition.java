@@ -249,12 +249,24 @@ final class MultiAcquisition {
         try {
             answers = engine.answers().join(() -> engine.store().renew(claims), user.storeTimeout());
         } catch (StoreException failure) {
-            throw new StoreUnavailableException(
-                    "The lease of a multi-lock could not be begun: " + failure.getMessage(), failure);
+            throw notBegun(failure);
         }
+        StoreException failed = null;
         for (int i = 0; i < holds.size(); i++) {
             holds.get(i).grant().renewed(claims.get(i), answers.get(i), sentAt);
+            if (answers.get(i) instanceof Renewed.Failed one) {
+                failed = one.cause();
+            }
         }
+        // Its member has only what is left from the waiting, and is not renewed from now on.
+        if (failed != null) {
+            throw notBegun(failed);
+        }
+    }
+
+    private static StoreUnavailableException notBegun(StoreException cause) {
+        return new StoreUnavailableException(
+                "The lease of a multi-lock could not be begun: " + cause.getMessage(), cause);
     }
 
     // The user's listener hears of one loss, not of each member's.

@@ -12,13 +12,22 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.ForwardingStore;
 import dev.holdfast.testkit.Verb;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Several names as one lock: all or nothing, in one order, on one time budget. */
@@ -121,6 +130,28 @@ class MultiLockTest extends EngineFixture {
         assertThat(lease.isValid()).isTrue();
         pass(Duration.ofSeconds(1));
         assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+        assertUnused();
+    }
+
+    /** The user would work for a whole lease, of which one name has only a part. */
+    @Test
+    void aFixedLeaseThatCannotBeBegunForOneNameFailsAndRollsBack() {
+        ForwardingStore failingForOne = new ForwardingStore(memory) {
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                Renewed failed = new Renewed.Failed(StoreException.unavailable(Effect.NONE, "the row is locked", null));
+                return super.renew(claims)
+                        .thenApply(answers -> Stream.concat(
+                                        answers.stream().limit(answers.size() - 1), Stream.of(failed))
+                                .toList());
+            }
+        };
+        DistributedLock fixed =
+                client(failingForOne).multiLock(NAMES, LockOptions.defaults().withFixedLease(LEASE));
+        c.run(rival.lock("z")::lock);
+        CompletableFuture<Lease> waiting = a.park(() -> fixed.acquire());
+        c.run(rival.lock("z")::unlock);
+        Actor.failure(StoreUnavailableException.class, waiting);
         assertUnused();
     }
 
