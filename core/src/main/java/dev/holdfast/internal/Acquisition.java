@@ -214,8 +214,12 @@ final class Acquisition {
                 Claim sending = claim;
                 Attempt attempt =
                         engine.answers().join(() -> engine.store().tryAcquire(sending), request.storeTimeout());
+                if (attempt instanceof Attempt.Busy) {
+                    endIfRepeated(sending);
+                }
                 return new Sent(sending, attempt, sentAt);
             } catch (KindConflictException conflict) {
+                endIfRepeated(claim);
                 throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
             } catch (StoreException failure) {
                 boolean unknown = failure.effect() == Effect.UNKNOWN;
@@ -230,6 +234,13 @@ final class Acquisition {
                 }
                 engine.answers().pause(pause);
             }
+        }
+    }
+
+    // Not granted now; but an earlier copy of the request may still be on its way, and be granted when it comes.
+    private void endIfRepeated(Claim claim) {
+        if (claim.repeated()) {
+            engine.releases().sendLater(claim);
         }
     }
 

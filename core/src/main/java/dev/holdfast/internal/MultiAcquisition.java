@@ -140,9 +140,13 @@ final class MultiAcquisition {
             try {
                 List<Attempt> attempts =
                         engine.answers().join(() -> engine.store().tryAcquireAll(sent), until - sentAt, interruptible);
-                boolean busy = attempts.stream().anyMatch(Attempt.Busy.class::isInstance);
-                return busy ? null : adopt(sent, attempts, sentAt);
+                if (attempts.stream().anyMatch(Attempt.Busy.class::isInstance)) {
+                    giveBackIfRepeated(sent);
+                    return null;
+                }
+                return adopt(sent, attempts, sentAt);
             } catch (KindConflictException conflict) {
+                giveBackIfRepeated(sent);
                 throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
             } catch (InterruptedException interrupted) {
                 giveBack(sent);
@@ -153,9 +157,7 @@ final class MultiAcquisition {
                         : sent;
                 long pause = Backoff.jittered(tries, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
                 if (!failuresMatter || !failure.retryable() || engine.now() + pause >= until) {
-                    if (claims.get(0).repeated()) {
-                        giveBack(claims);
-                    }
+                    giveBackIfRepeated(claims);
                     if (failuresMatter) {
                         throw unavailable(failure);
                     }
@@ -163,6 +165,13 @@ final class MultiAcquisition {
                 }
                 engine.answers().pause(pause);
             }
+        }
+    }
+
+    // None was granted now; but an earlier copy of the request may still be on its way, and be granted when it comes.
+    private void giveBackIfRepeated(List<Claim> claims) {
+        if (claims.get(0).repeated()) {
+            giveBack(claims);
         }
     }
 

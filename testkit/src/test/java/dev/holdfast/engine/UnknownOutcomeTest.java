@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Lease;
+import dev.holdfast.LockConflictException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
@@ -221,6 +222,51 @@ class UnknownOutcomeTest extends EngineFixture {
         assertThat(b.get(() -> mine.tryLock())).isTrue();
         assertThat(b.get(mine::token)).isGreaterThan(token);
         b.run(mine::unlock);
+    }
+
+    /** The first request was lost on its way, so it may be a copy of it that comes when the lock is free again. */
+    @Test
+    void aTryThatFindsTheLockTakenAfterALostRequestLeavesNoOrphan() {
+        c.run(rival.lock("unknown")::lock);
+        network.next(Verb.TRY_ACQUIRE, Fault.DROP_REQUEST, Fault.LATE_COPY);
+        assertThat(whileTimePasses(a.start(() -> lock.tryLock()))).isFalse();
+        assertALateCopyLeavesNothing(rival.lock("unknown"));
+    }
+
+    @Test
+    void aTryOfSeveralThatFindsOneTakenAfterALostRequestLeavesNoOrphan() {
+        c.run(rival.lock("unknown")::lock);
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.DROP_REQUEST, Fault.LATE_COPY);
+        DistributedLock both = locks.multiLock("free", "unknown");
+        assertThat(whileTimePasses(a.start(() -> both.tryLock()))).isFalse();
+        assertALateCopyLeavesNothing(rival.lock("unknown"));
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Verb.class,
+            names = {"TRY_ACQUIRE", "TRY_ACQUIRE_ALL", "ENQUEUE"})
+    void aConflictAfterALostRequestLeavesNoOrphan(Verb verb) {
+        DistributedLock otherKind = rival.readWriteLock("unknown").writeLock();
+        c.run(otherKind::lock);
+        network.next(verb, Fault.DROP_REQUEST, Fault.LATE_COPY);
+        DistributedLock both = locks.multiLock("free", "unknown");
+        CompletableFuture<?> refused = switch (verb) {
+            case TRY_ACQUIRE -> a.start(() -> lock.tryLock());
+            case TRY_ACQUIRE_ALL -> a.start(() -> both.tryLock());
+            default -> a.begin(lock::lock);
+        };
+        clock.advanceUntil("it has failed", SOON, refused::isDone);
+        Actor.failure(LockConflictException.class, refused);
+        assertALateCopyLeavesNothing(otherKind);
+    }
+
+    private void assertALateCopyLeavesNothing(DistributedLock heldByRival) {
+        Wait.until("what was perhaps sent is released", () -> store.count(Verb.RELEASE) >= 1);
+        c.run(heldByRival::unlock);
+        network.deliverLateCopies();
+        awaitUnused("unknown");
+        awaitUnused("free");
     }
 
     @Test
