@@ -38,6 +38,8 @@ final class Grant implements Renewable {
     private final List<Hold> holds = new ArrayList<>(1);
     private Request spec;
     private Claim claim;
+    /** The longest lease that the claim was extended with, or was to be. */
+    private Duration longestLease = Duration.ZERO;
     /** How many holds there were. */
     private int shares;
     /** The part of the token that counts local hand-offs; stays when a write grant becomes a read grant. */
@@ -77,10 +79,20 @@ final class Grant implements Renewable {
         return claim;
     }
 
+    /**
+     * The claim as it must be released: with the longest lease that it was asked to last for, since for so long the
+     * release is repeated, and remembered.
+     */
+    Claim claimToRelease() {
+        return longestLease.compareTo(claim.lease()) > 0 ? claim.withLease(longestLease) : claim;
+    }
+
     /** The claim with another lease, to be sent without the mutex. */
     Claim claimFor(Duration lease) {
         resource.mutex().lock();
         try {
+            // Also if it will fail: nobody may know whether it did.
+            longestLease = longestLease.compareTo(lease) > 0 ? longestLease : lease;
             return claim.withLease(lease);
         } finally {
             resource.mutex().unlock();

@@ -205,7 +205,7 @@ final class LocalQueue {
         Grant unusable = idle;
         if (unusable != null && !isIdleUsable(now)) {
             resource.drop(unusable);
-            return () -> resource.releaseAndWake(unusable.claim());
+            return () -> resource.releaseAndWake(unusable.claimToRelease());
         }
         if (contender == null && mayContend(now)) {
             contender = new Contender(resource, queue.element().request(), null);
@@ -268,7 +268,7 @@ final class LocalQueue {
         if (idle != null && queue.isEmpty()) {
             Grant unwanted = idle;
             resource.drop(unwanted);
-            engine.releases().sendLater(unwanted.claim());
+            engine.releases().sendLater(unwanted.claimToRelease());
         }
         wakeNewHead(now);
     }

@@ -241,7 +241,7 @@ final class Resource {
     private void loseToAnother(Grant grant) {
         if (!grant.isOver()) {
             lose(grant, LossReason.TAKEN);
-            engine.releases().sendLater(grant.claim());
+            engine.releases().sendLater(grant.claimToRelease());
         }
     }
 
@@ -275,7 +275,7 @@ final class Resource {
             }
             if (grant.holds().isEmpty() && !queue.isIdle(grant)) {
                 drop(grant);
-                engine.releases().sendLater(grant.claim());
+                engine.releases().sendLater(grant.claimToRelease());
                 wakeHead();
             } else {
                 grant.scheduleEvent(now);
@@ -303,7 +303,7 @@ final class Resource {
             tell(hold, reason);
         }
         if (reason != LossReason.TAKEN && reason != LossReason.BROKEN) {
-            engine.releases().sendLater(grant.claim());
+            engine.releases().sendLater(grant.claimToRelease());
         }
         wakeHead();
     }

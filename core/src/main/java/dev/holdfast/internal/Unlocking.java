@@ -81,7 +81,7 @@ final class Unlocking {
     private static void finish(Engine engine, Resource resource, Hold hold, @Nullable Grant back) {
         engine.observeReleased(hold);
         if (back != null) {
-            CompletableFuture<@Nullable Released> sent = engine.releases().send(back.claim());
+            CompletableFuture<@Nullable Released> sent = engine.releases().send(back.claimToRelease());
             resource.transition(resource::wakeHead);
             Released answer = engine.answers().joinQuietly(sent, hold.request().storeTimeout());
             if (answer != null && !answer.wasOwner() && !back.claim().repeated()) {
@@ -120,7 +120,7 @@ final class Unlocking {
             // The write grant had ended in the store; what was granted now is another one, behind others' work.
             grant.resource().lostToAnother(grant);
         } else if (grant.isOver()) {
-            engine.releases().sendLater(grant.claim());
+            engine.releases().sendLater(grant.claimToRelease());
         }
     }
 

@@ -2,11 +2,13 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Lease;
 import dev.holdfast.LockConflictException;
 import dev.holdfast.LockOptions;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
@@ -267,6 +269,32 @@ class UnknownOutcomeTest extends EngineFixture {
         network.deliverLateCopies();
         awaitUnused("unknown");
         awaitUnused("free");
+    }
+
+    /** How long a claim may last in the store is what was asked for last, not what it began with. */
+    @Test
+    void theReleaseOfAnExtendedLeaseIsRepeatedForAsLongAsThatMayLast() throws InterruptedException {
+        Lease lease = lock.acquire();
+        lease.extend(Duration.ofHours(1));
+        network.partition();
+        lease.release();
+        pass(Duration.ofMinutes(5));
+        network.heal();
+        pass(Duration.ofSeconds(5));
+        assertThat(isUnused("unknown")).isTrue();
+    }
+
+    @Test
+    void theReleaseOfALeaseIsRepeatedForAsLongAsAnExtensionOfUnknownOutcomeMayLast() throws InterruptedException {
+        Lease lease = lock.acquire();
+        network.next(Verb.RENEW, Fault.DROP_REPLY);
+        assertThatExceptionOfType(StoreUnavailableException.class).isThrownBy(() -> lease.extend(Duration.ofHours(1)));
+        network.partition();
+        lease.release();
+        pass(Duration.ofMinutes(5));
+        network.heal();
+        pass(Duration.ofSeconds(5));
+        assertThat(isUnused("unknown")).isTrue();
     }
 
     @Test
