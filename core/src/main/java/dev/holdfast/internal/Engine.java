@@ -355,7 +355,8 @@ public final class Engine implements AutoCloseable {
         }
         try {
             event.accept(observer);
-        } catch (RuntimeException theirs) {
+        } catch (Throwable theirs) {
+            // Also an Error: the caller is in the middle of a change, and must come to its end.
             Thread thread = Thread.currentThread();
             thread.getUncaughtExceptionHandler().uncaughtException(thread, theirs);
         }

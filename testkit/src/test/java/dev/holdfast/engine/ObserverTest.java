@@ -206,6 +206,41 @@ class ObserverTest extends EngineFixture {
         assertThat(rude.entries).anyMatch(entry -> entry.startsWith("renewed"));
     }
 
+    /** A class that its library misses, for instance. Thrown in the middle of a change, it would leave half of it. */
+    @Test
+    void anObserverThatFailsWithAnErrorDoesNoHarm() throws InterruptedException {
+        Queue<String> told = new ConcurrentLinkedQueue<>();
+        LockObserver broken = new LockObserver() {
+            @Override
+            public void acquireEnded(String name, Outcome outcome, Duration waited) {
+                fail("acquired");
+            }
+
+            @Override
+            public void handedOff(String name, int times) {
+                fail("handed off");
+            }
+
+            private void fail(String what) {
+                told.add(what);
+                Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> {});
+                throw new NoClassDefFoundError("an observer's own failure");
+            }
+        };
+        Holdfast mine = client(Holdfast.builder().store(network).observer(broken));
+        DistributedLock brokenLock = mine.lock("seen", LockOptions.defaults().withFixedLease(LEASE));
+        a.run(brokenLock::lock);
+        CompletableFuture<Lease> waiting = b.park(brokenLock::acquire);
+        a.run(brokenLock::unlock);
+        Lease passedOn = Actor.end(waiting);
+        CompletableFuture<LossReason> lost = new CompletableFuture<>();
+        passedOn.onLost(lost::complete);
+        clock.advance(LEASE);
+        assertThat(Actor.end(lost)).isEqualTo(LossReason.EXPIRED);
+        assertThat(told).contains("acquired", "handed off");
+        awaitUnused("seen");
+    }
+
     @Test
     void aFenceGuardRefusesATokenThatIsOlderThanOneItHasSeen() {
         FenceGuard guard = new FenceGuard();
