@@ -299,7 +299,7 @@ public final class JdbcLockStore implements LockStore {
         turn.table().waitForLocked(PATIENCE_OF_RENEWALS);
         List<Claim> perhapsSole =
                 batch.stream().filter(claim -> !waiting.contains(claim.id())).toList();
-        answers.putAll(turn.table().renewSole(perhapsSole));
+        turn.table().renewSole(perhapsSole, answers);
         for (Claim claim : batch) {
             if (!answers.containsKey(claim.id())) {
                 answers.put(claim.id(), renewOne(claim, turn, handed));

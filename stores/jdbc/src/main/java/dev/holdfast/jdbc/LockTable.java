@@ -118,20 +118,23 @@ final class LockTable implements AutoCloseable {
         }
     }
 
-    /** Renews those of the claims that are sole holders with nobody waiting, {@value #MAX_BATCH} with one statement. */
-    Map<ClaimId, Held> renewSole(List<Claim> claims) throws SQLException {
-        Map<ClaimId, Held> renewed = new HashMap<>();
+    /**
+     * Renews those of the claims that are sole holders with nobody waiting, {@value #MAX_BATCH} with one statement. If a
+     * statement fails, what those before it have renewed is among the answers.
+     */
+    void renewSole(List<Claim> claims, Map<ClaimId, ? super Held> answers) throws SQLException {
         for (int from = 0; from < claims.size(); from += MAX_BATCH) {
             List<Claim> chunk = claims.subList(from, Math.min(claims.size(), from + MAX_BATCH));
+            Map<ClaimId, Held> renewed = new HashMap<>();
             try {
                 dialect.renewSole(statements, chunk, renewed);
+                answers.putAll(renewed);
             } catch (SQLException failure) {
                 if (!dialect.isRace(failure)) {
                     throw failure;
                 }
             }
         }
-        return renewed;
     }
 
     /** Like {@link #transition}, for one that often changes nothing: then it is a single read. */

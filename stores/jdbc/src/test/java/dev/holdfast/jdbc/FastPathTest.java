@@ -14,7 +14,9 @@ import dev.holdfast.testkit.Seeds;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -154,7 +156,9 @@ class FastPathTest {
 
     private boolean renew(Claim claim) throws SQLException {
         Claim longer = claim.withLease(Duration.ofMillis(100 + random.nextInt(3_000)));
-        Renewed renewed = table.renewSole(List.of(on(BY_STATEMENT, longer))).get(claim.id());
+        Map<ClaimId, Renewed> answers = new HashMap<>();
+        table.renewSole(List.of(on(BY_STATEMENT, longer)), answers);
+        Renewed renewed = answers.get(claim.id());
         Claim other = on(BY_TRANSITION, longer);
         var answer = table.transition(
                         List.of(BY_TRANSITION), read -> read.only().renew(other, read.now(), read.epoch()))

@@ -1,0 +1,60 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.Claimant;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.h2.jdbcx.JdbcDataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A batch of renewals that takes several statements, of which a later one fails. */
+class HalfRenewedTest {
+
+    @TempDir
+    Path folder;
+
+    private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
+
+    /** Else the holders of what was renewed lose it, if the others cannot be renewed again and again. */
+    @Test
+    void whatWasRenewedBeforeTheFailureStaysAnswered() {
+        H2Dialect failing = new H2Dialect("h2") {
+            private int statements;
+
+            @Override
+            void renewSole(LockStatements on, List<Claim> claims, Map<ClaimId, Renewed.Held> renewed)
+                    throws SQLException {
+                if (++statements > 1) {
+                    throw new SQLException("the connection broke");
+                }
+                super.renewSole(on, claims, renewed);
+            }
+        };
+        JdbcDataSource database = new JdbcDataSource();
+        database.setURL("jdbc:h2:mem:" + folder.getFileName());
+        ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, "h2", Duration.ofSeconds(5), "test");
+        try (JdbcLockStore store = H2LockStore.open(failing, pool, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
+            List<Claim> held = new ArrayList<>();
+            for (int i = 0; i <= LockTable.MAX_BATCH; i++) {
+                Claim claim = alice.mutex(new LockName("held " + i));
+                assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+                held.add(claim);
+            }
+            List<Renewed> answers = store.renew(held).toCompletableFuture().join();
+            assertThat(answers.subList(0, LockTable.MAX_BATCH)).allMatch(Renewed.Held.class::isInstance);
+            assertThat(answers.get(LockTable.MAX_BATCH)).isInstanceOf(Renewed.Failed.class);
+        }
+    }
+}
