@@ -195,7 +195,10 @@ final class Grant implements Renewable {
             // Else the timer would look at each of many grants once in vain, and for each at all of them.
             scheduleEvent(now);
         }
-        renewAt = spec.autoRenew() ? jittered(validity) : Long.MAX_VALUE;
+        // Of this answer also if it came so late that an extension before it lasts as long: that one's time to be
+        // renewed
+        // is over, and the next renewal would follow at once.
+        renewAt = spec.autoRenew() ? jittered(later) : Long.MAX_VALUE;
         return true;
     }
 

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -107,6 +108,27 @@ class RenewalTest extends EngineFixture {
         pass(Duration.ofSeconds(15));
         assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(25));
         assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
+        lease.release();
+    }
+
+    @Test
+    void aRenewalThatAddsNothingToAnExtensionIsNotRepeatedAtOnce() throws InterruptedException {
+        AtomicBoolean isSlow = new AtomicBoolean();
+        LockStore slow = new ForwardingStore(store) {
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                clock.advance(isSlow.get() ? Duration.ofMillis(500) : Duration.ZERO);
+                return super.renew(claims);
+            }
+        };
+        Lease lease = client(slow).lock("extended").acquire();
+        lease.extend(Duration.ofSeconds(90));
+        isSlow.set(true);
+        long before = store.count(Verb.RENEW);
+        // After a third of the extension it is renewed, for less than is left of it.
+        pass(Duration.ofSeconds(40));
+        assertThat(store.count(Verb.RENEW) - before).isEqualTo(1);
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(45));
         lease.release();
     }
 
