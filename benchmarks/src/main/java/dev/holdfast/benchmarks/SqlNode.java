@@ -81,6 +81,7 @@ final class SqlNode implements Server {
                         "--no-defaults",
                         "--auth-root-authentication-method=normal",
                         "--skip-test-db",
+                        "--tmpdir=" + folder,
                         "--datadir=" + data));
         Daemon daemon = Daemon.start(
                 folder,
@@ -90,6 +91,7 @@ final class SqlNode implements Server {
                         program,
                         "--no-defaults",
                         "--datadir=" + data,
+                        "--tmpdir=" + folder, // one that servers share is swept by each that starts
                         "--socket=" + folder.resolve("s"),
                         "--pid-file=" + folder.resolve("pid"),
                         "--bind-address=127.0.0.1",

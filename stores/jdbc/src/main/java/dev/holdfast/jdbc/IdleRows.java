@@ -15,6 +15,9 @@ final class IdleRows {
     /** The most rows that one step looks at. */
     static final int STEP = 200;
 
+    /** The answer to a renewal waits for the step. */
+    private static final Duration MOST_TIME = Duration.ofMillis(20);
+
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final long keepMicros;
@@ -39,6 +42,6 @@ final class IdleRows {
         }
         begun = true;
         last = now;
-        from = table.removeIdle(from, keepMicros, STEP);
+        from = table.removeIdle(from, keepMicros, STEP, MOST_TIME);
     }
 }

@@ -304,13 +304,15 @@ final class LockTable implements AutoCloseable {
     }
 
     /**
-     * Removes the rows of idle resources, looking at a bounded number of rows only.
+     * Removes the rows of idle resources, looking at a bounded number of rows only, and for a bounded time.
      *
      * @param from where to begin
      * @param keepMicros how long an idle row is kept
+     * @param most after so long no further row is removed
      * @return where to go on; the empty string if the end was reached
      */
-    String removeIdle(String from, long keepMicros, int rowsToSee) throws SQLException {
+    String removeIdle(String from, long keepMicros, int rowsToSee, Duration most) throws SQLException {
+        long begun = clock.nanoTime();
         Rows page = statements.idle(from, rowsToSee);
         String next = "";
         for (LockRow row : page.byName().values()) {
@@ -320,6 +322,10 @@ final class LockTable implements AutoCloseable {
                 statements.delete(row);
             }
             next = row.name().value() + '\u0001';
+            // At least one row each time, so that there is an end also where a statement takes long.
+            if (clock.nanoTime() - begun > most.toNanos()) {
+                return next;
+            }
         }
         return page.byName().size() < rowsToSee ? "" : next;
     }

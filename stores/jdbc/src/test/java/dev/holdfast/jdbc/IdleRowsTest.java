@@ -88,6 +88,25 @@ class IdleRowsTest {
     }
 
     @Test
+    void oneStepEndsWithItsTimeAndTheNextGoesOnThere() throws SQLException {
+        for (int i = 0; i < 10; i++) {
+            Claim claim = alice.mutex(new LockName("n" + i));
+            granted(claim);
+            release(claim);
+        }
+        long keep = RowText.micros(Duration.ofDays(30));
+        clock.advance(Duration.ofDays(40));
+        try (LockTable table = table()) {
+            String first = table.removeIdle("", keep, IdleRows.STEP, Duration.ofNanos(-1));
+            assertThat(rows()).as("no time, so no more than one is removed").isEqualTo(9);
+            String end = table.removeIdle(first, keep, 4, Duration.ofMillis(1));
+            assertThat(rows()).isEqualTo(5);
+            table.removeIdle(end, keep, IdleRows.STEP, Duration.ofMillis(1));
+            assertThat(rows()).isZero();
+        }
+    }
+
+    @Test
     void fullQueueRefusesOneMore() throws SQLException {
         Claim holder = alice.mutex(NAME);
         granted(holder);

@@ -38,6 +38,7 @@ final class MariaDbServer implements AutoCloseable {
                 INSTALL.toString(),
                 "--no-defaults",
                 "--datadir=" + server.data(),
+                server.ownTemporaryFiles(),
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db");
         server.startAgain();
@@ -48,11 +49,17 @@ final class MariaDbServer implements AutoCloseable {
         return process.folder().resolve("data").toString();
     }
 
+    // A server that starts removes what it takes for left-overs, and those of a folder that all share may be another's.
+    private String ownTemporaryFiles() {
+        return "--tmpdir=" + process.folder();
+    }
+
     void startAgain() {
         process.start(
                 PROGRAM.toString(),
                 "--no-defaults",
                 "--datadir=" + data(),
+                ownTemporaryFiles(),
                 "--bind-address=127.0.0.1",
                 "--port=" + process.port(),
                 "--socket=" + process.folder().resolve("socket"),

@@ -28,7 +28,8 @@ import org.junit.jupiter.api.Test;
 /** Several names at one moment: what it costs, and that an attempt that fails leaves nothing and is in nobody's way. */
 class SeveralTest extends WithServer {
 
-    private static final Duration ONE_WAY = Duration.ofMillis(15);
+    /** What is sent together must be sent before the first answer is here, also if the machine is busy in between. */
+    private static final Duration ONE_WAY = Duration.ofMillis(75);
 
     /** So long that a slow machine does all that it is to do before an answer comes. */
     private static final Duration ON_THE_WAY = Duration.ofMillis(500);
