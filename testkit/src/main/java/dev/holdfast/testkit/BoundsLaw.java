@@ -126,7 +126,8 @@ abstract class BoundsLaw extends DeathLaw {
     public final void batchOfRenewalsIsAnsweredInOrder() {
         assertThat(get(store().renew(List.of()))).isEmpty();
         List<Claim> batch = new ArrayList<>();
-        for (int i = 0; i < 100; i++) {
+        // No more: the first ticket must live until the last one is there, also on a busy machine.
+        for (int i = 0; i < 30; i++) {
             Claim holder = alice.mutex(name());
             granted(holder);
             batch.add(holder);

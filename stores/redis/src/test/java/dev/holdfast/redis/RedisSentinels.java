@@ -205,17 +205,26 @@ public final class RedisSentinels implements AutoCloseable {
             // Not as the replica of whom it followed once: the Sentinels would take long to find out.
             server.startAgain("--replicaof", "127.0.0.1", Integer.toString(named().peerPort()));
         });
-        RedisCluster.awaitUntil(
-                () -> {
-                    try {
-                        return primary() == named();
-                    } catch (JedisException | IllegalStateException notYet) {
-                        return false;
-                    }
-                },
-                "the Sentinels name no primary");
+        RedisCluster.awaitUntil(this::isCalm, "the Sentinels do not agree on the primary and on who is well");
         awaitReplicas();
+        awaitCopies();
         awaitSentinels();
+    }
+
+    // Each of them: a client may ask any, and one that still takes a server for down may begin a fail-over.
+    private boolean isCalm() {
+        try {
+            String primary = Integer.toString(primary().peerPort());
+            return sentinels.stream()
+                    .allMatch(sentinel -> sentinel.ask(
+                            jedis -> jedis.sentinelMaster(NAME).get("port").equals(primary)
+                                    && jedis.sentinelMaster(NAME).get("flags").equals("master")
+                                    && jedis.sentinelReplicas(NAME).stream()
+                                            .allMatch(replica ->
+                                                    replica.get("flags").equals("slave"))));
+        } catch (JedisException | IllegalStateException notYet) {
+            return false;
+        }
     }
 
     List<RedisServer> servers() {

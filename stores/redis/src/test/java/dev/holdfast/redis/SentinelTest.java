@@ -214,10 +214,12 @@ class SentinelTest {
                 .clientConfig(DefaultJedisClientConfig.builder().build())
                 .build()) {
             // Nobody renews the ticket while the fail-over goes on, which may take longer than tickets usually live.
-            LockStore store = RedisLockStore.over(client, "replicas=1&ticketTtl=1m");
+            // And the Sentinels choose by what they heard of the replicas some time ago: each must have the grant.
+            LockStore store = RedisLockStore.over(client, "replicas=2&ticketTtl=1m");
             Claim holder = alice.mutex(name);
             granted(store, holder);
             RecordingListener listener = waiting(store, bob.mutex(name));
+            servers.awaitCopies();
             failOver();
             servers.heal();
             awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Renewed.Held);
