@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
+import dev.holdfast.testkit.Ports;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -29,16 +28,16 @@ class ServerStoresProcessTest extends ToolTest {
 
     @Test
     void redis() {
-        int port = freePort();
+        int port = Ports.reserve();
         start("redis-server", port, "redis-server", "--port", "" + port, "--save", "", "--bind", "127.0.0.1");
         commandsWork("redis://127.0.0.1:" + port);
     }
 
     @Test
     void etcd() {
-        int port = freePort();
+        int port = Ports.reserve();
         String client = "http://127.0.0.1:" + port;
-        String peer = "http://127.0.0.1:" + freePort();
+        String peer = "http://127.0.0.1:" + Ports.reserve();
         start(
                 "etcd-server",
                 port,
@@ -65,7 +64,7 @@ class ServerStoresProcessTest extends ToolTest {
 
     @Test
     void aServerThatIsNotThereHasItsOwnExitCode() {
-        int nobody = freePort();
+        int nobody = Ports.reserve();
         for (String url : List.of(
                 "redis://127.0.0.1:" + nobody + "?timeout=200ms",
                 "jdbc:postgresql://127.0.0.1:" + nobody + "/app",
@@ -117,14 +116,6 @@ class ServerStoresProcessTest extends ToolTest {
             return true;
         } catch (IOException notYet) {
             return false;
-        }
-    }
-
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException failed) {
-            throw new UncheckedIOException(failed);
         }
     }
 }

@@ -2,8 +2,6 @@ package dev.holdfast.testkit;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,7 +34,7 @@ public final class ServerProcess {
 
     private final Path folder;
     private final String user;
-    private final int port = freePort();
+    private final int port = Ports.reserve();
     private @Nullable Process process;
 
     /** For a server that runs as anybody. */
@@ -224,15 +222,6 @@ public final class ServerProcess {
             }
         } catch (IOException | InterruptedException failure) {
             throw new AssertionError(failure);
-        }
-    }
-
-    /** A port that nobody listens on now. */
-    public static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.etcd;
 
+import dev.holdfast.testkit.Ports;
 import dev.holdfast.testkit.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,7 +20,7 @@ final class EtcdServer implements AutoCloseable {
 
     private final ServerProcess process = new ServerProcess("etcd");
     private final String name;
-    private final int peerPort = ServerProcess.freePort();
+    private final int peerPort = Ports.reserve();
     private final String scheme;
     private final List<String> settings;
     private final List<String> control;

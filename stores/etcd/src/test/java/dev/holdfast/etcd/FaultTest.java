@@ -15,8 +15,8 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.Ports;
 import dev.holdfast.testkit.RecordingListener;
-import dev.holdfast.testkit.ServerProcess;
 import io.etcd.jetcd.api.Event;
 import java.time.Duration;
 import java.util.List;
@@ -74,7 +74,7 @@ class FaultTest extends WithServer {
 
     @Test
     void downServerIsSaidToBeDown() {
-        String url = "etcd://127.0.0.1:" + ServerProcess.freePort();
+        String url = "etcd://127.0.0.1:" + Ports.reserve();
         assertThatThrownBy(() -> openUrl(url))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("Cannot connect")

@@ -1,10 +1,9 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.testkit.Ports;
 import dev.holdfast.testkit.Signals;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -73,17 +72,12 @@ public final class RedisServer implements AutoCloseable {
     }
 
     private static RedisServer start(Path program, Path folder, boolean sentinel, List<String> settings) {
-        try {
-            // A node of a cluster listens 10,000 ports further on, too.
-            boolean withBus = settings.contains("--cluster-enabled");
-            int port = freePort(withBus);
-            int tlsPort = settings.contains("--tls-cert-file") ? freePort(withBus) : 0;
-            RedisServer server = new RedisServer(program, folder, port, tlsPort, sentinel, settings);
-            server.startAgain();
-            return server;
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
+        boolean withBus = settings.contains("--cluster-enabled");
+        int port = port(withBus);
+        int tlsPort = settings.contains("--tls-cert-file") ? port(withBus) : 0;
+        RedisServer server = new RedisServer(program, folder, port, tlsPort, sentinel, settings);
+        server.startAgain();
+        return server;
     }
 
     /** Starts it after {@link #stop} or {@link #kill}, on the same port and data; with further settings. */
@@ -232,30 +226,13 @@ public final class RedisServer implements AutoCloseable {
         return calls;
     }
 
+    // A node of a cluster listens so much further on, too.
+    private static int port(boolean withBus) {
+        return withBus ? Ports.reserveWith(BUS_OFFSET) : Ports.reserve();
+    }
+
     boolean isRunning() {
         return process.isAlive();
-    }
-
-    private static int freePort(boolean withBus) throws IOException {
-        while (true) {
-            int port;
-            try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-                port = socket.getLocalPort();
-            }
-            // The kernel gives high ports. Those of a cluster must leave room for the second one.
-            int lower = withBus ? port - BUS_OFFSET : port;
-            if (lower > 1024 && isFree(lower) && (!withBus || isFree(port))) {
-                return lower;
-            }
-        }
-    }
-
-    private static boolean isFree(int port) {
-        try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-            return socket.isBound();
-        } catch (IOException taken) {
-            return false;
-        }
     }
 
     @Override
