@@ -289,7 +289,8 @@ class RoundTripTest extends WithServer {
     }
 
     private void slow() {
-        pause(30); // what is under way from before, such as watches, passes
+        // What is under way from before, such as watches, passes: there and back, if it was slow before, too.
+        pause(2 * ONE_WAY.toMillis() + 30);
         proxy.delay(ONE_WAY);
         proxy.reset();
     }
