@@ -215,32 +215,22 @@ final class Acquisition {
                 Attempt attempt =
                         engine.answers().join(() -> engine.store().tryAcquire(sending), request.storeTimeout());
                 if (attempt instanceof Attempt.Busy) {
-                    endIfRepeated(sending);
+                    engine.releases().endIfRepeated(sending);
                 }
                 return new Sent(sending, attempt, sentAt);
             } catch (KindConflictException conflict) {
-                endIfRepeated(claim);
+                engine.releases().endIfRepeated(claim);
                 throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
             } catch (StoreException failure) {
-                boolean unknown = failure.effect() == Effect.UNKNOWN;
-                claim = unknown ? claim.again() : claim;
+                claim = failure.effect() == Effect.UNKNOWN ? claim.again() : claim;
                 long pause = Backoff.jittered(tries, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
                 if (!failure.retryable() || Times.after(begun, request.storeTimeout()) <= engine.now() + pause) {
-                    if (unknown || claim.repeated()) {
-                        engine.releases().sendLater(claim);
-                    }
+                    engine.releases().endIfRepeated(claim);
                     engine.observeEnd(request.name(), Outcome.FAILED, begun);
                     throw unavailable(failure);
                 }
                 engine.answers().pause(pause);
             }
-        }
-    }
-
-    // Not granted now; but an earlier copy of the request may still be on its way, and be granted when it comes.
-    private void endIfRepeated(Claim claim) {
-        if (claim.repeated()) {
-            engine.releases().sendLater(claim);
         }
     }
 

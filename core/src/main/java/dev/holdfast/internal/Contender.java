@@ -342,10 +342,7 @@ final class Contender implements Renewable {
         }
         if (!cause.retryable()) {
             over();
-            if (claim.repeated()) {
-                // This copy was refused; an earlier one may still be on its way, and be taken when it comes.
-                engine.releases().sendLater(claim);
-            }
+            engine.releases().endIfRepeated(claim);
             resource.queue().refused(this, cause);
             return;
         }

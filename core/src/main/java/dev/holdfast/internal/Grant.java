@@ -195,9 +195,8 @@ final class Grant implements Renewable {
             // Else the timer would look at each of many grants once in vain, and for each at all of them.
             scheduleEvent(now);
         }
-        // Of this answer also if it came so late that an extension before it lasts as long: that one's time to be
-        // renewed
-        // is over, and the next renewal would follow at once.
+        // Counted from this answer, even if an earlier extension lasts longer: a third of that extension may be over
+        // already, and then the next renewal would follow at once.
         renewAt = spec.autoRenew() ? jittered(later) : Long.MAX_VALUE;
         return true;
     }

@@ -141,12 +141,12 @@ final class MultiAcquisition {
                 List<Attempt> attempts =
                         engine.answers().join(() -> engine.store().tryAcquireAll(sent), until - sentAt, interruptible);
                 if (attempts.stream().anyMatch(Attempt.Busy.class::isInstance)) {
-                    giveBackIfRepeated(sent);
+                    endIfRepeated(sent);
                     return null;
                 }
                 return adopt(sent, attempts, sentAt);
             } catch (KindConflictException conflict) {
-                giveBackIfRepeated(sent);
+                endIfRepeated(sent);
                 throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
             } catch (InterruptedException interrupted) {
                 giveBack(sent);
@@ -157,7 +157,7 @@ final class MultiAcquisition {
                         : sent;
                 long pause = Backoff.jittered(tries, RETRY_FIRST_NANOS, RETRY_MOST_NANOS);
                 if (!failuresMatter || !failure.retryable() || engine.now() + pause >= until) {
-                    giveBackIfRepeated(claims);
+                    endIfRepeated(claims);
                     if (failuresMatter) {
                         throw unavailable(failure);
                     }
@@ -168,11 +168,8 @@ final class MultiAcquisition {
         }
     }
 
-    // None was granted now; but an earlier copy of the request may still be on its way, and be granted when it comes.
-    private void giveBackIfRepeated(List<Claim> claims) {
-        if (claims.get(0).repeated()) {
-            giveBack(claims);
-        }
+    private void endIfRepeated(List<Claim> claims) {
+        claims.forEach(engine.releases()::endIfRepeated);
     }
 
     private void giveBack(List<Claim> claims) {

@@ -53,6 +53,16 @@ final class Releases {
         }
     }
 
+    /**
+     * Of a claim whose last request was not granted: releases it if there was an earlier one, which may still be on its way,
+     * and be granted when it comes.
+     */
+    void endIfRepeated(Claim claim) {
+        if (claim.repeated()) {
+            sendLater(claim);
+        }
+    }
+
     private void attempt(Claim claim, CompletableFuture<@Nullable Released> first, long until, int tries) {
         long sentAt = engine.now();
         try {

@@ -41,9 +41,8 @@ public record ClaimId(String client, long sequence) {
         return client + '.' + Long.toString(sequence, Character.MAX_RADIX);
     }
 
-    // By hand, because maps are looked up by it on the hot path, and what the compiler makes for records is slow until
-    // it is
-    // compiled for the last time.
+    // Written by hand, because maps are looked up by it on the hot path, and what a record has by itself is slow until
+    // the JIT has compiled it for the last time.
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof ClaimId id && sequence == id.sequence && client.equals(id.client);
