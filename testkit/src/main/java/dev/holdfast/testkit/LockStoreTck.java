@@ -20,13 +20,10 @@ import org.junit.jupiter.api.Timeout;
  *     protected LockStore open(MonotonicClock clock) {
  *         return new SqliteLockStoreProvider().open("sqlite:" + folder.resolve("locks.db"), clock);
  *     }
- *
- *     @Override
- *     protected Optional<LockStore> openAnother(MonotonicClock clock) {
- *         return Optional.of(open(clock));
- *     }
  * }
  * }</pre>
+ *
+ * <p>A store whose data live in the object overrides {@link #openAnother}: there is no other handle.
  *
  * <p>A store whose leases end by a clock that cannot be injected overrides {@link #runsOnRealTime()}; its tests then really
  * wait, for little more than its ticket's time to live each. Such a store should be opened with a short one: 1 to 2 seconds.

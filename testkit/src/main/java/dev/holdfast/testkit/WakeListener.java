@@ -17,8 +17,14 @@ public final class WakeListener implements ClaimListener {
 
     /** Waits for the grant. Returns when it came, by {@link System#nanoTime}. */
     public long awaitGrant() {
+        return awaitGrant(() -> {});
+    }
+
+    /** The same, and does something every second until then, such as to refresh the ticket. */
+    public long awaitGrant(Runnable meanwhile) {
         while (at == 0) {
             LockSupport.parkNanos(this, 1_000_000_000);
+            meanwhile.run();
         }
         return at;
     }

@@ -3,6 +3,7 @@ package dev.holdfast.testkit;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import java.util.Optional;
 
 /** The store in memory keeps the laws. */
 class MemoryLockStoreTest extends LockStoreTck {
@@ -10,5 +11,10 @@ class MemoryLockStoreTest extends LockStoreTck {
     @Override
     protected LockStore open(MonotonicClock clock) {
         return new MemoryLockStore(clock);
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.empty();
     }
 }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
@@ -36,6 +37,11 @@ class MutantTest {
         @Override
         protected LockStore open(MonotonicClock clock) {
             return defect.apply(new MemoryLockStore(clock));
+        }
+
+        @Override
+        protected Optional<LockStore> openAnother(MonotonicClock clock) {
+            return Optional.empty();
         }
 
         @Override

@@ -11,6 +11,7 @@ import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -54,5 +55,10 @@ class MutexOnlyStoreTest extends LockStoreTck {
                 throw new UnsupportedOperationException("no queue");
             }
         };
+    }
+
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.empty();
     }
 }

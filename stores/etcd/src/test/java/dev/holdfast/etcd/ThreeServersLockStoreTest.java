@@ -5,7 +5,6 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -39,11 +38,6 @@ class ThreeServersLockStoreTest extends LockStoreTck {
             addresses.add(members.get((first + i) % SERVERS).address());
         }
         return new EtcdLockStoreProvider().open("etcd://" + String.join(",", addresses) + "?session=3s", clock);
-    }
-
-    @Override
-    protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        return Optional.of(open(clock));
     }
 
     @Override

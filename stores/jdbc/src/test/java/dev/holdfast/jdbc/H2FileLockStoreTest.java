@@ -4,7 +4,6 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 import java.nio.file.Path;
-import java.util.Optional;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The laws, on a file of H2. */
@@ -16,11 +15,6 @@ class H2FileLockStoreTest extends LockStoreTck {
     @Override
     protected LockStore open(MonotonicClock clock) {
         return new JdbcLockStoreProvider().open("jdbc:h2:" + folder.resolve("locks") + "?holdfast.ticketTtl=2s", clock);
-    }
-
-    @Override
-    protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        return Optional.of(open(clock));
     }
 
     @Override

@@ -3,7 +3,6 @@ package dev.holdfast.jdbc;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
-import java.util.Optional;
 
 /** The laws, on H2 in memory. */
 class H2LockStoreTest extends LockStoreTck {
@@ -11,11 +10,6 @@ class H2LockStoreTest extends LockStoreTck {
     @Override
     protected LockStore open(MonotonicClock clock) {
         return new JdbcLockStoreProvider().open("jdbc:h2:mem:tck;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=1500ms", clock);
-    }
-
-    @Override
-    protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        return Optional.of(open(clock));
     }
 
     @Override

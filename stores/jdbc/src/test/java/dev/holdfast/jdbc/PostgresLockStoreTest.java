@@ -3,7 +3,6 @@ package dev.holdfast.jdbc;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
-import java.util.Optional;
 
 /** The laws, on PostgreSQL. */
 class PostgresLockStoreTest extends LockStoreTck {
@@ -13,11 +12,6 @@ class PostgresLockStoreTest extends LockStoreTck {
     @Override
     protected LockStore open(MonotonicClock clock) {
         return new JdbcLockStoreProvider().open(URL, clock);
-    }
-
-    @Override
-    protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        return Optional.of(open(clock));
     }
 
     @Override

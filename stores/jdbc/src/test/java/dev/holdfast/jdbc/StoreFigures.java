@@ -10,6 +10,7 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.ChildJvm;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.WakeListener;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,7 +18,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.ServiceLoader;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -107,41 +107,14 @@ final class StoreFigures {
                 // The order is always the same.
             }
             Claim claim = ME.mutex(NAME);
-            Granted granted = new Granted();
-            store.enqueue(claim, granted);
+            WakeListener listener = new WakeListener();
+            store.enqueue(claim, listener);
             System.out.println("waiting");
-            for (long i = 1; granted.at == 0; i++) {
-                LockSupport.parkNanos(granted, TimeUnit.MILLISECONDS.toNanos(1_000));
-                store.renew(List.of(claim)).toCompletableFuture().join();
-            }
-            System.out.println("granted " + granted.at);
+            long grantedAt = listener.awaitGrant(
+                    () -> store.renew(List.of(claim)).toCompletableFuture().join());
+            System.out.println("granted " + grantedAt);
             store.release(claim).toCompletableFuture().join();
             System.out.println("released");
-        }
-    }
-
-    private static final class Granted implements dev.holdfast.spi.ClaimListener {
-
-        private final Thread waiter = Thread.currentThread();
-        private volatile long at;
-
-        @Override
-        public void waiting(int position, Duration retryAfter) {}
-
-        @Override
-        public void granted(long counter, Duration lease) {
-            at = System.nanoTime();
-            LockSupport.unpark(waiter);
-        }
-
-        @Override
-        public void ended(Renewed.Reason reason) {
-            throw new IllegalStateException("ended " + reason);
-        }
-
-        @Override
-        public void failed(dev.holdfast.spi.StoreException cause) {
-            throw cause;
         }
     }
 

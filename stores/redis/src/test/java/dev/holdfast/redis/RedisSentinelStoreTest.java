@@ -4,7 +4,6 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 import java.time.Duration;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -26,11 +25,6 @@ class RedisSentinelStoreTest extends LockStoreTck {
     @Override
     protected LockStore open(MonotonicClock clock) {
         return new RedisLockStoreProvider().open(servers.url() + "?ticketTtl=2s", clock);
-    }
-
-    @Override
-    protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        return Optional.of(open(clock));
     }
 
     @Override

@@ -6,7 +6,6 @@ import dev.holdfast.testkit.LockStoreTck;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.InstanceSpec;
@@ -63,11 +62,6 @@ class ThreeServersLockStoreTest extends LockStoreTck {
         CuratorFramework client = Clients.started(hosts.get(handles++ % SERVERS));
         clients.add(client);
         return ZooKeeperLockStore.over(client);
-    }
-
-    @Override
-    protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        return Optional.of(open(clock));
     }
 
     @Override

@@ -5,7 +5,6 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -38,11 +37,6 @@ class ZooKeeperLockStoreTest extends LockStoreTck {
         CuratorFramework client = Clients.started(server.hosts());
         clients.add(client);
         return ZooKeeperLockStore.over(client);
-    }
-
-    @Override
-    protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        return Optional.of(open(clock));
     }
 
     @Override
