@@ -168,6 +168,11 @@ public final class Holdfast implements AutoCloseable {
         return engine.clientId();
     }
 
+    /** For tests of the engine. */
+    Engine engine() {
+        return engine;
+    }
+
     /**
      * Ends all waits, loses all holds with {@link LossReason#CLOSED} and releases them in the store, for which it waits two
      * seconds at the most. Closes the store if {@link #connect} opened it. Idempotent.

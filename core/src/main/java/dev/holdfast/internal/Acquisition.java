@@ -86,7 +86,7 @@ final class Acquisition {
                     return Outcome.TIMED_OUT;
                 }
                 if (!Thread.currentThread().isInterrupted()) {
-                    engine.clock().parkNanos(resource, Math.min(until - engine.now(), LONGEST_PARK_NANOS));
+                    engine.clock().parkNanos(waiter, Math.min(until - engine.now(), LONGEST_PARK_NANOS));
                 }
                 if (Thread.interrupted()) {
                     interrupted = true;

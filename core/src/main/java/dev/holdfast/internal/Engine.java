@@ -74,6 +74,8 @@ public final class Engine implements AutoCloseable {
     private final Renewals renewals;
     private final Releases releases;
     private final ThreadPoolExecutor io;
+    private final AtomicLong tasksBegun = new AtomicLong();
+    private final AtomicLong tasksEnded = new AtomicLong();
     private final @Nullable Executor callbacks;
     private final ThreadPoolExecutor ownCallbacks;
     private final ReentrantLock closing = new ReentrantLock();
@@ -276,12 +278,39 @@ public final class Engine implements AutoCloseable {
      * @return false if the engine is closed and the task will not run: leases end what is left in the store
      */
     boolean dispatch(Runnable task) {
+        tasksBegun.incrementAndGet();
         try {
-            io.execute(task);
+            io.execute(() -> {
+                try {
+                    task.run();
+                } finally {
+                    tasksEnded.incrementAndGet();
+                }
+            });
             return true;
         } catch (RejectedExecutionException afterClose) {
+            tasksEnded.incrementAndGet();
             return false;
         }
+    }
+
+    /**
+     * Whether timer and renewals have nothing to do until a later time. Only together with {@link #tasks} and {@link #steps}
+     * is the answer sound: each of them may wake another that was looked at before. For tests, which let time pass on a clock
+     * of theirs and must know when all its consequences are complete.
+     */
+    public boolean isIdle() {
+        return timer.isIdle() && renewals.isIdle();
+    }
+
+    /** How many dispatched tasks have not ended. */
+    public long tasks() {
+        return tasksBegun.get() - tasksEnded.get();
+    }
+
+    /** A number that grows with each beginning and each end of background work. */
+    public long steps() {
+        return tasksBegun.get() + tasksEnded.get() + timer.steps() + renewals.steps();
     }
 
     /** Counts an acquisition without a thread; what the dispatcher has to do is bounded by their number. */

@@ -20,6 +20,9 @@ final class Pacer implements AutoCloseable {
     private final long origin;
     private final LongUnaryOperator pass;
     private final AtomicLong wakeAt = new AtomicLong(Long.MAX_VALUE);
+    /** Counts the beginnings and the ends of passes: odd while one is under way. */
+    private final AtomicLong steps = new AtomicLong();
+
     private volatile @Nullable Thread thread;
     private volatile boolean closed;
 
@@ -48,6 +51,17 @@ final class Pacer implements AutoCloseable {
         }
     }
 
+    /** A number that grows with each beginning and each end of a pass. */
+    long steps() {
+        return steps.get();
+    }
+
+    /** Whether no pass is due or under way. */
+    boolean isIdle() {
+        boolean passing = steps.get() % 2 != 0;
+        return !passing && (closed || wakeAt.get() > now());
+    }
+
     private synchronized void start() {
         if (thread == null && !closed) {
             Thread started = new Thread(this::run, name);
@@ -59,10 +73,12 @@ final class Pacer implements AutoCloseable {
 
     private void run() {
         while (!closed) {
+            steps.incrementAndGet();
             // Requests that come during the pass find MAX_VALUE and lower it, so none is lost.
             wakeAt.set(Long.MAX_VALUE);
             long next = safePass();
             wakeAt.accumulateAndGet(next, Math::min);
+            steps.incrementAndGet();
             long wait = wakeAt.get() - now();
             while (!closed && wait > 0) {
                 clock.parkNanos(this, wait);

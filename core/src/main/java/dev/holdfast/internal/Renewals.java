@@ -115,6 +115,16 @@ final class Renewals implements AutoCloseable {
         engine.observe(observer -> observer.renewed(claims, failures, took));
     }
 
+    /** A number that grows with each beginning and each end of a pass. */
+    long steps() {
+        return pacer.steps();
+    }
+
+    /** Whether no pass is due or under way. */
+    boolean isIdle() {
+        return pacer.isIdle();
+    }
+
     @Override
     public void close() {
         pacer.close();

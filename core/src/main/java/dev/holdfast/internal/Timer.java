@@ -102,6 +102,16 @@ final class Timer implements AutoCloseable {
         }
     }
 
+    /** A number that grows with each beginning and each end of a pass. */
+    long steps() {
+        return pacer.steps();
+    }
+
+    /** Whether no pass is due or under way. */
+    boolean isIdle() {
+        return pacer.isIdle();
+    }
+
     @Override
     public void close() {
         pacer.close();

@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
  * A local wish to hold, from its arrival to its end: a hold, a failure, or neither if it was given up. A thread waits for
  * it parked; a future is completed by passes on the dispatcher.
  *
- * <p>Guarded by the resource's mutex, but for {@link #isDone}.
+ * <p>Guarded by the resource's mutex, but for {@link #isDone} and {@link #isWoken}.
  */
-final class Waiter {
+final class Waiter implements Wakeable {
 
     private final Request request;
     /** Who is to be woken, and to be interrupted on loss; null for a future. */
@@ -23,7 +23,7 @@ final class Waiter {
     private final Runnable wake;
 
     private long headSince = -1;
-    private boolean signalled;
+    private volatile boolean signalled;
     private boolean tried;
     private @Nullable Contender own;
     private volatile boolean done;
@@ -113,6 +113,11 @@ final class Waiter {
             signalled = true;
             wake.run();
         }
+    }
+
+    @Override
+    public boolean isWoken() {
+        return signalled;
     }
 
     void awake() {

@@ -25,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -35,8 +36,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Every failure it makes is honest about its effect: UNKNOWN where the sender could not know, NONE only if nothing was
  * executed. Pushes to listeners are exactly-once as the contract asks, whatever was duplicated.
  *
- * <p>Thread-safe. Delayed requests run on a thread of the JVM's; hung requests and late copies run on the thread that lets
- * them go.
+ * <p>Thread-safe. Delayed requests run on a thread of the JVM's, unless {@link #delayOn} says otherwise; hung requests and
+ * late copies run on the thread that lets them go.
  */
 public final class FaultyStore extends ForwardingStore {
 
@@ -51,6 +52,7 @@ public final class FaultyStore extends ForwardingStore {
     private double probability;
     private List<Fault> choices = List.of();
     private Duration delay = DEFAULT_DELAY;
+    private Function<Duration, Executor> delayed = FaultyStore::inRealTime;
     private boolean partitioned;
 
     public FaultyStore(LockStore store) {
@@ -78,10 +80,21 @@ public final class FaultyStore extends ForwardingStore {
         return this;
     }
 
-    /** How long {@link Fault#DELAY} delays, in real time; 20 ms unless told. */
+    /** How long {@link Fault#DELAY} delays; 20 ms unless told. */
     public FaultyStore delayBy(Duration duration) {
         synchronized (monitor) {
             delay = duration;
+        }
+        return this;
+    }
+
+    /**
+     * Where delayed requests run, instead of real time: given a delay, an executor that runs a task when it has passed. For
+     * tests on a clock of their own.
+     */
+    public FaultyStore delayOn(Function<Duration, Executor> clock) {
+        synchronized (monitor) {
+            delayed = clock;
         }
         return this;
     }
@@ -269,8 +282,12 @@ public final class FaultyStore extends ForwardingStore {
 
     private Executor delayed() {
         synchronized (monitor) {
-            return CompletableFuture.delayedExecutor(delay.toNanos(), TimeUnit.NANOSECONDS);
+            return delayed.apply(delay);
         }
+    }
+
+    private static Executor inRealTime(Duration delay) {
+        return CompletableFuture.delayedExecutor(delay.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     private void keep(List<Runnable> kept, Runnable request) {

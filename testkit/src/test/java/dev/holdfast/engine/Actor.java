@@ -8,6 +8,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** A thread that does what a test tells it, one thing after the other: holds belong to threads. */
 final class Actor implements AutoCloseable {
@@ -20,13 +21,17 @@ final class Actor implements AutoCloseable {
     private static final Action END = () -> {};
 
     private final BlockingQueue<Action> actions = new LinkedBlockingQueue<>();
+    private final AtomicInteger begun = new AtomicInteger();
+    private final AtomicInteger ended = new AtomicInteger();
     private final EngineClock clock;
     private final Thread thread;
+    private volatile boolean inAction;
 
     Actor(String name, EngineClock clock, ThreadFactory factory) {
         this.clock = clock;
         this.thread = factory.newThread(this::work);
         thread.setName(name);
+        clock.watch(this);
         thread.start();
     }
 
@@ -47,19 +52,41 @@ final class Actor implements AutoCloseable {
     /** Begins something and returns at once. An interrupt flag that it leaves behind is cleared. */
     <T> CompletableFuture<T> start(Callable<T> call) {
         CompletableFuture<T> result = new CompletableFuture<>();
+        begun.incrementAndGet();
         actions.add(() -> {
-            T value;
+            inAction = true;
+            T value = null;
+            Throwable failure = null;
             try {
                 value = call.call();
-            } catch (Throwable failure) {
-                Thread.interrupted();
-                result.completeExceptionally(failure);
-                return;
+            } catch (Throwable thrown) {
+                failure = thrown;
             }
             Thread.interrupted();
-            result.complete(value);
+            if (failure != null) {
+                result.completeExceptionally(failure);
+            } else {
+                result.complete(value);
+            }
+            inAction = false;
+            ended.incrementAndGet();
         });
         return result;
+    }
+
+    /** Whether it has done all that it was told to do. */
+    boolean isBetweenActions() {
+        return ended.get() == begun.get();
+    }
+
+    /** Whether it has taken up something, and not ended it. */
+    boolean isInAction() {
+        return inAction;
+    }
+
+    /** A number that grows with each beginning and each end of an action. */
+    long steps() {
+        return begun.get() + ended.get();
     }
 
     /** Begins something that has no result. */

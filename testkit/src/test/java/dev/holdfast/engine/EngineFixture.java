@@ -1,5 +1,6 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.Engines;
 import dev.holdfast.Holdfast;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.LockName;
@@ -33,7 +34,7 @@ abstract class EngineFixture {
 
     final EngineClock clock = new EngineClock();
     final MemoryLockStore memory = new MemoryLockStore(clock);
-    final FaultyStore network = new FaultyStore(memory);
+    final FaultyStore network = new FaultyStore(memory).delayOn(clock::after);
     final CountingStore store = new CountingStore(network);
 
     private final List<Holdfast> clients = new ArrayList<>();
@@ -56,6 +57,7 @@ abstract class EngineFixture {
     final Holdfast client(Holdfast.Builder settings) {
         Holdfast client = settings.clock(clock).connect();
         clients.add(client);
+        clock.watch(Engines.of(client));
         return client;
     }
 

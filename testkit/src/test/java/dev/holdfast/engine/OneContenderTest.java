@@ -121,8 +121,9 @@ class OneContenderTest extends EngineFixture {
         CompletableFuture<Void> second = b.parkIn(other::lock);
         a.interrupt();
         Actor.failure(InterruptedException.class, first);
-        Wait.until("the next waiter has a place of its own", () -> store.count(Verb.ENQUEUE) == 2);
-        awaitWaiters("one", 1);
+        clock.settle();
+        assertThat(store.count(Verb.ENQUEUE)).isEqualTo(2);
+        assertThat(waiters("one")).isEqualTo(1);
         c.run(theirs::unlock);
         Actor.end(second);
         b.run(other::unlock);
@@ -193,7 +194,7 @@ class OneContenderTest extends EngineFixture {
         a.run(lock::lock);
         store.reset();
         CompletableFuture<Void> waiting = b.parkIn(lock::lock);
-        clock.advance(HAND_OFF_TIME.minusNanos(1));
+        clock.advanceAndSettle(HAND_OFF_TIME.minusNanos(1));
         assertThat(store.total()).isZero();
         clock.advance(Duration.ofNanos(1));
         awaitWaiters("one", 1);
@@ -207,9 +208,9 @@ class OneContenderTest extends EngineFixture {
     void aPlaceThatRanOutIsTakenAnew() {
         c.run(theirs::lock);
         CompletableFuture<Void> waiting = a.parkIn(lock::lock);
-        clock.advance(Duration.ofSeconds(6));
-        Wait.until("a second place was taken", () -> store.count(Verb.ENQUEUE) >= 2);
-        awaitWaiters("one", 1);
+        clock.advanceAndSettle(Duration.ofSeconds(6));
+        assertThat(store.count(Verb.ENQUEUE)).isEqualTo(2);
+        assertThat(waiters("one")).isEqualTo(1);
         c.run(theirs::unlock);
         Actor.end(waiting);
         a.run(lock::unlock);

@@ -97,7 +97,7 @@ class StoreOutageTest extends EngineFixture {
         CompletableFuture<?> acquiring = a.start(way(way, patient));
         Wait.until("the store was asked", () -> store.total() > 0);
         for (int i = 0; i < 20; i++) {
-            clock.advance(SOON);
+            clock.advanceAndSettle(SOON);
         }
         assertThat(acquiring).isNotDone();
         network.heal();
@@ -125,7 +125,8 @@ class StoreOutageTest extends EngineFixture {
         Wait.until("it waits for the answer", () -> network.hanging() == 1);
         clock.advanceUntil("it has failed", SOON, acquiring::isDone);
         Actor.failure(StoreUnavailableException.class, acquiring);
-        Wait.until("what was sent is released", () -> store.count(Verb.RELEASE) >= 1);
+        clock.settle();
+        assertThat(store.count(Verb.RELEASE)).as("releases of what was sent").isPositive();
         network.letGo();
         awaitUnused("outage");
     }
