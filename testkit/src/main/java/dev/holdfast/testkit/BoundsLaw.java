@@ -166,7 +166,7 @@ abstract class BoundsLaw extends DeathLaw {
         });
     }
 
-    /** To fill a queue one by one takes a store long that writes all of it each time. */
+    /** A store that writes the whole queue with each new waiter needs a long time to fill it: hence the time limit. */
     @Law(10)
     @Timeout(600)
     public final void queueIsBounded() {

@@ -72,8 +72,9 @@ final class EngineClock implements MonotonicClock {
             // An advance before this line is seen here, one after it unparks this thread.
             manual.parkNanos(blocker, deadline - manual.nanoTime());
         } finally {
-            parks.incrementAndGet();
+            // In this order: a look that still sees the park must find the count changed by the next look.
             parked.remove(self);
+            parks.incrementAndGet();
         }
     }
 
@@ -127,8 +128,8 @@ final class EngineClock implements MonotonicClock {
     }
 
     // Two looks, because what was quiet at its turn may be woken by another whose turn comes later. If nothing has
-    // begun or
-    // ended meanwhile, then the second look has seen them all quiet together.
+    // begun
+    // or ended meanwhile, then the second look has seen them all quiet together.
     private boolean isSettled() {
         runTasks();
         long before = steps();
@@ -143,7 +144,9 @@ final class EngineClock implements MonotonicClock {
     private boolean isQuiet() {
         long now = manual.nanoTime();
         return actors.stream().allMatch(this::isQuiet)
-                && parked.values().stream().noneMatch(park -> park.isOver(now))
+                && parked.entrySet().stream()
+                        .noneMatch(sleeper -> sleeper.getValue().isOver(now)
+                                || sleeper.getKey().isInterrupted())
                 && engines.stream().allMatch(Engine::isIdle)
                 && engines.stream().mapToLong(Engine::tasks).sum() == parkedTasks();
     }
