@@ -5,12 +5,11 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -27,8 +26,8 @@ public final class Ports {
     private static final int AFTER_LAST = 32_000;
     private static final int MOST_TRIES = 1_000;
 
-    /** Closed by the end of the JVM, whatever that is. */
-    private static final List<FileChannel> MARKS = new ArrayList<>();
+    /** The marks of this JVM by their ports; the end of the JVM closes them, whatever that is. */
+    private static final Map<Integer, FileChannel> MARKS = new HashMap<>();
 
     private Ports() {}
 
@@ -53,25 +52,23 @@ public final class Ports {
     }
 
     private static boolean mark(int port) {
+        // A file that is locked here must not be opened again: POSIX drops a process's locks on a file as soon as the
+        // process closes any descriptor of it.
+        if (MARKS.containsKey(port)) {
+            return false;
+        }
         try {
             Path folder =
                     Path.of(System.getProperty("java.io.tmpdir"), "holdfast-ports-" + System.getProperty("user.name"));
             Files.createDirectories(folder);
             FileChannel mark = FileChannel.open(
                     folder.resolve(Integer.toString(port)), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            boolean marked = false;
-            try {
-                marked = mark.tryLock() != null;
-            } catch (OverlappingFileLockException byThisJvm) {
+            if (mark.tryLock() == null) {
+                mark.close();
                 return false;
-            } finally {
-                if (marked) {
-                    MARKS.add(mark);
-                } else {
-                    mark.close();
-                }
             }
-            return marked;
+            MARKS.put(port, mark);
+            return true;
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }

@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 
 class PortsTest {
 
-    private static final int MANY = 200;
+    /** So many that each process comes across ports of its own again and again. */
+    private static final int MANY = 1_000;
 
     /** Reserves many, says so, and stays until it is ended. */
     static final class Neighbour {
