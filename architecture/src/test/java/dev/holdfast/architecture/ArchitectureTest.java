@@ -26,6 +26,7 @@ class ArchitectureTest {
         for (String module : List.of(
                 "",
                 ".spi",
+                ".store",
                 ".internal",
                 ".memory",
                 ".testkit",
@@ -57,6 +58,12 @@ class ArchitectureTest {
     void theSpiStandsAlone() {
         holds(Rules::spiStandsAlone);
         rejects(Rules::spiStandsAlone, "spi.UsesTheApi");
+    }
+
+    @Test
+    void whatStoresShareUsesTheSpiOnly() {
+        holds(Rules::storeUsesTheSpiOnly);
+        rejects(Rules::storeUsesTheSpiOnly, "store.UsesTheApi");
     }
 
     @Test

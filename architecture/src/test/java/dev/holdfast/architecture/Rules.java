@@ -24,8 +24,8 @@ import java.util.regex.Pattern;
  */
 record Rules(String root) {
 
-    private static final Set<String> CORE = Set.of("", "spi", "internal", "memory");
-    private static final Set<String> PUBLIC_CORE = Set.of("", "spi");
+    private static final Set<String> CORE = Set.of("", "spi", "store", "internal", "memory");
+    private static final Set<String> PUBLIC_CORE = Set.of("", "spi", "store");
 
     /** May use the store in memory by its class. Everyone else connects to it by its URL. */
     private static final Set<String> MAY_USE_MEMORY = Set.of("testkit", "cli");
@@ -74,6 +74,17 @@ record Rules(String root) {
                 .dependOnClassesThat(are(
                         "ours, outside the spi",
                         type -> isOurs(type) && !module(type).equals("spi")))
+                .allowEmptyShould(true);
+    }
+
+    /** What authors of stores share knows nothing of what is built on stores. */
+    ArchRule storeUsesTheSpiOnly() {
+        return noClasses()
+                .that(are("are in store", type -> isOurs(type) && module(type).equals("store")))
+                .should()
+                .dependOnClassesThat(are(
+                        "ours, outside store and the spi",
+                        type -> isOurs(type) && !Set.of("store", "spi").contains(module(type))))
                 .allowEmptyShould(true);
     }
 

@@ -4,12 +4,12 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits.Liveness;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -91,8 +91,8 @@ final class Contender implements Renewable {
     /** Since when all that the store grants comes too late. */
     private long slowSince = NOT_SLOW;
 
-    private Ticket ticket = Ticket.NONE;
-    private volatile Ticket hint = Ticket.NONE;
+    private ListenerRegistration ticket = ListenerRegistration.NONE;
+    private volatile ListenerRegistration hint = ListenerRegistration.NONE;
     private volatile long renewAt = Long.MAX_VALUE;
 
     Contender(Resource resource, Request spec, @Nullable Waiter only) {
@@ -178,10 +178,10 @@ final class Contender implements Renewable {
 
     // Only from the second attempt on: most attempts of a spinning lock succeed at once.
     private void askForHints() {
-        if (tries == 0 || hint != Ticket.NONE) {
+        if (tries == 0 || hint != ListenerRegistration.NONE) {
             return;
         }
-        Ticket listening = engine.store().watch(spec.name(), this::hinted);
+        ListenerRegistration listening = engine.store().watch(spec.name(), this::hinted);
         resource.mutex().lock();
         try {
             if (state != State.OVER) {
@@ -203,7 +203,7 @@ final class Contender implements Renewable {
         });
     }
 
-    private void keep(Ticket listening, Ears ears) {
+    private void keep(ListenerRegistration listening, Ears ears) {
         resource.mutex().lock();
         try {
             if (ears.isFor(claim) && (state == State.SENT || state == State.WAITING)) {
@@ -234,7 +234,7 @@ final class Contender implements Renewable {
         engine.forget(this);
         engine.renewals().remove(this);
         ticket.close();
-        ticket = Ticket.NONE;
+        ticket = ListenerRegistration.NONE;
     }
 
     // ---- what the store says ----

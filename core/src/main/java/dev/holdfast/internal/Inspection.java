@@ -1,10 +1,10 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.StoreUnavailableException;
-import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.Bounds;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;

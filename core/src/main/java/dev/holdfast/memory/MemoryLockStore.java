@@ -1,24 +1,24 @@
 package dev.holdfast.memory;
 
 import dev.holdfast.spi.Attempt;
-import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
-import dev.holdfast.spi.ResourceRecord;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
-import dev.holdfast.spi.Ticket;
+import dev.holdfast.store.Bounds;
+import dev.holdfast.store.ResourceRecord;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -141,7 +141,7 @@ public final class MemoryLockStore implements LockStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         CompletionStage<Renewed> place = call(told -> {
             ResourceRecord record = recordOf(claim.name());
             try {

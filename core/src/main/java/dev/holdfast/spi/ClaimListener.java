@@ -7,7 +7,7 @@ import java.time.Duration;
  * perhaps before {@code enqueue} returns. The methods are called on any thread, by a store that holds no lock of its own
  * at that moment; they must not block and must not throw.
  *
- * <p>After {@link Ticket#close()} nothing more is told.
+ * <p>After {@link ListenerRegistration#close()} nothing more is told.
  */
 public interface ClaimListener {
 

@@ -17,7 +17,7 @@ import java.util.concurrent.CompletionStage;
  *
  * <p>A stage fails with a {@link StoreException} only. A store whose client blocks works on the calling thread when that
  * is a platform thread and returns a completed stage; it moves calls from virtual threads to an executor of its own
- * ({@link BlockingCalls} does that). No call takes longer than {@link StoreTraits#callTimeout()}.
+ * ({@link dev.holdfast.store.BlockingCalls} does that). No call takes longer than {@link StoreTraits#callTimeout()}.
  *
  * <p>A call may arrive with the thread's interrupt flag set. It works all the same and keeps the flag.
  *
@@ -70,7 +70,7 @@ public interface LockStore extends AutoCloseable {
      * @return a handle that forgets the listener
      * @throws UnsupportedOperationException unless {@link StoreTraits#fifo()}
      */
-    default Ticket enqueue(Claim claim, ClaimListener listener) {
+    default ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         throw new UnsupportedOperationException(traits().product() + " has no queue");
     }
 
@@ -93,10 +93,10 @@ public interface LockStore extends AutoCloseable {
     /**
      * Asks for a hint that the resource may have become free: no place, no grant, and no promise that a hint comes.
      *
-     * @return a handle that forgets the listener; {@link Ticket#NONE} if the store has no hints
+     * @return a handle that forgets the listener; {@link ListenerRegistration#NONE} if the store has no hints
      */
-    default Ticket watch(LockName name, Runnable mayBeFree) {
-        return Ticket.NONE;
+    default ListenerRegistration watch(LockName name, Runnable mayBeFree) {
+        return ListenerRegistration.NONE;
     }
 
     /** What the store knows of a resource; empty if nobody uses it and no record of it is left. */

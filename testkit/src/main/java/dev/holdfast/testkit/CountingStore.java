@@ -3,12 +3,12 @@ package dev.holdfast.testkit;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
-import dev.holdfast.spi.Ticket;
 import java.util.Collection;
 import java.util.EnumMap;
 import java.util.List;
@@ -69,7 +69,7 @@ public final class CountingStore extends ForwardingStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         called(Verb.ENQUEUE);
         return super.enqueue(claim, listener);
     }
@@ -87,7 +87,7 @@ public final class CountingStore extends ForwardingStore {
     }
 
     @Override
-    public Ticket watch(LockName name, Runnable mayBeFree) {
+    public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
         called(Verb.WATCH);
         return super.watch(name, mayBeFree);
     }

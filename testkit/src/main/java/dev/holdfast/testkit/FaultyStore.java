@@ -3,6 +3,7 @@ package dev.holdfast.testkit;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
@@ -10,7 +11,6 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -169,7 +169,7 @@ public final class FaultyStore extends ForwardingStore {
     }
 
     @Override
-    public Ticket watch(LockName name, Runnable mayBeFree) {
+    public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
         return store().watch(name, () -> {
             if (!isPartitioned()) {
                 mayBeFree.run();
@@ -178,7 +178,7 @@ public final class FaultyStore extends ForwardingStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         FaultyTicket ticket = new FaultyTicket(listener, this::isPartitioned);
         Runnable request = () -> ticket.add(store().enqueue(claim, ticket));
         Fault fault = faultOf(Verb.ENQUEUE);

@@ -1,9 +1,9 @@
 package dev.holdfast.testkit;
 
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,11 +13,11 @@ import java.util.function.BooleanSupplier;
  * Stands between a store and a listener, and passes on what the network lets through: at most one place and one outcome,
  * however often the request was executed; nothing during a partition, after a loss, or after the ticket was closed.
  */
-final class FaultyTicket implements ClaimListener, Ticket {
+final class FaultyTicket implements ClaimListener, ListenerRegistration {
 
     private final ClaimListener listener;
     private final BooleanSupplier partitioned;
-    private final List<Ticket> tickets = new ArrayList<>();
+    private final List<ListenerRegistration> tickets = new ArrayList<>();
     private final List<Runnable> withheld = new ArrayList<>();
     private boolean withholding;
     private boolean toldPlace;
@@ -29,7 +29,7 @@ final class FaultyTicket implements ClaimListener, Ticket {
     }
 
     /** Remembers the ticket of an executed request. */
-    void add(Ticket ticket) {
+    void add(ListenerRegistration ticket) {
         synchronized (this) {
             tickets.add(ticket);
         }
@@ -78,13 +78,13 @@ final class FaultyTicket implements ClaimListener, Ticket {
 
     @Override
     public void close() {
-        List<Ticket> closed;
+        List<ListenerRegistration> closed;
         synchronized (this) {
             over = true;
             withheld.clear();
             closed = List.copyOf(tickets);
         }
-        closed.forEach(Ticket::close);
+        closed.forEach(ListenerRegistration::close);
     }
 
     private void pushed(boolean outcome, Runnable word) {

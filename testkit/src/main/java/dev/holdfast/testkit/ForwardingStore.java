@@ -3,13 +3,13 @@ package dev.holdfast.testkit;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreTraits;
-import dev.holdfast.spi.Ticket;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -45,7 +45,7 @@ public abstract class ForwardingStore implements LockStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         return store.enqueue(claim, listener);
     }
 
@@ -60,7 +60,7 @@ public abstract class ForwardingStore implements LockStore {
     }
 
     @Override
-    public Ticket watch(LockName name, Runnable mayBeFree) {
+    public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
         return store.watch(name, mayBeFree);
     }
 

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
-import dev.holdfast.spi.Ticket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -83,7 +83,7 @@ abstract class HerdLaw extends OrderLaw {
         granted(holder);
         Claim claim = bob.mutex(name);
         RecordingListener silenced = new RecordingListener();
-        Ticket ticket = store().enqueue(claim, silenced);
+        ListenerRegistration ticket = store().enqueue(claim, silenced);
         await(silenced::hasHeard, () -> "nothing was told about " + claim);
         ticket.close();
         ticket.close();
@@ -102,7 +102,7 @@ abstract class HerdLaw extends OrderLaw {
         Claim holder = alice.mutex(name);
         granted(holder);
         List<String> hints = new CopyOnWriteArrayList<>();
-        Ticket ticket = store().watch(name, () -> hints.add("may be free"));
+        ListenerRegistration ticket = store().watch(name, () -> hints.add("may be free"));
         ticket.close();
         ticket.close();
         released(holder);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -14,7 +15,6 @@ import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(180)
 @DisplayNameGeneration(LawNames.class)
-abstract class StoreFixture {
+public abstract class StoreFixture {
 
     /** A lease that does not end during a test. */
     static final Duration LONG = Duration.ofHours(1);
@@ -221,7 +221,7 @@ abstract class StoreFixture {
 
     final RecordingListener enqueued(LockStore store, Claim claim) {
         RecordingListener listener = new RecordingListener();
-        Ticket ignored = store.enqueue(claim, listener);
+        ListenerRegistration ignored = store.enqueue(claim, listener);
         await(listener::hasHeard, () -> "nothing was told about " + claim);
         return listener;
     }

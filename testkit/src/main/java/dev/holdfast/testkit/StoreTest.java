@@ -39,7 +39,7 @@ public abstract class StoreTest {
     private static final Duration LOOK_EVERY = Duration.ofMillis(1);
     private static final Duration TRY_EVERY = Duration.ofMillis(20);
 
-    protected final Claimant alice = new Claimant("alice", LONG);
+    public final Claimant alice = new Claimant("alice", LONG);
     protected final Claimant bob = new Claimant("bob", LONG);
     protected final LockName name = new LockName("test-" + UUID.randomUUID());
 

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed;
-import dev.holdfast.spi.Ticket;
 import dev.holdfast.testkit.HistoryChecker.OpenHold;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -147,7 +147,7 @@ abstract class ThreadSafety extends ViewContract {
 
     private OpenHold queuedHold(Claim claim, HistoryChecker history, long asked) {
         RecordingListener listener = new RecordingListener();
-        try (Ticket ticket = store().enqueue(claim, listener)) {
+        try (ListenerRegistration ticket = store().enqueue(claim, listener)) {
             await(listener::hasHeard, () -> "nothing was told about " + claim);
             long queued = System.nanoTime();
             long counter = awaitCounter(claim, listener);

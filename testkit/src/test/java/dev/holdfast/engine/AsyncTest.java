@@ -10,8 +10,8 @@ import dev.holdfast.LeaseState;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.Ticket;
 import dev.holdfast.testkit.Fault;
 import dev.holdfast.testkit.Verb;
 import java.time.Duration;
@@ -260,7 +260,7 @@ class AsyncTest extends EngineFixture {
         AtomicInteger watching = new AtomicInteger();
         NoQueueStore spinning = new NoQueueStore(memory) {
             @Override
-            public Ticket watch(LockName name, Runnable mayBeFree) {
+            public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
                 watching.incrementAndGet();
                 Wait.until("the future is known", () -> future.get() != null);
                 future.get().cancel(false);

@@ -2,11 +2,11 @@ package dev.holdfast.engine;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.StoreTraits;
-import dev.holdfast.spi.Ticket;
 import dev.holdfast.testkit.ForwardingStore;
 import java.time.Duration;
 import java.util.List;
@@ -38,12 +38,12 @@ class NoQueueStore extends ForwardingStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         throw new AssertionError("A store without a queue was asked to queue");
     }
 
     @Override
-    public Ticket watch(LockName name, Runnable mayBeFree) {
+    public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
         watching.add(mayBeFree);
         return () -> watching.remove(mayBeFree);
     }

@@ -9,11 +9,11 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.Ticket;
 import dev.holdfast.testkit.Fault;
 import dev.holdfast.testkit.ForwardingStore;
 import dev.holdfast.testkit.Verb;
@@ -61,7 +61,7 @@ class RenewalTest extends EngineFixture {
         }
 
         @Override
-        public Ticket enqueue(Claim claim, ClaimListener listener) {
+        public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
             block();
             return super.enqueue(claim, listener);
         }

@@ -11,9 +11,9 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.Ticket;
 import dev.holdfast.testkit.Fault;
 import dev.holdfast.testkit.ForwardingStore;
 import dev.holdfast.testkit.Verb;
@@ -141,9 +141,9 @@ class StoreOutageTest extends EngineFixture {
             }
 
             @Override
-            public Ticket enqueue(Claim claim, ClaimListener listener) {
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
                 listener.failed(StoreException.refused("no permission", null));
-                return Ticket.NONE;
+                return ListenerRegistration.NONE;
             }
         };
         DistributedLock mine = client(refusing).lock("outage", options);
@@ -160,7 +160,7 @@ class StoreOutageTest extends EngineFixture {
         Duration slowness = Duration.ofMillis(600);
         ForwardingStore slow = new ForwardingStore(memory) {
             @Override
-            public Ticket enqueue(Claim claim, ClaimListener listener) {
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
                 clock.advance(slowness);
                 return super.enqueue(claim, listener);
             }
@@ -188,7 +188,7 @@ class StoreOutageTest extends EngineFixture {
             }
 
             @Override
-            public Ticket enqueue(Claim claim, ClaimListener listener) {
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
                 throw new NullPointerException("a defect of the store");
             }
         };

@@ -12,8 +12,8 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Released;
-import dev.holdfast.spi.Ticket;
 import dev.holdfast.testkit.Fault;
 import dev.holdfast.testkit.ForwardingStore;
 import dev.holdfast.testkit.RecordingListener;
@@ -210,10 +210,10 @@ class UnknownOutcomeTest extends EngineFixture {
         Queue<ClaimListener> listeners = new ConcurrentLinkedQueue<>();
         ForwardingStore chatty = new ForwardingStore(memory) {
             @Override
-            public Ticket enqueue(Claim claim, ClaimListener listener) {
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
                 listeners.add(listener);
                 RecordingListener heard = new RecordingListener();
-                Ticket ticket = super.enqueue(claim, heard);
+                ListenerRegistration ticket = super.enqueue(claim, heard);
                 heard.first(RecordingListener.Event.Granted.class).ifPresent(granted -> {
                     listener.granted(granted.counter(), granted.lease());
                     listener.granted(granted.counter(), granted.lease());

@@ -2,6 +2,7 @@ package dev.holdfast.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.store.TimeLimit;
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
 import java.util.ArrayList;

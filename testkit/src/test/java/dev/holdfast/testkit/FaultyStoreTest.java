@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -147,7 +147,7 @@ class FaultyStoreTest {
             RecordingListener listener = new RecordingListener();
             Claim waiter = alice.mutex(name);
             store.next(Verb.ENQUEUE, fault);
-            Ticket ticket = store.enqueue(waiter, listener);
+            ListenerRegistration ticket = store.enqueue(waiter, listener);
             switch (fault) {
                 case REFUSE, DROP_REQUEST, DROP_REPLY -> {
                     StoreException cause = listener.first(RecordingListener.Event.Failed.class)
@@ -181,7 +181,7 @@ class FaultyStoreTest {
         StoreFixture.get(behind.tryAcquire(claim));
         RecordingListener listener = new RecordingListener();
         store.next(Verb.ENQUEUE, Fault.HANG_REPLY);
-        Ticket ticket = store.enqueue(bob.mutex(name), listener);
+        ListenerRegistration ticket = store.enqueue(bob.mutex(name), listener);
         ticket.close();
         store.letGo();
         StoreFixture.get(behind.release(claim));

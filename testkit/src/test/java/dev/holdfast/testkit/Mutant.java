@@ -3,6 +3,7 @@ package dev.holdfast.testkit;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
@@ -10,7 +11,6 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -234,7 +234,7 @@ enum Mutant {
         }
 
         @Override
-        public Ticket enqueue(Claim claim, ClaimListener listener) {
+        public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
             everybody.add(() -> listener.waiting(0, Duration.ZERO));
             return store().enqueue(claim, listener);
         }
@@ -254,8 +254,8 @@ enum Mutant {
         }
 
         @Override
-        public Ticket enqueue(Claim claim, ClaimListener listener) {
-            Ticket ticket = store().enqueue(claim, listener);
+        public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+            ListenerRegistration ticket = store().enqueue(claim, listener);
             known.add(claim);
             return ticket;
         }

@@ -4,11 +4,11 @@ import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -51,7 +51,7 @@ class MutexOnlyStoreTest extends LockStoreTck {
             }
 
             @Override
-            public Ticket enqueue(Claim claim, ClaimListener listener) {
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
                 throw new UnsupportedOperationException("no queue");
             }
         };

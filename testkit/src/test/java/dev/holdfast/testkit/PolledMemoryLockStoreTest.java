@@ -3,13 +3,13 @@ package dev.holdfast.testkit;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
-import dev.holdfast.spi.Ticket;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -84,7 +84,7 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
         }
 
         @Override
-        public Ticket enqueue(Claim claim, ClaimListener listener) {
+        public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
             AtomicBoolean silent = new AtomicBoolean();
             polled.add(claim.name());
             ClaimListener later = new ClaimListener() {
@@ -120,7 +120,7 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
                     });
                 }
             };
-            Ticket ticket = store().enqueue(claim, later);
+            ListenerRegistration ticket = store().enqueue(claim, later);
             return () -> {
                 silent.set(true);
                 ticket.close();

@@ -1,10 +1,28 @@
 package dev.holdfast.etcd;
 
 import com.google.protobuf.ByteString;
+import dev.holdfast.etcd.config.EtcdOptions;
+import dev.holdfast.etcd.op.Inspect;
+import dev.holdfast.etcd.op.QueueWait;
+import dev.holdfast.etcd.op.Renew;
+import dev.holdfast.etcd.op.TryAcquire;
+import dev.holdfast.etcd.queue.AdmissionQueue;
+import dev.holdfast.etcd.queue.LockKeys;
+import dev.holdfast.etcd.queue.QueueEntry;
+import dev.holdfast.etcd.rpc.AuthToken;
+import dev.holdfast.etcd.rpc.Endpoints;
+import dev.holdfast.etcd.rpc.EtcdClient;
+import dev.holdfast.etcd.rpc.EtcdErrors;
+import dev.holdfast.etcd.rpc.GrpcEtcdClient;
+import dev.holdfast.etcd.rpc.Txns;
+import dev.holdfast.etcd.session.ClaimState;
+import dev.holdfast.etcd.session.ClaimTable;
+import dev.holdfast.etcd.session.Session;
+import dev.holdfast.etcd.session.SessionMaintenance;
 import dev.holdfast.spi.Attempt;
-import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -15,7 +33,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
-import dev.holdfast.spi.Ticket;
+import dev.holdfast.store.Bounds;
 import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
@@ -40,39 +58,39 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>{@link Queue} says who holds, as a pure function of the keys. {@link Attempts}, {@link Waiting} and {@link Renewing} are
- * the verbs, {@link Places} is what this client has, {@link Session} until when that surely lives, and {@link Keeper} what
- * happens by itself. {@link EtcdPort} is the way to the servers. No lock is held while something is sent or told.
+ * <p>{@link AdmissionQueue} says who holds, as a pure function of the keys. {@link TryAcquire}, {@link QueueWait} and {@link Renew} are
+ * the verbs, {@link ClaimTable} is what this client has, {@link Session} until when that surely lives, and {@link SessionMaintenance} what
+ * happens by itself. {@link EtcdClient} is the way to the servers. No lock is held while something is sent or told.
  */
 public final class EtcdLockStore implements LockStore {
 
     /** The most calls of the port, one after the other, that a call of the store makes. */
-    private static final int MOST_CALLS = Attempts.MOST_ROUNDS + 2;
+    private static final int MOST_CALLS = TryAcquire.MOST_ROUNDS + 2;
 
     /** So often it is tried to open a session with the first call, on one server after the other. */
     private static final int MOST_OPENINGS = 3;
 
-    private final EtcdPort port;
+    private final EtcdClient port;
     private final StoreTraits traits;
     private final LockKeys keys;
-    private final Places places;
+    private final ClaimTable places;
     private final Session session;
-    private final Waiting waiting;
-    private final Attempts attempts;
-    private final Renewing renewing;
-    private final Views views;
-    private final Keeper keeper;
+    private final QueueWait waiting;
+    private final TryAcquire attempts;
+    private final Renew renewing;
+    private final Inspect views;
+    private final SessionMaintenance keeper;
 
-    private EtcdLockStore(EtcdPort port, Session session, Duration ttl, EtcdOptions options, MonotonicClock clock) {
+    private EtcdLockStore(EtcdClient port, Session session, Duration ttl, EtcdOptions options, MonotonicClock clock) {
         this.port = port;
         this.session = session;
         this.keys = new LockKeys(options.prefix());
-        this.places = new Places(keys, clock, ttl);
-        this.waiting = new Waiting(port, session, places, keys, clock, ttl);
-        this.attempts = new Attempts(port, session, places, keys, clock);
-        this.renewing = new Renewing(port, session, places, waiting, keys, clock);
-        this.views = new Views(port, places, keys, clock, ttl);
-        this.keeper = new Keeper(port, session, places, waiting, clock, ttl);
+        this.places = new ClaimTable(keys, clock, ttl);
+        this.waiting = new QueueWait(port, session, places, keys, clock, ttl);
+        this.attempts = new TryAcquire(port, session, places, keys, clock);
+        this.renewing = new Renew(port, session, places, waiting, keys, clock);
+        this.views = new Inspect(port, places, keys, clock, ttl);
+        this.keeper = new SessionMaintenance(port, session, places, waiting, clock, ttl);
         this.traits = new StoreTraits(
                 "etcd",
                 true,
@@ -107,23 +125,23 @@ public final class EtcdLockStore implements LockStore {
         if (parsed.hasFiles()) {
             throw new IllegalArgumentException("Options ca, cert and key are settings of the channel");
         }
-        GrpcPort port = new GrpcPort(
+        GrpcEtcdClient port = new GrpcEtcdClient(
                 Endpoints.over(channel),
                 Endpoints.over(channel),
-                new Login(null, null),
+                new AuthToken(null, null),
                 parsed.timeout(),
                 "etcd over a channel");
         return opened(port, parsed, MonotonicClock.SYSTEM);
     }
 
     /** A store over any client library. The store closes the port. */
-    static EtcdLockStore opened(EtcdPort port, EtcdOptions options, MonotonicClock clock) {
+    static EtcdLockStore opened(EtcdClient port, EtcdOptions options, MonotonicClock clock) {
         Session session = new Session(port, clock, options.session());
         for (int i = 1; ; i++) {
             try {
                 // Shows that the servers are there and let us in, on both connections.
                 TxnRequest read = TxnRequest.newBuilder()
-                        .addSuccess(Requests.getKey(ByteString.copyFromUtf8(options.prefix() + "holdfast")))
+                        .addSuccess(Txns.getKey(ByteString.copyFromUtf8(options.prefix() + "holdfast")))
                         .build();
                 Session.Life life = session.open()
                         .thenCombine(port.txn(read, false), (begun, answer) -> begun)
@@ -131,7 +149,7 @@ public final class EtcdLockStore implements LockStore {
                         .join();
                 return new EtcdLockStore(port, session, Duration.ofNanos(life.ttl()), options, clock);
             } catch (CompletionException failure) {
-                StoreException cause = Failures.of(failure, false, port.toString());
+                StoreException cause = EtcdErrors.of(failure, false, port.toString());
                 // One server may be away, and a first connection is slow.
                 if (i == MOST_OPENINGS || !cause.retryable()) {
                     port.close();
@@ -157,7 +175,7 @@ public final class EtcdLockStore implements LockStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         waiting.enqueue(claim, listener);
         return () -> places.forgetListener(claim, listener);
     }
@@ -172,7 +190,7 @@ public final class EtcdLockStore implements LockStore {
         CompletableFuture<Released> result = new CompletableFuture<>();
         session.open().thenCompose(life -> released(claim, life)).whenComplete((released, failure) -> {
             if (failure != null) {
-                StoreException cause = Failures.of(failure, true, port.toString());
+                StoreException cause = EtcdErrors.of(failure, true, port.toString());
                 session.failed(cause);
                 result.completeExceptionally(cause);
             } else {
@@ -186,27 +204,27 @@ public final class EtcdLockStore implements LockStore {
     // later claim (etcd-io/etcd#22082). Any other claim is buried first and then looked for: nothing of it can come
     // in between.
     private CompletionStage<Released> released(Claim claim, Session.Life life) {
-        Place place = places.find(claim.name(), claim.id());
+        ClaimState place = places.find(claim.name(), claim.id());
         ByteString tombstone = keys.tombstone(claim.name(), claim.id());
         TxnRequest.Builder request = TxnRequest.newBuilder();
         boolean known = false;
         if (place != null && place.created > 0) {
             known = true;
-            request.addCompare(Requests.createdAt(place.key, place.created))
-                    .addSuccess(Requests.delete(place.key))
-                    .addFailure(Requests.put(tombstone, ByteString.EMPTY, life.lease()));
+            request.addCompare(Txns.createdAt(place.key, place.created))
+                    .addSuccess(Txns.delete(place.key))
+                    .addFailure(Txns.put(tombstone, ByteString.EMPTY, life.lease()));
         }
         if (!known || claim.repeated()) {
-            request.addSuccess(Requests.put(tombstone, ByteString.EMPTY, life.lease()));
+            request.addSuccess(Txns.put(tombstone, ByteString.EMPTY, life.lease()));
         }
         if (!known) {
-            request.addSuccess(Requests.range(keys.queue(claim.name())));
+            request.addSuccess(Txns.range(keys.queue(claim.name())));
         }
         return released(claim, place, known, tombstone, request);
     }
 
     private CompletionStage<Released> released(
-            Claim claim, @Nullable Place place, boolean known, ByteString tombstone, TxnRequest.Builder request) {
+            Claim claim, @Nullable ClaimState place, boolean known, ByteString tombstone, TxnRequest.Builder request) {
         return port.txn(request.build(), true).thenCompose(answer -> {
             boolean buried = !known || claim.repeated() || !answer.getSucceeded();
             if (buried) {
@@ -225,15 +243,15 @@ public final class EtcdLockStore implements LockStore {
     }
 
     private CompletionStage<Boolean> deleted(Claim claim, RangeResponse range) {
-        Queue queue = Queue.of(keys.queue(claim.name()), range);
+        AdmissionQueue queue = AdmissionQueue.of(keys.queue(claim.name()), range);
         int index = queue.indexOf(claim.id());
         if (index < 0) {
             return CompletableFuture.completedStage(false);
         }
-        Entry entry = queue.entries().get(index);
+        QueueEntry entry = queue.entries().get(index);
         TxnRequest request = TxnRequest.newBuilder()
-                .addCompare(Requests.createdAt(entry.key(), entry.created()))
-                .addSuccess(Requests.delete(entry.key()))
+                .addCompare(Txns.createdAt(entry.key(), entry.created()))
+                .addSuccess(Txns.delete(entry.key()))
                 .build();
         return port.txn(request, true).thenApply(TxnResponse::getSucceeded);
     }

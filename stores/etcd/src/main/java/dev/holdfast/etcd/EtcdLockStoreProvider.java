@@ -1,5 +1,7 @@
 package dev.holdfast.etcd;
 
+import dev.holdfast.etcd.config.EtcdUrl;
+import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
@@ -42,6 +44,6 @@ public final class EtcdLockStoreProvider implements LockStoreProvider {
     @Override
     public LockStore open(String url, MonotonicClock clock) {
         EtcdUrl parsed = EtcdUrl.parse(url);
-        return EtcdLockStore.opened(Connections.open(parsed), parsed.options(), clock);
+        return EtcdLockStore.opened(EtcdChannels.open(parsed), parsed.options(), clock);
     }
 }

@@ -3,6 +3,7 @@ package dev.holdfast.etcd;
 import com.google.protobuf.ByteString;
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
+import dev.holdfast.etcd.rpc.Txns;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -121,15 +122,15 @@ final class EtcdFigures {
         ByteString key = ByteString.copyFromUtf8("figures-stub/1");
         ByteString value = ByteString.copyFromUtf8("v".repeat(100));
         TxnRequest put = TxnRequest.newBuilder()
-                .addCompare(Requests.absent(key))
-                .addSuccess(Requests.put(key, value, lease))
-                .addFailure(Requests.get(key))
+                .addCompare(Txns.absent(key))
+                .addSuccess(Txns.put(key, value, lease))
+                .addFailure(Txns.get(key))
                 .build();
         return () -> {
             long created = stub.txn(put).getHeader().getRevision();
             TxnRequest delete = TxnRequest.newBuilder()
-                    .addCompare(Requests.createdAt(key, created))
-                    .addSuccess(Requests.delete(key))
+                    .addCompare(Txns.createdAt(key, created))
+                    .addSuccess(Txns.delete(key))
                     .build();
             if (!stub.txn(delete).getSucceeded()) {
                 throw new IllegalStateException("somebody else uses " + key);

@@ -7,6 +7,10 @@ import com.google.protobuf.ByteString;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LossReason;
+import dev.holdfast.etcd.config.EtcdOptions;
+import dev.holdfast.etcd.config.EtcdUrl;
+import dev.holdfast.etcd.rpc.EtcdChannels;
+import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.KindConflictException;
@@ -142,11 +146,11 @@ class FaultTest extends WithServer {
 
     @Test
     void orphanOfALostUndoIsSweptWithTheNextBeat() {
-        BentPort port = new BentPort(Connections.open(EtcdUrl.parse(server.url())));
+        FaultyClient port = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
         LockStore store = closing(EtcdLockStore.opened(port, EtcdOptions.parse("session=2s"), MonotonicClock.SYSTEM));
         granted(store, alice.mutex(name));
         Claim otherKind = bob.read(name);
-        port.losesRequest = BentPort::deletes;
+        port.losesRequest = FaultyClient::deletes;
         RecordingListener refused = enqueued(store, otherKind);
         assertThat(refused.first(RecordingListener.Event.Failed.class)
                         .orElseThrow()
@@ -160,20 +164,20 @@ class FaultTest extends WithServer {
 
     @Test
     void lostAnswersAreRepairedByRepeating() {
-        BentPort port = new BentPort(Connections.open(EtcdUrl.parse(server.url())));
+        FaultyClient port = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
         LockStore store = closing(EtcdLockStore.opened(port, EtcdOptions.DEFAULTS, MonotonicClock.SYSTEM));
         Claim claim = alice.mutex(name);
-        port.losesAnswer = BentPort::puts;
+        port.losesAnswer = FaultyClient::puts;
         assertThat(failure(store.tryAcquire(claim)).effect()).isEqualTo(Effect.UNKNOWN);
         port.losesAnswer = request -> false;
         long counter = granted(store, claim.again()).counter();
         Claim waiter = bob.mutex(name);
-        port.losesAnswer = BentPort::puts;
+        port.losesAnswer = FaultyClient::puts;
         RecordingListener lost = enqueued(store, waiter);
         assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
         port.losesAnswer = request -> false;
         RecordingListener again = waiting(store, waiter.again());
-        port.losesAnswer = BentPort::deletes;
+        port.losesAnswer = FaultyClient::deletes;
         assertThat(failure(store.release(claim)).effect()).isEqualTo(Effect.UNKNOWN);
         port.losesAnswer = request -> false;
         assertThat(awaitGrant(again).counter()).isGreaterThan(counter);
@@ -190,8 +194,8 @@ class FaultTest extends WithServer {
         }
         server.control("compact", Long.toString(last));
         BlockingQueue<String> heard = new LinkedBlockingQueue<>();
-        try (EtcdPort port = Connections.open(EtcdUrl.parse(server.url()))) {
-            port.watch(ByteString.copyFromUtf8("compacted"), false, old, new EtcdPort.Ears() {
+        try (EtcdClient port = EtcdChannels.open(EtcdUrl.parse(server.url()))) {
+            port.watch(ByteString.copyFromUtf8("compacted"), false, old, new EtcdClient.Ears() {
                 @Override
                 public void happened(List<Event> events) {
                     events.forEach(event -> heard.add(event.getKv().getValue().toStringUtf8()));

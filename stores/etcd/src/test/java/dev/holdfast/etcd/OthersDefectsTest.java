@@ -157,7 +157,7 @@ class OthersDefectsTest extends WithServer {
     // The stream of a keep-alive that ended without a word was the end of all renewals, and nobody was told.
     @Test
     void jetcd1383KeepAliveThatEndsWithoutAWordIsBegunAnew() throws InterruptedException {
-        BentKeepAlive renewals = new BentKeepAlive(Status.OK);
+        FaultyKeepAlive renewals = new FaultyKeepAlive(Status.OK);
         try (Holdfast locks = Holdfast.over(over(renewals, "session=2s"))) {
             Lease lease = locks.lock(name.value()).acquire();
             renewals.loseNext(3);
@@ -172,7 +172,7 @@ class OthersDefectsTest extends WithServer {
     // The same for good: the holder hears of it by its own clock, and its key, which the servers would keep, goes.
     @Test
     void jetcd965KeepAliveThatEndsWithoutAWordForGoodIsALossInTime() throws InterruptedException {
-        BentKeepAlive renewals = new BentKeepAlive(Status.OK);
+        FaultyKeepAlive renewals = new FaultyKeepAlive(Status.OK);
         LockStore elsewhere = open("?session=20s");
         try (Holdfast locks = Holdfast.over(over(renewals, "session=2s"))) {
             CountDownLatch lost = new CountDownLatch(1);
@@ -190,7 +190,7 @@ class OthersDefectsTest extends WithServer {
     // A renewal that was done, and whose answer was lost, lost the lock.
     @Test
     void dynamolock280RenewalWhoseAnswerIsLostKeepsTheLock() {
-        BentKeepAlive renewals = new BentKeepAlive(Status.UNAVAILABLE.withDescription("lost by the test"));
+        FaultyKeepAlive renewals = new FaultyKeepAlive(Status.UNAVAILABLE.withDescription("lost by the test"));
         LockStore store = over(renewals, "session=20s");
         Claim claim = alice.mutex(name);
         long counter = granted(store, claim).counter();
@@ -202,7 +202,7 @@ class OthersDefectsTest extends WithServer {
                         Renewed.Held.class, held -> assertThat(held.counter()).isEqualTo(counter));
     }
 
-    private LockStore over(BentKeepAlive renewals, String options) {
+    private LockStore over(FaultyKeepAlive renewals, String options) {
         ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port())
                 .usePlaintext()
                 .intercept(renewals)

@@ -2,6 +2,8 @@ package dev.holdfast.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.etcd.config.EtcdUrl;
+import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -22,7 +24,7 @@ class TripCountTest extends WithServer {
 
     private static EtcdServer server;
 
-    private CountingPort port;
+    private CountingClient port;
 
     @BeforeAll
     static void startTheServer() {
@@ -41,7 +43,7 @@ class TripCountTest extends WithServer {
 
     private LockStore counted() {
         EtcdUrl url = EtcdUrl.parse(server.url() + "?session=60s");
-        port = new CountingPort(Connections.open(url));
+        port = new CountingClient(EtcdChannels.open(url));
         LockStore store = closing(EtcdLockStore.opened(port, url.options(), MonotonicClock.SYSTEM));
         port.reset();
         return store;

@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.row.NameEncoding;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -153,7 +154,7 @@ final class FenceRows {
 
     // Of another product the fence table has the names as they are, unlike the store's own rows.
     private void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        NameForm form = product == SqlProduct.OTHER ? NameForm.TEXT : product.names();
+        NameEncoding form = product == SqlProduct.OTHER ? NameEncoding.TEXT : product.names();
         form.bind(statement, index, name);
     }
 }

@@ -5,6 +5,7 @@ import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
+import dev.holdfast.jdbc.sqlite.HostClock;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import java.sql.Connection;

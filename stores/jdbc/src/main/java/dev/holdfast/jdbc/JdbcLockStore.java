@@ -1,15 +1,28 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.jdbc.Lane.Turn;
-import dev.holdfast.jdbc.Transition.Applied;
-import dev.holdfast.jdbc.Transition.Read;
-import dev.holdfast.jdbc.WaitingClaims.Waiter;
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.connection.SerialConnection.Turn;
+import dev.holdfast.jdbc.row.ContendedNames;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.IdleRowCleaner;
+import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.row.RowLockedException;
+import dev.holdfast.jdbc.row.Transition.Applied;
+import dev.holdfast.jdbc.row.Transition.Read;
+import dev.holdfast.jdbc.waiting.WaitPoller;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
+import dev.holdfast.jdbc.waiting.WaiterRegistry;
+import dev.holdfast.jdbc.waiting.WaiterRegistry.Waiter;
 import dev.holdfast.spi.Attempt;
-import dev.holdfast.spi.BlockingCalls;
-import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -17,13 +30,14 @@ import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Held;
-import dev.holdfast.spi.ResourceRecord;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
-import dev.holdfast.spi.Ticket;
+import dev.holdfast.store.BlockingCalls;
+import dev.holdfast.store.Bounds;
+import dev.holdfast.store.ResourceRecord;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -55,16 +69,16 @@ public final class JdbcLockStore implements LockStore {
     private final StoreTraits traits;
     private final ConnectionSource source;
     private final Duration ticketTtl;
-    private final Lane work;
-    private final Lane renewals;
-    private final Lane polls;
+    private final SerialConnection work;
+    private final SerialConnection renewals;
+    private final SerialConnection polls;
     private final BlockingCalls workCalls;
     private final BlockingCalls renewalCalls;
-    private final WaitingClaims waiting = new WaitingClaims();
+    private final WaiterRegistry waiting = new WaiterRegistry();
     private final ContendedNames contended = new ContendedNames();
     private final WaitPoller poller;
-    private final IdleRows idleRows;
-    private final Wakeup wakeup;
+    private final IdleRowCleaner idleRows;
+    private final WaiterNotifier wakeup;
 
     JdbcLockStore(
             Dialect dialect, ConnectionSource source, StoreOptions options, StoreWiring wiring, MonotonicClock clock) {
@@ -80,7 +94,8 @@ public final class JdbcLockStore implements LockStore {
                 Duration.ofNanos(1_000),
                 ticketTtl,
                 options.callTimeout().plus(wiring.statementTimeout()));
-        Supplier<Lane> lanes = () -> new Lane(source, dialect, ticketTtl, options.busyTimeout(), clock);
+        Supplier<SerialConnection> lanes =
+                () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
         this.work = lanes.get();
         this.renewals = lanes.get();
         this.polls = wiring.ownPolls() ? lanes.get() : work;
@@ -88,7 +103,7 @@ public final class JdbcLockStore implements LockStore {
         this.workCalls = new BlockingCalls(threads + "-work", 1, wiring.callerMayWork());
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork());
         this.poller = new WaitPoller(polls, waiting, wiring.pace(), ticketTtl, threads + "-poller");
-        this.idleRows = new IdleRows(options.keep(), clock);
+        this.idleRows = new IdleRowCleaner(options.keep(), clock);
         this.wakeup = wiring.wakeup();
     }
 
@@ -111,7 +126,7 @@ public final class JdbcLockStore implements LockStore {
      * @throws StoreException if the database cannot be reached, or its tables are not as they must be
      */
     public static JdbcLockStore over(DataSource database, String options) {
-        return ServerLockStore.over(database, ServerOptions.parse(options), MonotonicClock.SYSTEM);
+        return ServerStoreFactory.over(database, ServerOptions.parse(options), MonotonicClock.SYSTEM);
     }
 
     /**
@@ -214,7 +229,7 @@ public final class JdbcLockStore implements LockStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         Waiter waiter = new Waiter(claim, listener, waiting);
         // Listed before it is sent: then a grant that another process makes at once shows as a change, and nobody
         // need look whether there was one.
@@ -422,7 +437,7 @@ public final class JdbcLockStore implements LockStore {
 
     // A handed grant lives as long as this at least, so a claim that is gone earlier was released by somebody.
     private long goodUntil(Claim claim, long now) {
-        return now + Math.min(RowText.micros(ticketTtl), RowText.micros(claim.lease()));
+        return now + Math.min(RowCodec.micros(ticketTtl), RowCodec.micros(claim.lease()));
     }
 
     @Override

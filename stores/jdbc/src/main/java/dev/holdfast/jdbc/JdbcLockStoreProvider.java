@@ -1,9 +1,12 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.connection.DatabaseUrl;
+import dev.holdfast.jdbc.dialect.H2Dialect;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.UrlOptions;
+import dev.holdfast.store.UrlOptions;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeMap;
@@ -58,8 +61,8 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
         DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
         ServerOptions options = ServerOptions.of(ours);
         return theirs.url().startsWith("jdbc:h2:") && options.clock() == null
-                ? H2LockStore.open(theirs.url(), theirs.shown(), options, clock)
-                : ServerLockStore.open(theirs, options, clock);
+                ? H2StoreFactory.open(theirs.url(), theirs.shown(), options, clock)
+                : ServerStoreFactory.open(theirs, options, clock);
     }
 
     /** What {@link JdbcLockStore#ddl} tells. */

@@ -5,7 +5,7 @@ import dev.holdfast.LossReason;
 import dev.holdfast.jdbc.LiveRow.Locking;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.ResourceRecord.Place;
+import dev.holdfast.store.ResourceRecord.Place;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;

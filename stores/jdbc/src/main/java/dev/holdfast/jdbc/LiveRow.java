@@ -1,9 +1,12 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.row.LockRow;
+import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.sqlite.HostClock;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.ResourceRecord.Place;
+import dev.holdfast.store.ResourceRecord.Place;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -32,13 +35,13 @@ record LiveRow(LockRow row, long now, boolean voided) {
     Optional<Place> grant(long counter) {
         if (!row.holder().equals(LockRow.NONE) && row.held() == counter) {
             Claim claim =
-                    RowText.claim(row.name(), ClaimId.parse(row.holder()), row.permits(), row.capacity(), row.owner());
+                    RowCodec.claim(row.name(), ClaimId.parse(row.holder()), row.permits(), row.capacity(), row.owner());
             return Optional.of(new Place(claim, counter, row.since(), row.expires()));
         }
         if (row.more() == 0) {
             return Optional.empty();
         }
-        return RowText.parse(row.name(), row.others()).grants().stream()
+        return RowCodec.parse(row.name(), row.others()).grants().stream()
                 .filter(place -> place.counter() == counter)
                 .findFirst();
     }

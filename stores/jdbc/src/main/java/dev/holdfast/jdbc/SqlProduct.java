@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.row.NameEncoding;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
@@ -47,11 +48,11 @@ enum SqlProduct {
     }
 
     /** How the store's rows have their names. */
-    NameForm names() {
+    NameEncoding names() {
         return switch (this) {
-            case POSTGRESQL, SQLITE -> NameForm.TEXT;
-            case MARIADB, MYSQL, H2 -> NameForm.BYTES;
-            case OTHER -> NameForm.DIGITS;
+            case POSTGRESQL, SQLITE -> NameEncoding.TEXT;
+            case MARIADB, MYSQL, H2 -> NameEncoding.BYTES;
+            case OTHER -> NameEncoding.DIGITS;
         };
     }
 

@@ -1,9 +1,17 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.jdbc.sqlite.BootId;
+import dev.holdfast.jdbc.sqlite.SqliteDialect;
+import dev.holdfast.jdbc.sqlite.SqliteFile;
+import dev.holdfast.jdbc.waiting.PollSchedule;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.UrlOptions;
+import dev.holdfast.store.UrlOptions;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -60,10 +68,11 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
         return open(dialect, file, options, clock);
     }
 
-    static JdbcLockStore open(
+    public static JdbcLockStore open(
             SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
         // The driver is native code, which no interrupt reaches, so calls are made on the thread that calls.
-        StoreWiring wiring = new StoreWiring(true, true, Duration.ZERO, new PollPace.DataVersion(), Wakeup.NONE);
+        StoreWiring wiring =
+                new StoreWiring(true, true, Duration.ZERO, new PollSchedule.DataVersion(), WaiterNotifier.NONE);
         JdbcLockStore store = new JdbcLockStore(dialect, file, options, wiring, clock);
         boolean ready = false;
         try {

@@ -1,5 +1,7 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.waiting.PollSchedule;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import java.time.Duration;
 
 /**
@@ -11,4 +13,5 @@ import java.time.Duration;
  * @param pace how often is polled
  * @param wakeup how waiters of other processes are told of their grant without a poll
  */
-record StoreWiring(boolean callerMayWork, boolean ownPolls, Duration statementTimeout, PollPace pace, Wakeup wakeup) {}
+record StoreWiring(
+        boolean callerMayWork, boolean ownPolls, Duration statementTimeout, PollSchedule pace, WaiterNotifier wakeup) {}

@@ -3,6 +3,9 @@ package dev.holdfast.jdbc;
 import static dev.holdfast.testkit.StoreTest.failure;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.sqlite.SqliteDialect;
+import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;

@@ -2,6 +2,7 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;

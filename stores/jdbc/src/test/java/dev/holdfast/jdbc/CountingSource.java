@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.connection.ConnectionSource;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -10,19 +11,19 @@ import java.util.List;
 import java.util.Set;
 
 /** Connections that write down each statement they run. */
-final class CountingSource implements ConnectionSource {
+public final class CountingSource implements ConnectionSource {
 
     private static final Set<String> RUNS = Set.of("execute", "executeQuery", "executeUpdate");
 
     private final ConnectionSource source;
     private final List<String> run = new ArrayList<>();
 
-    CountingSource(ConnectionSource source) {
+    public CountingSource(ConnectionSource source) {
         this.source = source;
     }
 
     /** The statements since the last call. */
-    synchronized List<String> take() {
+    public synchronized List<String> take() {
         List<String> taken = List.copyOf(run);
         run.clear();
         return taken;

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /** Stands between a client and a server, and cuts a connection at the next request or at the next reply. */
-final class CuttingProxy implements AutoCloseable {
+public final class CuttingProxy implements AutoCloseable {
 
     /** What is lost with the connection. */
     enum Cut {
@@ -35,7 +35,7 @@ final class CuttingProxy implements AutoCloseable {
     private final AtomicLong[] passed = {new AtomicLong(), new AtomicLong()};
     private final AtomicInteger requests = new AtomicInteger();
 
-    CuttingProxy(int port) {
+    public CuttingProxy(int port) {
         this.port = port;
         try {
             door = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
@@ -45,7 +45,7 @@ final class CuttingProxy implements AutoCloseable {
         start(this::accept);
     }
 
-    int port() {
+    public int port() {
         return door.getLocalPort();
     }
 
@@ -90,7 +90,7 @@ final class CuttingProxy implements AutoCloseable {
     }
 
     /** How many messages came from clients so far; what a client sends at once is one. */
-    int requests() {
+    public int requests() {
         return requests.get();
     }
 

@@ -2,6 +2,11 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.row.LockRow;
+import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.sqlite.SqliteDialect;
+import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Attempt.Granted;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;

@@ -1,5 +1,7 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.dialect.H2Dialect;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
@@ -37,7 +39,7 @@ public class H2OnHeldClockTest extends LockStoreTck {
     @Override
     protected Optional<LockStore> openAnother(MonotonicClock clock) {
         String url = "jdbc:h2:mem:" + database + ";DB_CLOSE_DELAY=-1;INIT=" + alias("now") + "\\;" + alias("epoch");
-        return Optional.of(H2LockStore.open(url, "H2", ServerOptions.DEFAULTS, clock, new HeldDialect(database)));
+        return Optional.of(H2StoreFactory.open(url, "H2", ServerOptions.DEFAULTS, clock, new HeldDialect(database)));
     }
 
     private static String alias(String function) {
@@ -55,12 +57,12 @@ public class H2OnHeldClockTest extends LockStoreTck {
         }
 
         @Override
-        String now() {
+        public String now() {
             return "test_now('" + database + "')";
         }
 
         @Override
-        String epoch() {
+        public String epoch() {
             return "test_epoch('" + database + "')";
         }
     }

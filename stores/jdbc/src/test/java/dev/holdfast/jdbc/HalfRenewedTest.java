@@ -2,6 +2,11 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.connection.ConnectionPool;
+import dev.holdfast.jdbc.dialect.H2Dialect;
+import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
@@ -20,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A batch of renewals that takes several statements, of which a later one fails. */
-class HalfRenewedTest {
+public class HalfRenewedTest {
 
     @TempDir
     Path folder;
@@ -34,7 +39,7 @@ class HalfRenewedTest {
             private int statements;
 
             @Override
-            void renewSole(LockStatements on, List<Claim> claims, Map<ClaimId, Renewed.Held> renewed)
+            public void renewSole(LockStatements on, List<Claim> claims, Map<ClaimId, Renewed.Held> renewed)
                     throws SQLException {
                 if (++statements > 1) {
                     throw new SQLException("the connection broke");
@@ -45,7 +50,7 @@ class HalfRenewedTest {
         JdbcDataSource database = new JdbcDataSource();
         database.setURL("jdbc:h2:mem:" + folder.getFileName());
         ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, "h2", Duration.ofSeconds(5), "test");
-        try (JdbcLockStore store = H2LockStore.open(failing, pool, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
+        try (JdbcLockStore store = H2StoreFactory.open(failing, pool, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
             List<Claim> held = new ArrayList<>();
             for (int i = 0; i <= LockTable.MAX_BATCH; i++) {
                 Claim claim = alice.mutex(new LockName("held " + i));

@@ -8,7 +8,7 @@ import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A real MariaDB that writes each commit to the disk. Tests share one and have a database each. */
-final class MariaDbServer implements AutoCloseable {
+public final class MariaDbServer implements AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/sbin/mariadbd");
     private static final Path INSTALL = Path.of("/usr/bin/mariadb-install-db");
@@ -21,7 +21,7 @@ final class MariaDbServer implements AutoCloseable {
     private MariaDbServer() {}
 
     /** The server of this JVM. It is stopped when the JVM ends. */
-    static synchronized MariaDbServer shared() {
+    public static synchronized MariaDbServer shared() {
         if (shared == null) {
             shared = start();
             Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
@@ -77,19 +77,19 @@ final class MariaDbServer implements AutoCloseable {
     }
 
     /** The name of a new database. */
-    String newDatabase() {
+    public String newDatabase() {
         String name = "d" + DATABASES.incrementAndGet();
         run("", "CREATE DATABASE " + name);
         return name;
     }
 
     /** The URL of MariaDB's own driver. */
-    String mariaUrl(String database) {
+    public String mariaUrl(String database) {
         return "jdbc:mariadb://127.0.0.1:" + process.port() + "/" + database + "?user=root";
     }
 
     /** The URL of MySQL's driver, Connector/J. */
-    String mysqlUrl(String database) {
+    public String mysqlUrl(String database) {
         return "jdbc:mysql://127.0.0.1:" + process.port() + "/" + database + "?user=root";
     }
 
@@ -97,7 +97,7 @@ final class MariaDbServer implements AutoCloseable {
         return DriverManager.getConnection(mariaUrl(database));
     }
 
-    void run(String database, String... statements) {
+    public void run(String database, String... statements) {
         Servers.run(mariaUrl(database), statements);
     }
 

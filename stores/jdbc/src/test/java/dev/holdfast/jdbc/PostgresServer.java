@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /** A real PostgreSQL, with fsync on. Most tests share one and have a schema each. */
-final class PostgresServer implements AutoCloseable {
+public final class PostgresServer implements AutoCloseable {
 
     private static final Path VERSIONS = Path.of("/usr/lib/postgresql");
 
@@ -27,7 +27,7 @@ final class PostgresServer implements AutoCloseable {
     private PostgresServer() {}
 
     /** The server of this JVM. It is stopped when the JVM ends. */
-    static synchronized PostgresServer shared() {
+    public static synchronized PostgresServer shared() {
         if (shared == null) {
             shared = start();
             Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
@@ -129,13 +129,13 @@ final class PostgresServer implements AutoCloseable {
     }
 
     /** The URL of a new schema. */
-    String newSchema() {
+    public String newSchema() {
         String schema = "s" + SCHEMAS.incrementAndGet();
         run("public", "CREATE SCHEMA " + schema);
         return url(schema);
     }
 
-    String url(String schema) {
+    public String url(String schema) {
         return "jdbc:postgresql://127.0.0.1:" + process.port() + "/postgres?user=holdfast&currentSchema=" + schema;
     }
 
@@ -143,7 +143,7 @@ final class PostgresServer implements AutoCloseable {
         return DriverManager.getConnection(url(schema));
     }
 
-    void run(String schema, String... statements) {
+    public void run(String schema, String... statements) {
         Servers.run(url(schema), statements);
     }
 

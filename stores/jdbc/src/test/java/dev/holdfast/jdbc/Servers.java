@@ -9,10 +9,10 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /** Stores on the servers of this JVM. */
-abstract class Servers extends StoreTest {
+public abstract class Servers extends StoreTest {
 
     /** The URL of empty tables on a server: {@code postgresql}, {@code mariadb}, {@code mysql} or {@code h2}. */
-    static String url(String product) {
+    public static String url(String product) {
         return switch (product) {
             case "postgresql" -> PostgresServer.shared().newSchema();
             case "serializable" -> url("postgresql") + "&options=-c%20default_transaction_isolation=serializable";
@@ -24,7 +24,7 @@ abstract class Servers extends StoreTest {
         };
     }
 
-    final LockStore open(String url) {
+    public final LockStore open(String url) {
         return closing(new JdbcLockStoreProvider().open(url, MonotonicClock.SYSTEM));
     }
 
@@ -33,7 +33,7 @@ abstract class Servers extends StoreTest {
         return DriverManager.getConnection(url.endsWith("?") ? url.substring(0, url.length() - 1) : url);
     }
 
-    static void run(String url, String... statements) {
+    public static void run(String url, String... statements) {
         try (Connection connection = connect(url);
                 Statement statement = connection.createStatement()) {
             for (String sql : statements) {

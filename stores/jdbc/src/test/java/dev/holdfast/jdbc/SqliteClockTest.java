@@ -3,6 +3,8 @@ package dev.holdfast.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.sqlite.BootId;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Attempt.Granted;
 import dev.holdfast.spi.Claim;

@@ -2,6 +2,15 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.connection.ConnectionPool;
+import dev.holdfast.jdbc.connection.DatabaseUrl;
+import dev.holdfast.jdbc.dialect.H2Dialect;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.sqlite.SqliteDialect;
+import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -48,14 +57,14 @@ class StatementCountTest {
             database.setURL("jdbc:h2:mem:" + folder.getFileName());
             statements = new CountingSource(
                     new ConnectionPool(database, H2Dialect.PREPARES, "h2", Duration.ofSeconds(5), "test"));
-            store = H2LockStore.open(dialect, statements, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM);
+            store = H2StoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM);
         } else {
             DatabaseUrl url = DatabaseUrl.of(Servers.url(product));
             Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
             Duration timeout = Duration.ofSeconds(5);
             statements = new CountingSource(new ConnectionPool(url, new Properties(), 3, timeout, "test"));
-            StoreWiring wiring = ServerLockStore.wiring(statements, ServerOptions.DEFAULTS, timeout);
-            store = ServerLockStore.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
+            StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout);
+            store = ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
         }
         // The second renewal is counted: the first one also looks for idle rows, which it does every ten seconds.
         renew(List.of(held("warm-up")));

@@ -1,11 +1,27 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Script;
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.client.ServerError;
+import dev.holdfast.redis.config.Layout;
+import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.jedis.JedisPorts;
+import dev.holdfast.redis.plain.PlainRedisLockStore;
+import dev.holdfast.redis.record.ClaimArguments;
+import dev.holdfast.redis.record.InspectReply;
+import dev.holdfast.redis.record.KeyScan;
+import dev.holdfast.redis.record.LockKeys;
+import dev.holdfast.redis.record.ReplicaAcks;
+import dev.holdfast.redis.record.ScriptCalls;
+import dev.holdfast.redis.record.ScriptReply;
+import dev.holdfast.redis.record.WaiterChannels;
+import dev.holdfast.redis.record.WaiterRegistry;
 import dev.holdfast.spi.Attempt;
-import dev.holdfast.spi.BlockingCalls;
-import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -17,7 +33,8 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
-import dev.holdfast.spi.Ticket;
+import dev.holdfast.store.BlockingCalls;
+import dev.holdfast.store.Bounds;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -36,7 +53,7 @@ import redis.clients.jedis.RedisSentinelClient;
 /**
  * A store in a Redis server. Every transition is one script inside the server, which decides by the server's own clock, so
  * acquiring a free lock is one request and releasing it is another. The scripts do what {@link
- * dev.holdfast.spi.ResourceRecord} does; {@code record.lua} says which keys they use.
+ * dev.holdfast.store.ResourceRecord} does; {@code record.lua} says which keys they use.
  *
  * <p>Opened by URL with {@link RedisLockStoreProvider}, or over a client of the user's with {@link #over(RedisClient)}.
  * Thread-safe.
@@ -56,10 +73,10 @@ public final class RedisLockStore implements LockStore {
     private final StoreTraits traits;
     private final LockKeys keys;
     private final MonotonicClock clock;
-    private final StoreChannels channels;
-    private final ClaimCalls calls;
-    private final WaitingClaims waiting;
-    private final Replication replication = new Replication(this::undo);
+    private final WaiterChannels channels;
+    private final ScriptCalls calls;
+    private final WaiterRegistry waiting;
+    private final ReplicaAcks replication = new ReplicaAcks(this::undo);
     private final @Nullable BlockingCalls confirmations;
 
     private RedisLockStore(RedisPort port, RedisOptions options, MonotonicClock clock) {
@@ -67,12 +84,12 @@ public final class RedisLockStore implements LockStore {
         this.options = options;
         this.clock = clock;
         this.keys = new LockKeys(options.prefix());
-        this.channels = new StoreChannels(port, keys, Hearing::new, this::slotsInUse);
-        this.calls = new ClaimCalls(keys, options, port.isCluster(), channels);
+        this.channels = new WaiterChannels(port, keys, Hearing::new, this::slotsInUse);
+        this.calls = new ScriptCalls(keys, options, port.isCluster(), channels);
         this.confirmations = options.replicas() == 0
                 ? null
                 : new BlockingCalls("holdfast-redis-confirm", CONFIRMATIONS_AT_ONCE, false);
-        this.waiting = new WaitingClaims(options.replicas() == 0 ? null : this::confirm);
+        this.waiting = new WaiterRegistry(options.replicas() == 0 ? null : this::confirm);
         this.traits = new StoreTraits(
                 "redis",
                 true,
@@ -82,7 +99,7 @@ public final class RedisLockStore implements LockStore {
                 TokenSurvival.DATA_LOSS,
                 Liveness.LEASE,
                 Duration.ofMillis(1),
-                Duration.ofMillis(ClaimBytes.millis(options.ticketTtl())),
+                Duration.ofMillis(ClaimArguments.millis(options.ticketTtl())),
                 port.callTimeout());
     }
 
@@ -106,7 +123,7 @@ public final class RedisLockStore implements LockStore {
      * @throws IllegalArgumentException if an option is wrong, or the pool too small
      */
     public static LockStore over(RedisClient client, String options) {
-        return JedisClients.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+        return JedisPorts.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
     }
 
     /**
@@ -116,7 +133,7 @@ public final class RedisLockStore implements LockStore {
      * @throws IllegalArgumentException if an option is wrong, or the pool too small
      */
     public static LockStore over(RedisSentinelClient client, String options) {
-        return JedisClients.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+        return JedisPorts.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
     }
 
     /**
@@ -125,7 +142,7 @@ public final class RedisLockStore implements LockStore {
      * @throws IllegalArgumentException if an option is wrong, or the pools too small
      */
     public static LockStore over(RedisClusterClient client, String options) {
-        return JedisClients.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+        return JedisPorts.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
     }
 
     /**
@@ -139,7 +156,7 @@ public final class RedisLockStore implements LockStore {
         return opened(port, RedisOptions.parse(options), clock);
     }
 
-    static LockStore opened(RedisPort port, RedisOptions options, MonotonicClock clock) {
+    public static LockStore opened(RedisPort port, RedisOptions options, MonotonicClock clock) {
         LockStore store = options.layout() == Layout.RECORD
                 ? new RedisLockStore(port, options, clock)
                 : new PlainRedisLockStore(port, options, clock);
@@ -168,17 +185,17 @@ public final class RedisLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        ScriptCall call = calls.one(Script.ACQUIRE, claim);
+        ServerCall call = calls.one(Script.ACQUIRE, claim);
         if (options.replicas() == 0) {
             return port.run(call, reply -> attempt(claim, reply));
         }
-        return port.run(call, reply -> Replication.read(reply, bare -> attempt(claim, bare)))
+        return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempt(claim, bare)))
                 .thenCompose(answer ->
-                        replication.kept(answer, List.of(claim), Replication.granted(List.of(answer.value()))));
+                        replication.kept(answer, List.of(claim), ReplicaAcks.granted(List.of(answer.value()))));
     }
 
     private Attempt attempt(Claim claim, Object reply) {
-        Reply read = Reply.of(reply, claim);
+        ScriptReply read = ScriptReply.of(reply, claim);
         waiting.grantedAll(read.handed());
         return read.attempt(claim);
     }
@@ -190,35 +207,35 @@ public final class RedisLockStore implements LockStore {
                     "A cluster cannot take several names at once: they are in different slots");
         }
         List<Claim> several = Bounds.several(claims);
-        ScriptCall call = calls.several(Script.SEVERAL, several);
-        return port.run(call, reply -> Replication.read(reply, bare -> attempts(several, bare)))
-                .thenCompose(answer -> replication.kept(answer, several, Replication.granted(answer.value())));
+        ServerCall call = calls.several(Script.ACQUIRE_ALL, several);
+        return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempts(several, bare)))
+                .thenCompose(answer -> replication.kept(answer, several, ReplicaAcks.granted(answer.value())));
     }
 
     private List<Attempt> attempts(List<Claim> several, Object reply) {
-        List<?> parts = Reply.list(reply);
-        waiting.grantedAll(Reply.handed(Reply.list(parts.get(2)), 0));
-        List<?> numbers = Reply.list(parts.get(1));
-        int code = (int) Reply.number(parts, 0);
-        if (code == Reply.HELD) {
+        List<?> parts = ScriptReply.list(reply);
+        waiting.grantedAll(ScriptReply.handed(ScriptReply.list(parts.get(2)), 0));
+        List<?> numbers = ScriptReply.list(parts.get(1));
+        int code = (int) ScriptReply.number(parts, 0);
+        if (code == ScriptReply.HELD) {
             List<Attempt> attempts = new ArrayList<>(several.size());
             for (int i = 0; i < several.size(); i++) {
-                Duration left = ClaimBytes.micros(Reply.number(numbers, 2 * i + 1));
-                attempts.add(new Attempt.Granted(Reply.number(numbers, 2 * i), left));
+                Duration left = ClaimArguments.micros(ScriptReply.number(numbers, 2 * i + 1));
+                attempts.add(new Attempt.Granted(ScriptReply.number(numbers, 2 * i), left));
             }
             return attempts;
         }
-        if (code == Reply.BUSY) {
-            return List.of(new Attempt.Busy(ClaimBytes.micros(Reply.number(numbers, 0))));
+        if (code == ScriptReply.BUSY) {
+            return List.of(new Attempt.Busy(ClaimArguments.micros(ScriptReply.number(numbers, 0))));
         }
-        Claim refused = several.get((int) Reply.number(numbers, 0) - 1);
-        long second = numbers.size() > 2 ? Reply.number(numbers, 2) : 0;
-        return List.of(new Reply(code, Reply.number(numbers, 1), second, List.of()).attempt(refused));
+        Claim refused = several.get((int) ScriptReply.number(numbers, 0) - 1);
+        long second = numbers.size() > 2 ? ScriptReply.number(numbers, 2) : 0;
+        return List.of(new ScriptReply(code, ScriptReply.number(numbers, 1), second, List.of()).attempt(refused));
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
-        WaitingClaims.Waiter waiter = waiting.add(claim, listener);
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+        WaiterRegistry.Waiter waiter = waiting.add(claim, listener);
         int slot = calls.slot(claim.name());
         if (channels.isHeard(slot)) {
             enqueue(claim, waiter);
@@ -234,15 +251,15 @@ public final class RedisLockStore implements LockStore {
         return waiter;
     }
 
-    private void enqueue(Claim claim, WaitingClaims.Waiter waiter) {
+    private void enqueue(Claim claim, WaiterRegistry.Waiter waiter) {
         port.run(
                         calls.one(Script.ENQUEUE, claim),
-                        reply -> Replication.read(reply, bare -> {
-                            Reply read = Reply.of(bare, claim);
+                        reply -> ReplicaAcks.read(reply, bare -> {
+                            ScriptReply read = ScriptReply.of(bare, claim);
                             waiting.grantedAll(read.handed());
                             return read.renewed(claim);
                         }))
-                .thenCompose(answer -> replication.kept(answer, List.of(claim), Replication.granted(answer.value())))
+                .thenCompose(answer -> replication.kept(answer, List.of(claim), ReplicaAcks.granted(answer.value())))
                 .whenComplete((answer, failure) -> {
                     if (failure != null) {
                         waiter.failed(StoreException.of(failure));
@@ -255,12 +272,12 @@ public final class RedisLockStore implements LockStore {
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
         List<Claim> batch = Bounds.batch(claims);
-        List<ClaimCalls.Part> parts = calls.renewals(batch);
+        List<ScriptCalls.Part> parts = calls.renewals(batch);
         return port.runAll(
-                parts.stream().map(ClaimCalls.Part::call).toList(), replies -> renewed(batch, parts, replies));
+                parts.stream().map(ScriptCalls.Part::call).toList(), replies -> renewed(batch, parts, replies));
     }
 
-    private List<Renewed> renewed(List<Claim> batch, List<ClaimCalls.Part> parts, List<Object> replies) {
+    private List<Renewed> renewed(List<Claim> batch, List<ScriptCalls.Part> parts, List<Object> replies) {
         Renewed[] answers = new Renewed[batch.size()];
         List<Handed> handed = new ArrayList<>();
         for (int i = 0; i < replies.size(); i++) {
@@ -289,27 +306,29 @@ public final class RedisLockStore implements LockStore {
 
     /** Reads the reply to one call. What it has granted to waiters is added to what was handed. */
     private static List<Renewed> renewed(List<Claim> asked, Object reply, List<Handed> handed) {
-        Replication.Answer<List<?>> answer = Replication.read(reply, Reply::list);
-        handed.addAll(Reply.handed(Reply.list(answer.value().get(1)), 0));
-        List<?> numbers = Reply.list(answer.value().get(0));
+        ReplicaAcks.Answer<List<?>> answer = ReplicaAcks.read(reply, ScriptReply::list);
+        handed.addAll(ScriptReply.handed(ScriptReply.list(answer.value().get(1)), 0));
+        List<?> numbers = ScriptReply.list(answer.value().get(0));
         List<Renewed> answers = new ArrayList<>(asked.size());
         for (int i = 0; i < asked.size(); i++) {
             Renewed one = renewed(asked.get(i), numbers, 3 * i);
             String missing = answer.missing();
             answers.add(
                     missing != null && one instanceof Renewed.Held
-                            ? new Renewed.Failed(Replication.unknown(List.of(asked.get(i)), missing))
+                            ? new Renewed.Failed(ReplicaAcks.unknown(List.of(asked.get(i)), missing))
                             : one);
         }
         return answers;
     }
 
     private static Renewed renewed(Claim claim, List<?> numbers, int at) {
-        int code = (int) Reply.number(numbers, at);
-        if (code == Reply.UNREADABLE) {
-            return new Renewed.Failed(ServerError.of(Reply.text(numbers, at + 1), claim.name(), null));
+        int code = (int) ScriptReply.number(numbers, at);
+        if (code == ScriptReply.UNREADABLE) {
+            return new Renewed.Failed(ServerError.of(ScriptReply.text(numbers, at + 1), claim.name(), null));
         }
-        return new Reply(code, Reply.number(numbers, at + 1), Reply.number(numbers, at + 2), List.of()).renewed(claim);
+        return new ScriptReply(
+                        code, ScriptReply.number(numbers, at + 1), ScriptReply.number(numbers, at + 2), List.of())
+                .renewed(claim);
     }
 
     // By the grantee's own renewal. If it is not acknowledged the claim goes on waiting, and its next refresh asks
@@ -345,7 +364,7 @@ public final class RedisLockStore implements LockStore {
         if (reply instanceof Long) {
             return Released.ALONE;
         }
-        Reply read = Reply.of(reply, claim);
+        ScriptReply read = ScriptReply.of(reply, claim);
         List<Handed> elsewhere = waiting.grantedAll(read.handed());
         boolean found = read.code() == 1;
         if (elsewhere.isEmpty()) {
@@ -357,16 +376,16 @@ public final class RedisLockStore implements LockStore {
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
         return port.run(calls.inspect(name), reply -> {
-            List<?> parts = Reply.list(reply);
-            waiting.grantedAll(Reply.handed(Reply.list(parts.get(5)), 0));
-            return Optional.of(Views.state(name, parts)).filter(ResourceState::isInUse);
+            List<?> parts = ScriptReply.list(reply);
+            waiting.grantedAll(ScriptReply.handed(ScriptReply.list(parts.get(5)), 0));
+            return Optional.of(InspectReply.state(name, parts)).filter(ResourceState::isInUse);
         });
     }
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return new NameSearch(port, Script.LIST, keys, prefix, limit, clock).run();
+        return new KeyScan(port, Script.LIST, keys, prefix, limit, clock).run();
     }
 
     @Override

@@ -1,5 +1,7 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.redis.config.RedisUrl;
+import dev.holdfast.redis.jedis.JedisPorts;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
@@ -63,7 +65,7 @@ public final class RedisLockStoreProvider implements LockStoreProvider {
 
     @Override
     public LockStore open(String url, MonotonicClock clock) {
-        return JedisClients.open(RedisUrl.parse(isTair(url) ? asRedis(url) : url), clock);
+        return JedisPorts.open(RedisUrl.parse(isTair(url) ? asRedis(url) : url), clock);
     }
 
     private static boolean isTair(String url) {

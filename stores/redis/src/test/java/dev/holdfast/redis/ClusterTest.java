@@ -12,6 +12,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.config.RedisUrl;
+import dev.holdfast.redis.jedis.JedisClusterPort;
+import dev.holdfast.redis.jedis.OwnConnections;
+import dev.holdfast.redis.record.LockKeys;
+import dev.holdfast.redis.record.WaiterChannels;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -145,7 +152,7 @@ class ClusterTest {
                 .filter(server -> server != from && isPrimary(server))
                 .findFirst()
                 .orElseThrow();
-        int slot = Slots.of(key.getBytes(StandardCharsets.UTF_8));
+        int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         try (Jedis source = from.connect();
                 Jedis target = to.connect()) {
             target.clusterSetSlotImporting(slot, source.clusterMyId());
@@ -213,8 +220,8 @@ class ClusterTest {
                         "test",
                         url.options(),
                         MonotonicClock.SYSTEM);
-                StoreChannels channels =
-                        new StoreChannels(port, keys, slot -> new Nobody(), () -> Set.of(7), sweeps::add)) {
+                WaiterChannels channels =
+                        new WaiterChannels(port, keys, slot -> new Nobody(), () -> Set.of(7), sweeps::add)) {
             get(channels.heard(7));
             get(channels.heard(8));
             String seven = channels.name(7);
@@ -246,7 +253,7 @@ class ClusterTest {
     private void heardOnPlainChannels(RedisServer alone) {
         try (RedisServer node = alone) {
             try (Jedis jedis = node.connect()) {
-                jedis.clusterAddSlots(IntStream.range(0, Slots.COUNT).toArray());
+                jedis.clusterAddSlots(IntStream.range(0, HashSlot.COUNT).toArray());
                 awaitUntil(() -> jedis.clusterInfo().contains("cluster_state:ok"));
             }
             RedisLockStoreProvider provider = new RedisLockStoreProvider();

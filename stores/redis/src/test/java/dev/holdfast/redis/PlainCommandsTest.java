@@ -3,6 +3,7 @@ package dev.holdfast.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Holdfast;
+import dev.holdfast.redis.plain.PlainKeys;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;

@@ -1,5 +1,6 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.testkit.StoreTest;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -150,13 +151,13 @@ public final class RedisCluster implements AutoCloseable {
 
     /** Whether some primary that runs serves the slot of a key. */
     boolean isServed(String key) {
-        int slot = Slots.of(key.getBytes(StandardCharsets.UTF_8));
+        int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         return servers.stream().anyMatch(server -> server.isRunning() && serves(server, slot));
     }
 
     /** The primary that serves the slot of a key. */
     RedisServer primaryOf(String key) {
-        int slot = Slots.of(key.getBytes(StandardCharsets.UTF_8));
+        int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         for (RedisServer server : servers) {
             if (server.isRunning() && serves(server, slot)) {
                 return server;

@@ -1,9 +1,9 @@
 package dev.holdfast.zookeeper;
 
 import dev.holdfast.spi.Attempt;
-import dev.holdfast.spi.Bounds;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -14,8 +14,28 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
-import dev.holdfast.spi.Ticket;
-import dev.holdfast.spi.TimeLimit;
+import dev.holdfast.store.Bounds;
+import dev.holdfast.store.TimeLimit;
+import dev.holdfast.zookeeper.claim.ClaimState;
+import dev.holdfast.zookeeper.claim.ClaimTable;
+import dev.holdfast.zookeeper.claim.LeaseExpiry;
+import dev.holdfast.zookeeper.claim.OneShotListener;
+import dev.holdfast.zookeeper.claim.OrphanCleaner;
+import dev.holdfast.zookeeper.config.ZooKeeperOptions;
+import dev.holdfast.zookeeper.node.AdmissionQueue;
+import dev.holdfast.zookeeper.node.ZnodePaths;
+import dev.holdfast.zookeeper.op.Acquire;
+import dev.holdfast.zookeeper.op.AcquireAll;
+import dev.holdfast.zookeeper.op.Inspect;
+import dev.holdfast.zookeeper.op.ParentNodes;
+import dev.holdfast.zookeeper.op.PredecessorWatch;
+import dev.holdfast.zookeeper.op.Release;
+import dev.holdfast.zookeeper.op.Renew;
+import dev.holdfast.zookeeper.op.StoreContext;
+import dev.holdfast.zookeeper.session.SessionClient;
+import dev.holdfast.zookeeper.session.Sessions;
+import dev.holdfast.zookeeper.session.Timer;
+import dev.holdfast.zookeeper.session.ZooKeeperErrors;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -48,39 +68,39 @@ import org.apache.zookeeper.data.ACL;
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>{@link NodeQueue} is the whole law of admission: a pure function of the names in a folder. {@link Acquiring}, {@link
- * AcquiringAll}, {@link Waiting}, {@link Renewing} and {@link Releasing} are the verbs; {@link Place} is what is known of
- * one claim, {@link Leftovers} what must be removed yet, {@link LeaseEnds} the leases. All requests are asynchronous and go
- * through {@link Handle}; their answers come on the client's event thread, so nothing here blocks, and listeners are told
+ * <p>{@link AdmissionQueue} is the whole law of admission: a pure function of the names in a folder. {@link Acquire}, {@link
+ * AcquireAll}, {@link PredecessorWatch}, {@link Renew} and {@link Release} are the verbs; {@link ClaimState} is what is known of
+ * one claim, {@link OrphanCleaner} what must be removed yet, {@link LeaseExpiry} the leases. All requests are asynchronous and go
+ * through {@link SessionClient}; their answers come on the client's event thread, so nothing here blocks, and listeners are told
  * there.
  */
 public final class ZooKeeperLockStore implements LockStore {
 
-    private final Site site;
+    private final StoreContext site;
     private final TimeLimit timeLimit;
     private final StoreTraits traits;
-    private final Acquiring acquiring;
-    private final AcquiringAll acquiringAll;
-    private final Renewing renewing;
-    private final Releasing releasing;
-    private final Views views;
+    private final Acquire acquiring;
+    private final AcquireAll acquiringAll;
+    private final Renew renewing;
+    private final Release releasing;
+    private final Inspect views;
 
     private ZooKeeperLockStore(
-            Sessions sessions, LockPaths paths, List<ACL> acl, Duration timeout, MonotonicClock clock) {
+            Sessions sessions, ZnodePaths paths, List<ACL> acl, Duration timeout, MonotonicClock clock) {
         Timer timer = new Timer();
-        Places places = new Places(clock);
-        Leftovers leftovers = new Leftovers(sessions, clock, timer);
-        LeaseEnds leases = new LeaseEnds(places, sessions, leftovers, clock, timer);
-        this.site = new Site(sessions, paths, acl, clock, places, leftovers, leases, timer);
+        ClaimTable places = new ClaimTable(clock);
+        OrphanCleaner leftovers = new OrphanCleaner(sessions, clock, timer);
+        LeaseExpiry leases = new LeaseExpiry(places, sessions, leftovers, clock, timer);
+        this.site = new StoreContext(sessions, paths, acl, clock, places, leftovers, leases, timer);
         this.timeLimit = new TimeLimit(timeout);
         Duration ticket = Sessions.sure(sessions.timeout());
-        Waiting waiting = new Waiting(site);
-        Folders folders = new Folders(site);
-        this.acquiring = new Acquiring(site, waiting, folders);
-        this.acquiringAll = new AcquiringAll(site, acquiring, folders);
-        this.renewing = new Renewing(site, waiting);
-        this.releasing = new Releasing(site);
-        this.views = new Views(site, ticket);
+        PredecessorWatch waiting = new PredecessorWatch(site);
+        ParentNodes folders = new ParentNodes(site);
+        this.acquiring = new Acquire(site, waiting, folders);
+        this.acquiringAll = new AcquireAll(site, acquiring, folders);
+        this.renewing = new Renew(site, waiting);
+        this.releasing = new Release(site);
+        this.views = new Inspect(site, ticket);
         this.traits = new StoreTraits(
                 "zookeeper",
                 true,
@@ -112,13 +132,13 @@ public final class ZooKeeperLockStore implements LockStore {
         String namespace = client.getNamespace();
         String above = namespace == null || namespace.isEmpty() ? "" : "/" + namespace;
         String root = parsed.root().equals("/") && !above.isEmpty() ? above : above + parsed.root();
-        return opened(client, false, new LockPaths(root), parsed.acl(false), parsed.timeout(), MonotonicClock.SYSTEM);
+        return opened(client, false, new ZnodePaths(root), parsed.acl(false), parsed.timeout(), MonotonicClock.SYSTEM);
     }
 
     static ZooKeeperLockStore opened(
             CuratorFramework client,
             boolean owned,
-            LockPaths paths,
+            ZnodePaths paths,
             List<ACL> acl,
             Duration timeout,
             MonotonicClock clock) {
@@ -131,7 +151,7 @@ public final class ZooKeeperLockStore implements LockStore {
             ready = true;
             return store;
         } catch (CompletionException failure) {
-            throw Failures.of(failure, paths.root());
+            throw ZooKeeperErrors.of(failure, paths.root());
         } finally {
             if (!ready) {
                 store.close();
@@ -163,11 +183,11 @@ public final class ZooKeeperLockStore implements LockStore {
     }
 
     @Override
-    public Ticket enqueue(Claim claim, ClaimListener listener) {
-        Ear ear = new Ear(listener);
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+        OneShotListener ear = new OneShotListener(listener);
         call(claim.name().value(), () -> acquiring.acquire(claim, ear)).whenComplete((answer, failure) -> {
             if (failure != null) {
-                ear.failed(Failures.of(failure, claim.name().value()));
+                ear.failed(ZooKeeperErrors.of(failure, claim.name().value()));
             } else if (answer instanceof Renewed.Held held) {
                 ear.granted(held.counter(), held.lease());
             } else if (answer instanceof Renewed.Waiting waiting) {
@@ -215,14 +235,14 @@ public final class ZooKeeperLockStore implements LockStore {
         try {
             answer = verb.get();
         } catch (RuntimeException failure) {
-            result.completeExceptionally(Failures.of(failure, subject));
+            result.completeExceptionally(ZooKeeperErrors.of(failure, subject));
             return result;
         }
         timeLimit.on(answer.toCompletableFuture().copy()).whenComplete((value, failure) -> {
             if (failure == null) {
                 result.complete(value);
             } else {
-                result.completeExceptionally(Failures.of(failure, subject));
+                result.completeExceptionally(ZooKeeperErrors.of(failure, subject));
             }
         });
         return result;

@@ -3,6 +3,9 @@ package dev.holdfast.zookeeper;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.zookeeper.config.ZooKeeperOptions;
+import dev.holdfast.zookeeper.config.ZooKeeperUrl;
+import dev.holdfast.zookeeper.node.ZnodePaths;
 import java.nio.charset.StandardCharsets;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -71,7 +74,7 @@ public final class ZooKeeperLockStoreProvider implements LockStoreProvider {
         try {
             boolean authenticated = login != null || options.sasl() != null;
             ZooKeeperLockStore store = ZooKeeperLockStore.opened(
-                    client, true, new LockPaths(parsed.root()), options.acl(authenticated), options.timeout(), clock);
+                    client, true, new ZnodePaths(parsed.root()), options.acl(authenticated), options.timeout(), clock);
             ready = true;
             return store;
         } finally {

@@ -7,6 +7,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.zookeeper.node.NodeName;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;

@@ -5,7 +5,7 @@ import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
 
 /** A server of ZooKeeper in this JVM, on a free port, with its data in a temporary folder. */
-final class OneServer implements AutoCloseable {
+public final class OneServer implements AutoCloseable {
 
     static final int TICK_MILLIS = 500;
 
@@ -31,7 +31,7 @@ final class OneServer implements AutoCloseable {
         }
     }
 
-    String hosts() {
+    public String hosts() {
         return server.getConnectString();
     }
 

@@ -10,6 +10,8 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.zookeeper.node.AdmissionQueue;
+import dev.holdfast.zookeeper.node.NodeName;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -161,8 +163,8 @@ class PeersDefectsTest extends WithServer {
     /** CURATOR-688: the count of the server goes on from the largest int to the smallest; the queue goes on too. */
     @Test
     void curator688QueueGoesOnWhenTheSequenceOverflows() {
-        NodeQueue queue =
-                NodeQueue.of(List.of("_c_b.1-lock--2147483648", "_c_a.1-lock-2147483647", "_c_c.1-lock--2147483647"));
+        AdmissionQueue queue = AdmissionQueue.of(
+                List.of("_c_b.1-lock--2147483648", "_c_a.1-lock-2147483647", "_c_c.1-lock--2147483647"));
         assertThat(queue.all())
                 .extracting(NodeName::sequence)
                 .containsExactly(Integer.MAX_VALUE, Integer.MIN_VALUE, Integer.MIN_VALUE + 1);

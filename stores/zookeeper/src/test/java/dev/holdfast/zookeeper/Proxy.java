@@ -26,7 +26,7 @@ import java.util.function.Function;
  * Stands between a client and a server of ZooKeeper: counts requests by kind and the turns from client to server, delays what
  * passes, and breaks the connection at a chosen request, before or after the server has seen it.
  */
-final class Proxy implements AutoCloseable {
+public final class Proxy implements AutoCloseable {
 
     /** What is done with a request. */
     enum Deed {
@@ -76,7 +76,7 @@ final class Proxy implements AutoCloseable {
         daemon("proxy accepts", this::accept);
     }
 
-    String hosts() {
+    public String hosts() {
         return "127.0.0.1:" + listener.getLocalPort();
     }
 
@@ -96,7 +96,7 @@ final class Proxy implements AutoCloseable {
     }
 
     /** Breaks all connections, and lets none be made, until {@link #resume}. */
-    void cut() {
+    public void cut() {
         open = false;
         sockets.forEach(Proxy::close);
     }

@@ -9,6 +9,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.zookeeper.session.SessionNodes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,11 +109,11 @@ class RoundTripTest extends WithServer {
 
     @Test
     void renewalOfFewLocksListsTheirFoldersInOneTrip() {
-        List<Claim> claims = held(OwnNodes.FEWEST - 1);
+        List<Claim> claims = held(SessionNodes.FEWEST - 1);
         slow();
         assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
         assertThat(proxy.turns()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", OwnNodes.FEWEST - 1));
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", SessionNodes.FEWEST - 1));
     }
 
     @Test

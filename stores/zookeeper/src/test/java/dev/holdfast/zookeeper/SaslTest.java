@@ -13,6 +13,7 @@ import dev.holdfast.testkit.ChildJvm;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.zookeeper.config.ZooKeeperOptions;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;

@@ -12,6 +12,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.zookeeper.node.NodeName;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

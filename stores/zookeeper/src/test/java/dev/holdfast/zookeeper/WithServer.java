@@ -8,15 +8,15 @@ import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 
 /** One server for the tests of a class, stores and clients on it. */
-abstract class WithServer extends StoreTest {
+public abstract class WithServer extends StoreTest {
 
     private static final OneServer SERVER = new OneServer();
 
-    static OneServer server() {
+    public static OneServer server() {
         return SERVER;
     }
 
-    LockStore open() {
+    public LockStore open() {
         return open(SERVER.hosts());
     }
 
@@ -24,15 +24,15 @@ abstract class WithServer extends StoreTest {
         return openUrl("zookeeper://" + hosts + "?sessionTimeout=10s");
     }
 
-    LockStore openUrl(String url) {
+    public LockStore openUrl(String url) {
         return closing(new ZooKeeperLockStoreProvider().open(url, MonotonicClock.SYSTEM));
     }
 
-    Proxy proxy() {
+    public Proxy proxy() {
         return closing(new Proxy(SERVER.hosts()));
     }
 
-    CuratorFramework curator() {
+    public CuratorFramework curator() {
         return closing(Clients.started(SERVER.hosts()));
     }
 

@@ -1,6 +1,6 @@
 package dev.holdfast.redis.lettuce;
 
-import dev.holdfast.redis.ServerError;
+import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import io.lettuce.core.RedisCommandExecutionException;

@@ -1,8 +1,8 @@
 package dev.holdfast.redis.lettuce;
 
-import dev.holdfast.redis.Address;
-import dev.holdfast.redis.RedisOptions;
-import dev.holdfast.redis.RedisUrl;
+import dev.holdfast.redis.config.Address;
+import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;

@@ -1,8 +1,8 @@
 package dev.holdfast.redis.lettuce;
 
-import dev.holdfast.redis.RedisPort;
-import dev.holdfast.redis.ScriptCall;
-import dev.holdfast.redis.ServerError;
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -58,12 +58,12 @@ final class LettucePort implements RedisPort {
     }
 
     @Override
-    public <T> CompletionStage<T> run(ScriptCall call, Function<Object, T> reader) {
+    public <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader) {
         return finished(sent(call, false), call).thenApply(reply -> read(reply, reader));
     }
 
     @Override
-    public <T> CompletionStage<T> runAll(List<ScriptCall> calls, Function<List<Object>, T> reader) {
+    public <T> CompletionStage<T> runAll(List<ServerCall> calls, Function<List<Object>, T> reader) {
         subscriptions.check();
         CompletableFuture<?>[] replies = new CompletableFuture<?>[calls.size()];
         Map<Link, List<Integer>> parts = new LinkedHashMap<>();
@@ -77,10 +77,10 @@ final class LettucePort implements RedisPort {
             }
         }
         parts.forEach((link, part) -> {
-            List<ScriptCall> together = part.stream().map(calls::get).toList();
+            List<ServerCall> together = part.stream().map(calls::get).toList();
             List<CompletableFuture<Object>> answers = link.send(together, Link.Form.DIGEST);
             for (int i = 0; i < part.size(); i++) {
-                ScriptCall call = together.get(i);
+                ServerCall call = together.get(i);
                 replies[part.get(i)] = kept(repaired(answers.get(i), link, call, true, 0), call);
             }
         });
@@ -91,7 +91,7 @@ final class LettucePort implements RedisPort {
         });
     }
 
-    private CompletableFuture<Object> sent(ScriptCall call, boolean renewals) {
+    private CompletableFuture<Object> sent(ServerCall call, boolean renewals) {
         CompletableFuture<Link> link;
         try {
             link = links.to(call.slot(), renewals);
@@ -120,7 +120,7 @@ final class LettucePort implements RedisPort {
 
     /** Sends again with the text of the script, or to where a node says, until there is an answer. */
     private CompletableFuture<Object> repaired(
-            CompletableFuture<Object> reply, Link link, ScriptCall call, boolean renewals, int redirections) {
+            CompletableFuture<Object> reply, Link link, ServerCall call, boolean renewals, int redirections) {
         return reply.exceptionallyCompose(failure -> {
             Throwable cause = cause(failure);
             if (cause instanceof RedisNoScriptException) {
@@ -128,7 +128,7 @@ final class LettucePort implements RedisPort {
             }
             if (cause instanceof RedisCommandExecutionException
                     && call.isNotKnown(String.valueOf(cause.getMessage()))) {
-                return CompletableFuture.completedFuture(ScriptCall.NotKnown.NOT_KNOWN);
+                return CompletableFuture.completedFuture(ServerCall.NotKnown.NOT_KNOWN);
             }
             Matcher elsewhere = REDIRECTION.matcher(String.valueOf(cause.getMessage()));
             if (!links.isCluster()
@@ -152,16 +152,16 @@ final class LettucePort implements RedisPort {
         return failure instanceof CompletionException && cause != null ? cause : failure;
     }
 
-    private CompletableFuture<Object> finished(CompletableFuture<Object> reply, ScriptCall call) {
+    private CompletableFuture<Object> finished(CompletableFuture<Object> reply, ServerCall call) {
         return reply.exceptionallyCompose(failure -> CompletableFuture.failedFuture(meaning(cause(failure), call)));
     }
 
     /** A reply, or the failure in its place. */
-    private CompletableFuture<Object> kept(CompletableFuture<Object> reply, ScriptCall call) {
+    private CompletableFuture<Object> kept(CompletableFuture<Object> reply, ServerCall call) {
         return reply.exceptionally(failure -> meaning(cause(failure), call));
     }
 
-    private StoreException meaning(Throwable failure, ScriptCall call) {
+    private StoreException meaning(Throwable failure, ServerCall call) {
         if (failure instanceof StoreException known) {
             return known;
         }

@@ -1,7 +1,7 @@
 package dev.holdfast.redis.lettuce;
 
 import dev.holdfast.redis.RedisLockStore;
-import dev.holdfast.redis.RedisOptions;
+import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import io.lettuce.core.RedisClient;

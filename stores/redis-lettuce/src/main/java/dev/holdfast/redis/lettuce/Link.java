@@ -1,11 +1,11 @@
 package dev.holdfast.redis.lettuce;
 
-import dev.holdfast.redis.ScriptCall;
-import dev.holdfast.redis.ServerError;
-import dev.holdfast.redis.Unacknowledged;
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.client.ServerError;
+import dev.holdfast.redis.client.Unacknowledged;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import dev.holdfast.spi.TimeLimit;
+import dev.holdfast.store.TimeLimit;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
@@ -70,7 +70,7 @@ final class Link {
     }
 
     /** The replies to calls that are sent in one flush; each fails with what Lettuce says. */
-    List<CompletableFuture<Object>> send(List<ScriptCall> calls, Form form) {
+    List<CompletableFuture<Object>> send(List<ServerCall> calls, Form form) {
         if (!connection.isOpen()) {
             StoreException away = StoreException.unavailable(
                     Effect.NONE, "The connection to the server is lost, and Lettuce is making a new one", null);
@@ -80,7 +80,7 @@ final class Link {
         }
         List<AsyncCommand<byte[], byte[], Object>> commands = new ArrayList<>();
         List<CompletableFuture<Object>> replies = new ArrayList<>(calls.size());
-        for (ScriptCall call : calls) {
+        for (ServerCall call : calls) {
             if (form == Form.ASKING) {
                 commands.add(command(CommandType.ASKING, new CommandArgs<>(ByteArrayCodec.INSTANCE)));
             }
@@ -88,7 +88,7 @@ final class Link {
             commands.add(command);
             replies.add(command);
         }
-        ScriptCall last = calls.get(calls.size() - 1);
+        ServerCall last = calls.get(calls.size() - 1);
         if (last.replicas() > 0) {
             AsyncCommand<byte[], byte[], Object> wait = command(
                     CommandType.WAIT,
@@ -108,13 +108,13 @@ final class Link {
     }
 
     private static CompletableFuture<Object> acknowledged(
-            CompletableFuture<Object> reply, CompletableFuture<Object> wait, ScriptCall call) {
+            CompletableFuture<Object> reply, CompletableFuture<Object> wait, ServerCall call) {
         CompletableFuture<@Nullable Object> answer =
                 wait.handle((count, failure) -> failure == null ? count : failure.getMessage());
         return reply.thenCombine(answer, (done, said) -> Unacknowledged.unless(done, call, said));
     }
 
-    private static ProtocolKeyword type(ScriptCall call, Form form) {
+    private static ProtocolKeyword type(ServerCall call, Form form) {
         String name = call.command();
         if (name != null) {
             return new ProtocolKeyword() {
@@ -154,7 +154,7 @@ final class Link {
         }
     }
 
-    private static CommandArgs<byte[], byte[]> arguments(ScriptCall call, Form form) {
+    private static CommandArgs<byte[], byte[]> arguments(ServerCall call, Form form) {
         CommandArgs<byte[], byte[]> arguments = new CommandArgs<>(ByteArrayCodec.INSTANCE);
         if (call.command() == null) {
             if (form == Form.DIGEST) {

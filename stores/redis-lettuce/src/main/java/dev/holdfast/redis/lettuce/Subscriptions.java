@@ -1,7 +1,7 @@
 package dev.holdfast.redis.lettuce;
 
-import dev.holdfast.redis.RedisPort.Subscriber;
-import dev.holdfast.redis.Slots;
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.RedisPort.Subscriber;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -52,7 +52,7 @@ final class Subscriptions {
 
     CompletableFuture<Void> add(String channel, Subscriber subscriber) {
         byte[] name = channel.getBytes(StandardCharsets.UTF_8);
-        int slot = links.isCluster() ? Slots.of(name) : 0;
+        int slot = links.isCluster() ? HashSlot.of(name) : 0;
         return hear(channels.computeIfAbsent(channel, key -> new Heard(name, slot, subscriber)));
     }
 

@@ -1,0 +1,141 @@
+package dev.holdfast.store;
+
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+
+/**
+ * Where the calls of a store whose client blocks are made: on the calling thread when that is a platform thread, which
+ * spares two thread switches on the common path; else on a bounded pool of this object's, because an interrupt would close
+ * a virtual thread's socket.
+ *
+ * <p>The interrupt flag of the calling thread is put aside during a call and restored after it, so that a client library
+ * does not give up half-way.
+ */
+public final class BlockingCalls implements AutoCloseable {
+
+    /** The most calls that wait for a thread of the pool; a further one is refused. */
+    public static final int MAX_QUEUED = 10_000;
+
+    private static final MethodHandle IS_VIRTUAL = isVirtualHandle();
+
+    private final boolean callerMayWork;
+    private final ThreadPoolExecutor pool;
+
+    /**
+     * @param name the names of the pool's threads begin with this
+     * @param threads how many calls may run on the pool at once
+     * @param callerMayWork false if every call must be made on the pool, because an interrupt of the calling thread in the
+     *     middle of a call would harm the client (a file database over an interruptible channel)
+     */
+    public BlockingCalls(String name, int threads, boolean callerMayWork) {
+        this.callerMayWork = callerMayWork;
+        AtomicInteger number = new AtomicInteger();
+        this.pool = new ThreadPoolExecutor(
+                threads, threads, 5, TimeUnit.SECONDS, new ArrayBlockingQueue<>(MAX_QUEUED), task -> {
+                    Thread thread = new Thread(task, name + "-" + number.incrementAndGet());
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        pool.allowCoreThreadTimeOut(true);
+    }
+
+    /** Makes a call here or on the pool. What the call throws fails the stage; a refusal fails it with effect NONE. */
+    public <T> CompletionStage<T> call(Supplier<T> call) {
+        if (callerMayWork && !isVirtual(Thread.currentThread())) {
+            return callHere(call);
+        }
+        return callOnPool(call);
+    }
+
+    /** Makes a call on the calling thread whatever it is: for threads that are known to belong to the store. */
+    public static <T> CompletionStage<T> callHere(Supplier<T> call) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            return CompletableFuture.completedStage(call.get());
+        } catch (RuntimeException failure) {
+            return CompletableFuture.failedStage(failure);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private <T> CompletionStage<T> callOnPool(Supplier<T> call) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        try {
+            pool.execute(() -> {
+                try {
+                    result.complete(call.get());
+                } catch (Throwable failure) {
+                    result.completeExceptionally(failure);
+                }
+            });
+        } catch (RejectedExecutionException refused) {
+            String why = pool.isShutdown() ? "the store is closed" : MAX_QUEUED + " calls wait already";
+            result.completeExceptionally(StoreException.unavailable(Effect.NONE, "Not sent: " + why, refused));
+        }
+        return result;
+    }
+
+    /**
+     * Locks like {@link ReentrantLock#lock}, which no interrupt ends, but for a limited time. The flag is kept.
+     *
+     * @param clock says how much of the time is left between two interrupts
+     * @return false if the lock was not free in time
+     */
+    public static boolean lockWithin(ReentrantLock mutex, long nanos, MonotonicClock clock) {
+        boolean interrupted = false;
+        long deadline = clock.nanoTime() + nanos;
+        try {
+            while (true) {
+                try {
+                    return mutex.tryLock(deadline - clock.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException keptForLater) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Whether a thread is a virtual one; false on a JDK that has none. */
+    public static boolean isVirtual(Thread thread) {
+        try {
+            return (boolean) IS_VIRTUAL.invokeExact(thread);
+        } catch (Throwable impossible) {
+            throw new AssertionError("Thread.isVirtual does not throw", impossible);
+        }
+    }
+
+    /** Lets running calls end and refuses further ones. */
+    @Override
+    public void close() {
+        pool.shutdown();
+    }
+
+    private static MethodHandle isVirtualHandle() {
+        MethodType type = MethodType.methodType(boolean.class);
+        try {
+            return MethodHandles.publicLookup().findVirtual(Thread.class, "isVirtual", type);
+        } catch (NoSuchMethodException | IllegalAccessException beforeJdk21) {
+            return MethodHandles.dropArguments(MethodHandles.constant(boolean.class, false), 0, Thread.class);
+        }
+    }
+}

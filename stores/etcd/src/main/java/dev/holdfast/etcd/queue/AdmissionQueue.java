@@ -1,0 +1,148 @@
+package dev.holdfast.etcd.queue;
+
+import com.google.protobuf.ByteString;
+import dev.holdfast.spi.ClaimId;
+import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.RangeResponse;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The claims of one name in the order of their creation, and who of them holds: admission as a pure function, the same for
+ * every client that looks.
+ *
+ * <p>A claim is admitted if all before it are, if it is of their kind, and if the permits of all of them fit its limit. So
+ * the holders are a beginning of the queue. Later claims change nothing for earlier ones, and earlier ones only leave or
+ * shrink: <em>who is admitted once stays admitted</em>. Hence a queue that was read some time ago errs to one side only. It
+ * may take a claim for waiting that holds by now, never the other way round.
+ *
+ * <p>A claim of another kind is refused by its own client and taken out again; meanwhile it is in the way like any other.
+ *
+ * @param entries oldest first
+ * @param admitted how many of them hold
+ */
+public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
+
+    /** Whom a waiting claim has to watch: a key, or the whole queue. */
+    public record Blocker(@Nullable ByteString key) {}
+
+    static AdmissionQueue of(List<QueueEntry> entries) {
+        int admitted = 0;
+        long granted = 0;
+        for (QueueEntry entry : entries) {
+            granted += entry.permits();
+            if (entry.limit() != entries.get(0).limit() || granted > entry.limit()) {
+                break;
+            }
+            admitted++;
+        }
+        return new AdmissionQueue(entries, admitted);
+    }
+
+    /** Reads the answer to a range over all keys of the queue. */
+    public static AdmissionQueue of(ByteString queue, RangeResponse range) {
+        List<QueueEntry> entries = new ArrayList<>(range.getKvsCount());
+        for (KeyValue pair : range.getKvsList()) {
+            QueueEntry entry = QueueEntry.of(queue, pair);
+            if (entry != null) {
+                entries.add(entry);
+            }
+        }
+        // Keys of one transaction have the same revision, but never the same queue.
+        entries.sort(Comparator.comparingLong(QueueEntry::created));
+        return of(entries);
+    }
+
+    public int indexOf(ClaimId id) {
+        for (int i = 0; i < entries.size(); i++) {
+            if (entries.get(i).id().equals(id)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    public boolean isAdmitted(int index) {
+        return index < admitted;
+    }
+
+    /** How many wait before the one at such a place. */
+    public int position(int index) {
+        return index - admitted;
+    }
+
+    /** The limit of those that are here already, as the claim at {@code index} found them; its own if it is the first. */
+    public int limitBefore(int index, int own) {
+        return index == 0 ? own : entries.get(0).limit();
+    }
+
+    /** Whether a newcomer would be admitted. */
+    public boolean admits(int permits, int limit) {
+        if (entries.isEmpty()) {
+            return permits <= limit;
+        }
+        long granted = permits;
+        for (QueueEntry entry : entries) {
+            granted += entry.permits();
+        }
+        return admitted == entries.size() && entries.get(0).limit() == limit && granted <= limit;
+    }
+
+    /** The queue without a claim, or with another in its place. */
+    public AdmissionQueue changed(ByteString key, @Nullable QueueEntry to) {
+        List<QueueEntry> changed = new ArrayList<>(entries.size());
+        for (QueueEntry entry : entries) {
+            if (!entry.key().equals(key)) {
+                changed.add(entry);
+            } else if (to != null) {
+                changed.add(to);
+            }
+        }
+        return of(changed);
+    }
+
+    @Nullable
+    public QueueEntry entry(ByteString key) {
+        for (QueueEntry entry : entries) {
+            if (entry.key().equals(key)) {
+                return entry;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Whom the waiting claim at such a place has to watch. None for a wait set. A claim that wants everything for itself
+     * watches its neighbour, which must leave first. Another one watches the last claim before it that shuts it out, if it
+     * will be admitted together with all that wait between them: readers behind a writer. Else permits are short. Then the
+     * first waiter watches all holders, and each other one the waiter before it, whose client writes its key anew when it is
+     * admitted. So what becomes free wakes those who get it, and one more.
+     */
+    @Nullable
+    public Blocker blocker(int index) {
+        QueueEntry own = entries.get(index);
+        if (own.limit() == 0) {
+            return null;
+        }
+        if (own.isExclusive()) {
+            return new Blocker(entries.get(index - 1).key());
+        }
+        long together = own.permits();
+        for (int i = index - 1; i >= 0; i--) {
+            QueueEntry before = entries.get(i);
+            if (before.isExclusive() || before.limit() != own.limit()) {
+                return new Blocker(before.key());
+            }
+            together += before.permits();
+            if (together > own.limit()) {
+                break;
+            }
+        }
+        if (index == admitted) {
+            return new Blocker(index == 1 ? entries.get(0).key() : null);
+        }
+        return new Blocker(entries.get(index - 1).key());
+    }
+}

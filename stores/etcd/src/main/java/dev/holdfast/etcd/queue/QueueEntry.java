@@ -1,0 +1,129 @@
+package dev.holdfast.etcd.queue;
+
+import com.google.protobuf.ByteString;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.OwnerInfo;
+import io.etcd.jetcd.api.KeyValue;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One key of a queue: a claim that holds or waits.
+ *
+ * <p>The value is text in lines: {@code holdfast/1}, the claim's id, permits, limit, lease in milliseconds, when it was written in
+ * microseconds since 1970, and the owner. A key with another value is one that {@code etcdctl lock} or another program has
+ * made, and counts as a mutex.
+ *
+ * @param created its create revision: the place in the queue, and the grant's number
+ * @param session the etcd lease that it lives by; 0 if it is for ever
+ * @param since when it was made by its client's wall clock, for people only; 0 if not known
+ */
+public record QueueEntry(
+        ByteString key,
+        ClaimId id,
+        int permits,
+        int limit,
+        Duration lease,
+        OwnerInfo owner,
+        long since,
+        long created,
+        long session) {
+
+    private static final String MARK = "holdfast/1";
+    private static final int OWNER_AT = 6;
+    private static final int HELD_AT = OWNER_AT + 5;
+
+    /** The value of a claim's key. */
+    public static ByteString value(Claim claim, long epochMicros) {
+        OwnerInfo owner = claim.owner();
+        StringBuilder text = new StringBuilder(128).append(MARK);
+        text.append('\n').append(claim.id());
+        text.append('\n').append(claim.permits());
+        text.append('\n').append(claim.limit());
+        text.append('\n').append(millis(claim.lease()));
+        text.append('\n').append(epochMicros);
+        text.append('\n').append(owner.client());
+        text.append('\n').append(owner.host());
+        text.append('\n').append(owner.pid());
+        text.append('\n').append(owner.thread());
+        text.append('\n').append(owner.label());
+        for (String held : owner.held()) {
+            text.append('\n').append(held.replace('\n', '?'));
+        }
+        return ByteString.copyFromUtf8(text.toString());
+    }
+
+    /** Reads a key of a queue; null if it belongs to a longer name of another program. */
+    public static @Nullable QueueEntry of(ByteString queue, KeyValue pair) {
+        if (LockKeys.isBelow(queue, pair.getKey())) {
+            return null;
+        }
+        String value = pair.getValue().toStringUtf8();
+        boolean ours = value.startsWith(MARK + '\n');
+        if (ours) {
+            try {
+                return read(pair, value);
+            } catch (IllegalArgumentException | IndexOutOfBoundsException broken) {
+                // Somebody else's after all, and in the way like any key of the queue.
+                return foreign(queue, pair);
+            }
+        }
+        return foreign(queue, pair);
+    }
+
+    private static QueueEntry read(KeyValue pair, String value) {
+        List<String> lines = lines(value);
+        ClaimId id = ClaimId.parse(lines.get(1));
+        OwnerInfo owner = new OwnerInfo(
+                lines.get(OWNER_AT),
+                lines.get(OWNER_AT + 1),
+                Long.parseLong(lines.get(OWNER_AT + 2)),
+                lines.get(OWNER_AT + 3),
+                lines.get(OWNER_AT + 4),
+                lines.subList(HELD_AT, lines.size()));
+        int permits = Integer.parseInt(lines.get(2));
+        int limit = Integer.parseInt(lines.get(3));
+        Duration lease = Duration.ofMillis(Long.parseLong(lines.get(4)));
+        long since = Long.parseLong(lines.get(5));
+        return new QueueEntry(
+                pair.getKey(), id, permits, limit, lease, owner, since, pair.getCreateRevision(), pair.getLease());
+    }
+
+    private static QueueEntry foreign(ByteString queue, KeyValue pair) {
+        ClaimId id = LockKeys.foreign(queue, pair.getKey());
+        return new QueueEntry(
+                pair.getKey(),
+                id,
+                1,
+                1,
+                Claim.MAX_LEASE,
+                OwnerInfo.of(id.client()),
+                0,
+                pair.getCreateRevision(),
+                pair.getLease());
+    }
+
+    /** Whether it shuts everybody else out. */
+    public boolean isExclusive() {
+        return permits == limit;
+    }
+
+    /** A lease in whole milliseconds, rounded up. */
+    static long millis(Duration lease) {
+        return (lease.toNanos() + 999_999) / 1_000_000;
+    }
+
+    private static List<String> lines(String text) {
+        List<String> lines = new ArrayList<>();
+        int from = 0;
+        for (int end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+            lines.add(text.substring(from, end));
+            from = end + 1;
+        }
+        lines.add(text.substring(from));
+        return lines;
+    }
+}

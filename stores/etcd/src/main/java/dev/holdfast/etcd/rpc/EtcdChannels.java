@@ -1,0 +1,79 @@
+package dev.holdfast.etcd.rpc;
+
+import dev.holdfast.etcd.config.EtcdOptions;
+import dev.holdfast.etcd.config.EtcdUrl;
+import io.grpc.ChannelCredentials;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.TlsChannelCredentials;
+import io.grpc.netty.NettyChannelBuilder;
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Opens channels to the servers of a URL. They connect when they are used. */
+public final class EtcdChannels {
+
+    /** A dead connection is found by a sign of life that does not come: asked for after this time of silence, */
+    private static final long SILENT_SECONDS = 10;
+
+    /** and waited for this long. */
+    private static final long ANSWER_SECONDS = 3;
+
+    /** The answer of a long queue: 10,000 waiters of half a kilobyte. */
+    private static final int MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+    private EtcdChannels() {}
+
+    public static GrpcEtcdClient open(EtcdUrl url) {
+        ChannelCredentials credentials = credentials(url);
+        return new GrpcEtcdClient(
+                endpoints(url, credentials),
+                endpoints(url, credentials),
+                new AuthToken(url.user(), url.password()),
+                url.options().timeout(),
+                url.toString());
+    }
+
+    private static Endpoints endpoints(EtcdUrl url, ChannelCredentials credentials) {
+        List<ManagedChannel> channels = url.servers().stream()
+                .map(server -> channel(server, credentials))
+                .toList();
+        return Endpoints.of(channels);
+    }
+
+    private static ManagedChannel channel(EtcdUrl.Server server, ChannelCredentials credentials) {
+        return NettyChannelBuilder.forAddress(server.host(), server.port(), credentials)
+                .directExecutor()
+                .disableRetry()
+                .maxInboundMessageSize(MAX_ANSWER_BYTES)
+                .keepAliveTime(SILENT_SECONDS, TimeUnit.SECONDS)
+                .keepAliveTimeout(ANSWER_SECONDS, TimeUnit.SECONDS)
+                .build();
+    }
+
+    private static ChannelCredentials credentials(EtcdUrl url) {
+        if (!url.tls()) {
+            return InsecureChannelCredentials.create();
+        }
+        EtcdOptions options = url.options();
+        TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
+        try {
+            String ca = options.ca();
+            if (ca != null) {
+                tls.trustManager(new File(ca));
+            }
+            String cert = options.cert();
+            String key = options.key();
+            if (cert != null && key != null) {
+                tls.keyManager(new File(cert), new File(key));
+            }
+            return tls.build();
+        } catch (IOException unreadable) {
+            throw new IllegalArgumentException(
+                    "Options ca, cert and key must name PEM files that can be read: " + unreadable.getMessage(),
+                    unreadable);
+        }
+    }
+}

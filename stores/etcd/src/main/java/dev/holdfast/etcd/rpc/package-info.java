@@ -1,0 +1,8 @@
+/**
+ * The way to the servers: {@link dev.holdfast.etcd.rpc.EtcdClient} and its implementation over gRPC, the one stream of all
+ * watches, the choice among several servers, the log-in, the meaning of errors, and the parts of transactions.
+ */
+@NullMarked
+package dev.holdfast.etcd.rpc;
+
+import org.jspecify.annotations.NullMarked;

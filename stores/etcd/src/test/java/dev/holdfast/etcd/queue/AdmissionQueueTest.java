@@ -1,0 +1,105 @@
+package dev.holdfast.etcd.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.OwnerInfo;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Admission as a function of the queue, and whom a waiter watches. */
+class AdmissionQueueTest {
+
+    private static final int LIMIT = 4;
+
+    @Test
+    void holdersAreABeginningOfTheQueue() {
+        AdmissionQueue queue = AdmissionQueue.of(
+                List.of(entry(1, 2, LIMIT), entry(2, 2, LIMIT), entry(3, 3, LIMIT), entry(4, 1, LIMIT)));
+        assertThat(queue.admitted()).isEqualTo(2);
+        assertThat(queue.position(3)).isEqualTo(1);
+        assertThat(queue.admits(1, LIMIT)).isFalse();
+    }
+
+    @Test
+    void claimOfAnotherKindIsInTheWay() {
+        AdmissionQueue queue = AdmissionQueue.of(List.of(entry(1, 1, LIMIT), entry(2, 1, 1), entry(3, 1, LIMIT)));
+        assertThat(queue.admitted()).isEqualTo(1);
+        assertThat(queue.blocker(2)).isEqualTo(new AdmissionQueue.Blocker(key(2)));
+    }
+
+    @Test
+    void waitersWatchTheOneThatMatters() {
+        int all = Claim.ALL;
+        AdmissionQueue readers =
+                AdmissionQueue.of(List.of(entry(1, all, all), entry(2, 1, all), entry(3, 1, all), entry(4, all, all)));
+        assertThat(readers.blocker(1)).isEqualTo(new AdmissionQueue.Blocker(key(1)));
+        assertThat(readers.blocker(2)).isEqualTo(new AdmissionQueue.Blocker(key(1)));
+        assertThat(readers.blocker(3)).isEqualTo(new AdmissionQueue.Blocker(key(3)));
+        AdmissionQueue permits = AdmissionQueue.of(
+                List.of(entry(1, 2, LIMIT), entry(2, 1, LIMIT), entry(3, 2, LIMIT), entry(4, 1, LIMIT)));
+        assertThat(permits.blocker(2)).as("all holders").isEqualTo(new AdmissionQueue.Blocker(null));
+        assertThat(permits.blocker(3)).isEqualTo(new AdmissionQueue.Blocker(key(3)));
+        assertThat(AdmissionQueue.of(List.of(entry(1, 1, 0))).blocker(0)).isNull();
+    }
+
+    /** The law that lets a waiter be granted by an event, without another look. */
+    @Test
+    void whoIsAdmittedOnceStaysAdmitted() {
+        long seed = Long.getLong("holdfast.seed", System.nanoTime());
+        Random random = new Random(seed);
+        for (int run = 0; run < 2_000; run++) {
+            List<QueueEntry> entries = new ArrayList<>();
+            long created = 0;
+            for (int step = 0; step < 20; step++) {
+                AdmissionQueue before = AdmissionQueue.of(List.copyOf(entries));
+                int dice = random.nextInt(4);
+                if (dice < 2 || entries.isEmpty()) {
+                    int limit = random.nextInt(10) == 0 ? 1 : LIMIT;
+                    entries.add(entry(++created, 1 + random.nextInt(limit), limit));
+                } else {
+                    int at = random.nextInt(entries.size());
+                    QueueEntry old = entries.remove(at);
+                    if (dice == 3 && old.permits() > 1) {
+                        entries.add(at, entry(old.created(), old.permits() - 1, old.limit()));
+                    }
+                }
+                AdmissionQueue after = AdmissionQueue.of(List.copyOf(entries));
+                for (QueueEntry holder : before.entries().subList(0, before.admitted())) {
+                    int index = after.indexOf(holder.id());
+                    assertThat(index < 0 || after.isAdmitted(index))
+                            .as("seed %d: %s then %s", seed, before, after)
+                            .isTrue();
+                }
+                int granted = after.entries().subList(0, after.admitted()).stream()
+                        .mapToInt(QueueEntry::permits)
+                        .sum();
+                assertThat(granted)
+                        .isLessThanOrEqualTo(
+                                after.admitted() == 0 ? 0 : entries.get(0).limit());
+            }
+        }
+    }
+
+    private static ByteString key(long created) {
+        return ByteString.copyFromUtf8("name/a." + created);
+    }
+
+    private static QueueEntry entry(long created, int permits, int limit) {
+        return new QueueEntry(
+                key(created),
+                new ClaimId("a", created),
+                permits,
+                limit,
+                Duration.ofSeconds(30),
+                OwnerInfo.of("a"),
+                0,
+                created,
+                1);
+    }
+}

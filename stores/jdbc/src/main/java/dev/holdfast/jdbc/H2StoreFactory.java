@@ -1,0 +1,66 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.connection.ConnectionPool;
+import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.dialect.H2Dialect;
+import dev.holdfast.jdbc.waiting.PollSchedule;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
+import dev.holdfast.spi.MonotonicClock;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.StringJoiner;
+import org.h2.jdbcx.JdbcDataSource;
+
+/** How a store in H2 is put together. Apart from the provider, so that H2 need not be there for other URLs. */
+final class H2StoreFactory {
+
+    private H2StoreFactory() {}
+
+    static JdbcLockStore open(String url, String shown, ServerOptions options, MonotonicClock clock) {
+        options.check("H2", false, false);
+        return open(url, shown, options, clock, new H2Dialect(shown));
+    }
+
+    static JdbcLockStore open(
+            String url, String shown, ServerOptions options, MonotonicClock clock, H2Dialect dialect) {
+        JdbcDataSource database = source(url);
+        Duration timeout = options.store().busyTimeout();
+        return open(
+                dialect,
+                new ConnectionPool(database, H2Dialect.PREPARES, shown, timeout, "holdfast-h2"),
+                options,
+                clock);
+    }
+
+    // A DataSource of H2 names a user by itself, and H2 refuses to be told a second one by the URL.
+    private static JdbcDataSource source(String url) {
+        JdbcDataSource database = new JdbcDataSource();
+        StringJoiner rest = new StringJoiner(";");
+        for (String part : url.split("(?<!\\\\);", -1)) {
+            String setting = part.toUpperCase(Locale.ROOT);
+            if (setting.startsWith("USER=")) {
+                database.setUser(part.substring("USER=".length()));
+            } else if (setting.startsWith("PASSWORD=")) {
+                database.setPassword(part.substring("PASSWORD=".length()));
+            } else {
+                rest.add(part);
+            }
+        }
+        database.setURL(rest.toString());
+        return database;
+    }
+
+    static JdbcLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
+        // H2 closes its file when a thread is interrupted in the middle of a call, so no caller's thread makes one.
+        StoreWiring wiring = new StoreWiring(
+                false, options.connections() > 1, Duration.ZERO, new PollSchedule.Rows(false), WaiterNotifier.NONE);
+        return ServerStoreFactory.open(dialect, pool, options, wiring, clock);
+    }
+
+    /** Over the user's own pool. */
+    static JdbcLockStore over(ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
+        options.check("H2", false, false);
+        return open(new H2Dialect(pool.toString()), pool, options, clock);
+    }
+}

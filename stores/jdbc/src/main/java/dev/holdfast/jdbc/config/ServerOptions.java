@@ -1,0 +1,86 @@
+package dev.holdfast.jdbc.config;
+
+import dev.holdfast.store.UrlOptions;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a store in a database server or in H2.
+ *
+ * @param store those that every store in a database has
+ * @param schema what is done about the tables
+ * @param connections how many connections there are beside that of the renewals: 1 or 2
+ * @param notifies whether waiters are woken by the database
+ * @param relaxed whether nothing waits for the database's disk
+ * @param serverPrepare whether statements are prepared at the server
+ * @param clock the wall clock of a database without a dialect of its own, as a SQL expression in microseconds since 1970
+ */
+public record ServerOptions(
+        StoreOptions store,
+        SchemaMode schema,
+        int connections,
+        boolean notifies,
+        boolean relaxed,
+        boolean serverPrepare,
+        @Nullable String clock) {
+
+    public static final ServerOptions DEFAULTS =
+            new ServerOptions(StoreOptions.DEFAULTS, SchemaMode.CREATE, 2, false, false, true, null);
+
+    /** What is done about the tables when a store is opened. */
+    public enum SchemaMode {
+        /** They are made if they are missing, and checked. */
+        CREATE,
+        /** They are checked. */
+        CHECK,
+        /** Nothing: the first call tells. */
+        NONE
+    }
+
+    public static ServerOptions parse(String query) {
+        return of(query.isEmpty() ? Map.of() : UrlOptions.split(query));
+    }
+
+    /**
+     * Reads the options of a URL.
+     *
+     * @throws IllegalArgumentException if one is unknown or wrong
+     */
+    public static ServerOptions of(Map<String, String> values) {
+        Map<String, String> rest = new TreeMap<>(values);
+        SchemaMode schema = SchemaMode.valueOf(
+                oneOf(rest, "schema", "create", "check", "none").toUpperCase(java.util.Locale.ROOT));
+        int connections = Integer.parseInt(oneOf(rest, "connections", "2", "1"));
+        boolean notifies = oneOf(rest, "wakeup", "poll", "notify").equals("notify");
+        boolean relaxed = oneOf(rest, "durability", "full", "relaxed").equals("relaxed");
+        boolean prepare = oneOf(rest, "serverPrepare", "on", "off").equals("on");
+        String clock = rest.remove("clock");
+        return new ServerOptions(StoreOptions.of(rest, false), schema, connections, notifies, relaxed, prepare, clock);
+    }
+
+    // The first of the values is the default.
+    private static String oneOf(Map<String, String> values, String name, String... allowed) {
+        String value = values.remove(name);
+        if (value == null) {
+            return allowed[0];
+        }
+        for (String one : allowed) {
+            if (one.equals(value)) {
+                return value;
+            }
+        }
+        throw new IllegalArgumentException(
+                "Option " + name + " must be one of " + String.join(", ", allowed) + ", but was \"" + value + "\"");
+    }
+
+    /** Refuses what a database cannot do. */
+    public void check(String product, boolean canNotify, boolean canRelax) {
+        if (notifies && !canNotify) {
+            throw new IllegalArgumentException("Option wakeup=notify is for PostgreSQL, but this is " + product);
+        }
+        if (relaxed && !canRelax) {
+            throw new IllegalArgumentException("Option durability=relaxed is for PostgreSQL, but this is " + product);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package dev.holdfast.jdbc.config;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.store.OptionTimes;
+import java.time.Duration;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a store in a database.
+ *
+ * @param keep how long the row of an idle lock is kept
+ * @param busyTimeout how long a call may wait for other clients and for other calls
+ * @param ticketTtl how long a waiter keeps its place without a refresh
+ * @param boot an id of the host's boot, instead of the system's; null for the system's
+ */
+public record StoreOptions(
+        Duration keep,
+        Duration busyTimeout,
+        Duration ticketTtl,
+        @Nullable String boot) {
+
+    static final Duration DEFAULT_KEEP = Duration.ofDays(30);
+    static final Duration DEFAULT_BUSY_TIMEOUT = Duration.ofSeconds(5);
+    static final Duration DEFAULT_TICKET_TTL = Duration.ofSeconds(5);
+
+    public static final StoreOptions DEFAULTS =
+            new StoreOptions(DEFAULT_KEEP, DEFAULT_BUSY_TIMEOUT, DEFAULT_TICKET_TTL, null);
+
+    /** What a call takes beyond its waits: the statements themselves, a slow disk, a busy processor. */
+    private static final Duration MARGIN = Duration.ofSeconds(1);
+
+    private static final Pattern BOOT = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
+
+    public StoreOptions {
+        // A row must outlive what may still arrive for it, and its counter must be surely below the wall clock's.
+        OptionTimes.check("keep", keep, Claim.MAX_LEASE, Duration.ofDays(36_500));
+        OptionTimes.check("busyTimeout", busyTimeout, Duration.ofMillis(10), Duration.ofMinutes(10));
+        OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
+        if (boot != null && !BOOT.matcher(boot).matches()) {
+            throw new IllegalArgumentException(
+                    "Option boot must match " + BOOT.pattern() + ", but was \"" + boot + "\"");
+        }
+    }
+
+    /**
+     * Reads options.
+     *
+     * @param values values by name
+     * @param allowsBoot whether {@code boot} is one of the options
+     * @throws IllegalArgumentException if one is unknown or wrong
+     */
+    public static StoreOptions of(Map<String, String> values, boolean allowsBoot) {
+        Duration keep = DEFAULT_KEEP;
+        Duration busyTimeout = DEFAULT_BUSY_TIMEOUT;
+        Duration ticketTtl = DEFAULT_TICKET_TTL;
+        String boot = null;
+        for (Map.Entry<String, String> option : values.entrySet()) {
+            String value = option.getValue();
+            switch (option.getKey()) {
+                case "keep" -> keep = OptionTimes.parse("keep", value);
+                case "busyTimeout" -> busyTimeout = OptionTimes.parse("busyTimeout", value);
+                case "ticketTtl" -> ticketTtl = OptionTimes.parse("ticketTtl", value);
+                case "boot" -> boot = value;
+                default -> throw unknown(option.getKey(), allowsBoot);
+            }
+            if (boot != null && !allowsBoot) {
+                throw unknown("boot", false);
+            }
+        }
+        return new StoreOptions(keep, busyTimeout, ticketTtl, boot);
+    }
+
+    public Duration callTimeout() {
+        return busyTimeout.plus(MARGIN);
+    }
+
+    private static IllegalArgumentException unknown(String name, boolean allowsBoot) {
+        return new IllegalArgumentException("Unknown option \"" + name + "\"; there are keep, busyTimeout, ticketTtl"
+                + (allowsBoot ? " and boot" : ", schema, connections, wakeup, durability, serverPrepare and clock"));
+    }
+}

@@ -1,0 +1,85 @@
+package dev.holdfast.jdbc.connection;
+
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.dialect.GenericDialect;
+import dev.holdfast.jdbc.dialect.MariaDbDialect;
+import dev.holdfast.jdbc.dialect.MySqlDialect;
+import dev.holdfast.jdbc.dialect.PostgresDialect;
+import dev.holdfast.jdbc.dialect.ServerDialect;
+import java.time.Duration;
+import java.util.Properties;
+
+/**
+ * The URL of a database server: which dialect it speaks, and what its driver is told beside it so that no call hangs.
+ *
+ * @param url as the driver takes it
+ * @param shown the same without a password
+ */
+public record DatabaseUrl(String url, String shown) {
+
+    public static DatabaseUrl of(String url) {
+        return new DatabaseUrl(url, withoutPassword(url));
+    }
+
+    static String withoutPassword(String url) {
+        return url.replaceAll("(?i)(password=)[^;&]*", "$1***").replaceAll("(//[^/@:]*:)[^/@]*@", "$1***@");
+    }
+
+    boolean isPostgres() {
+        return url.startsWith("jdbc:postgresql:");
+    }
+
+    private boolean isMaria() {
+        return url.startsWith("jdbc:mariadb:");
+    }
+
+    private boolean isMySql() {
+        return url.startsWith("jdbc:mysql:");
+    }
+
+    /**
+     * The dialect of the product that the URL names.
+     *
+     * @throws IllegalArgumentException if it needs an option that is missing
+     */
+    public ServerDialect dialect(ServerOptions options) {
+        options.check(shown, isPostgres(), isPostgres());
+        if (isPostgres()) {
+            return new PostgresDialect(shown, options.relaxed());
+        }
+        if (isMaria()) {
+            return new MariaDbDialect(shown);
+        }
+        return isMySql() ? new MySqlDialect(shown) : GenericDialect.of(shown, options);
+    }
+
+    /** Whether connections must be told their isolation level because the database's default costs deadlocks. */
+    boolean wantsReadCommitted() {
+        return isMaria() || isMySql();
+    }
+
+    /** Time limits, and how statements are prepared. What the user says in the URL stands. */
+    public Properties properties(Duration statementTimeout, Duration connectTimeout, boolean serverPrepare) {
+        Properties properties = new Properties();
+        if (isPostgres()) {
+            put(properties, "socketTimeout", Long.toString(statementTimeout.toSeconds()));
+            put(properties, "connectTimeout", Long.toString(Math.max(1, connectTimeout.toSeconds())));
+            put(properties, "tcpKeepAlive", "true");
+            put(properties, "ApplicationName", "holdfast");
+            if (!serverPrepare) {
+                put(properties, "prepareThreshold", "0");
+            }
+        } else if (isMaria() || isMySql()) {
+            put(properties, "socketTimeout", Long.toString(statementTimeout.toMillis()));
+            put(properties, "connectTimeout", Long.toString(connectTimeout.toMillis()));
+            put(properties, "sessionVariables", "innodb_lock_wait_timeout=1");
+        }
+        return properties;
+    }
+
+    private void put(Properties properties, String name, String value) {
+        if (!url.contains(name + "=")) {
+            properties.setProperty(name, value);
+        }
+    }
+}

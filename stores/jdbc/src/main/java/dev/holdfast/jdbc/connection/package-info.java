@@ -1,0 +1,8 @@
+/**
+ * Where connections come from: a pool of our own, or the user's. A {@link dev.holdfast.jdbc.connection.SerialConnection} is one
+ * connection and the calls that queue for it.
+ */
+@NullMarked
+package dev.holdfast.jdbc.connection;
+
+import org.jspecify.annotations.NullMarked;

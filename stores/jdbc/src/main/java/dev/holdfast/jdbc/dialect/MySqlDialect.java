@@ -1,0 +1,285 @@
+package dev.holdfast.jdbc.dialect;
+
+import dev.holdfast.jdbc.row.LockRow;
+import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.NameEncoding;
+import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Renewed.Held;
+import dev.holdfast.spi.StoreException;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * MySQL 8, in words that MariaDB understands as well. A row is changed through a derived table that locks it if nobody else
+ * has, so no statement waits for a row that is there; the join begins there, so only that row is locked.
+ *
+ * <p>The number of changed rows says what happened only for updates that always change something, as all of ours do. The
+ * counter of a grant comes back as the generated key of the same statement.
+ */
+public class MySqlDialect extends ServerDialect {
+
+    // Names as bytes: a collation would take "A" for "a", and "a " for "a". No other index: each would be a further
+    // lock.
+    private static final String CREATE_LOCK = """
+            CREATE TABLE IF NOT EXISTS holdfast_lock (
+              name VARBINARY(255) NOT NULL PRIMARY KEY, version BIGINT NOT NULL, counter BIGINT NOT NULL,
+              clock VARCHAR(64) NOT NULL, holder VARCHAR(100) NOT NULL, held BIGINT NOT NULL, permits INTEGER NOT NULL,
+              capacity INTEGER NOT NULL, since BIGINT NOT NULL, expires BIGINT NOT NULL, owner MEDIUMTEXT NOT NULL,
+              more INTEGER NOT NULL, others MEDIUMTEXT NOT NULL
+            ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+            """;
+
+    private static final String CREATE_SCHEMA = """
+            CREATE TABLE IF NOT EXISTS holdfast_schema (
+              version INTEGER NOT NULL PRIMARY KEY, clock VARCHAR(64) NOT NULL, origin BIGINT NOT NULL
+            ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+            """;
+
+    private static final String TAKE = """
+            UPDATE (
+              SELECT name, GREATEST(counter + 1, $epoch) AS minted FROM holdfast_lock
+              WHERE name = ? AND ((more = 0 AND expires <= $now) OR clock <> ?) LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS f STRAIGHT_JOIN holdfast_lock AS l ON l.name = f.name
+            SET l.version = l.version + 1, l.counter = LAST_INSERT_ID(f.minted), l.clock = ?, l.holder = ?, l.held = f.minted,
+              l.permits = ?, l.capacity = ?, l.since = $now, l.expires = $now + ?, l.owner = ?, l.more = 0, l.others = '-'
+            """;
+
+    // All times of a statement are the same here.
+    private static final String MAKE = """
+            INSERT INTO holdfast_lock (name, version, counter, clock, holder, held, permits, capacity, since, expires, owner,
+              more, others)
+            VALUES (?, $epoch, LAST_INSERT_ID($epoch), ?, ?, $epoch, ?, ?, $now, $now + ?, ?, 0, '-')
+            """;
+
+    private static final String RENEW = """
+            UPDATE (
+              SELECT k.name, c.lease, c.owner FROM (%s) AS c STRAIGHT_JOIN holdfast_lock AS k ON k.name = c.name
+              WHERE k.holder = c.holder AND k.more = 0 AND k.expires > $now AND k.clock = ?
+              LIMIT %d FOR UPDATE SKIP LOCKED
+            ) AS f STRAIGHT_JOIN holdfast_lock AS l ON l.name = f.name
+            SET l.version = l.version + 1, l.expires = GREATEST(l.expires, $now + f.lease), l.owner = f.owner
+            """;
+
+    private static final String RENEWED = """
+            SELECT l.name, l.holder, l.held, l.expires - $now FROM (%s) AS c
+            STRAIGHT_JOIN holdfast_lock AS l ON l.name = c.name
+            WHERE l.holder = c.holder AND l.more = 0 AND l.expires > $now AND l.clock = ?
+            """;
+
+    static final String CLAIM =
+            "SELECT CAST(? AS BINARY) AS name, CAST(? AS CHAR) AS holder, CAST(? AS SIGNED) AS lease, CAST(? AS CHAR) AS owner";
+
+    private static final Set<Integer> RACES = Set.of(1213, 1020, 1062);
+    private static final int LOCK_WAIT_TIMEOUT = 1205;
+    private static final Set<Integer> MISSING = Set.of(1146, 1054);
+    private static final Set<Integer> REFUSED = Set.of(1044, 1045, 1049, 1064, 1142, 1143, 1227, 1370);
+    private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
+    private static final Set<Integer> UNDONE = Set.of(1040, 1041, 1114, 1153, 1203, 1226, 1969, 3024);
+
+    private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+).*");
+
+    /** The most names whose row is known to be there; for what comes beyond, a statement is tried in vain. */
+    private static final int MOST_KNOWN = 10_000;
+
+    private final Set<LockName> known = ConcurrentHashMap.newKeySet();
+
+    public MySqlDialect(String url) {
+        super(url);
+    }
+
+    @Override
+    public String product() {
+        return "mysql";
+    }
+
+    // UTC_TIMESTAMP knows no daylight saving time, and is the time of the statement.
+    @Override
+    public String now() {
+        return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
+    }
+
+    @Override
+    public List<String> createTables() {
+        return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
+    }
+
+    @Override
+    public void start(LockStatements statements) throws SQLException {
+        String version = statements.query(
+                "SELECT VERSION()", statement -> {}, rows -> rows.next() ? String.valueOf(rows.getString(1)) : "");
+        boolean isMaria = version.contains("MariaDB");
+        Matcher number = VERSION.matcher(version);
+        int numbers =
+                number.matches() ? 1_000 * Integer.parseInt(number.group(1)) + Integer.parseInt(number.group(2)) : 0;
+        checkServer(version, isMaria, numbers >= (isMaria ? 10_006 : 8_000));
+    }
+
+    void checkServer(String version, boolean isMaria, boolean isNewEnough) {
+        if (!isNewEnough) {
+            throw StoreException.refused(
+                    url() + " is of version " + version
+                            + ", which cannot skip locked rows. Use MySQL 8.0 or MariaDB 10.6," + " or newer",
+                    null);
+        }
+    }
+
+    /** What makes a statement that may have to wait for a row not wait; may be empty. */
+    String noWait() {
+        return "";
+    }
+
+    @Override
+    public long acquireFree(LockStatements statements, Claim claim) throws SQLException {
+        LockName name = claim.name();
+        if (!known.contains(name)) {
+            long counter = make(statements, claim);
+            if (known.size() < MOST_KNOWN) {
+                known.add(name);
+            }
+            if (counter != 0) {
+                return counter;
+            }
+        }
+        return take(statements, claim);
+    }
+
+    private long make(LockStatements statements, Claim claim) throws SQLException {
+        try {
+            return statements.generated(sql(noWait() + MAKE), statement -> {
+                bindName(statement, 1, claim.name().value());
+                statement.setString(2, clock());
+                statement.setString(3, claim.id().toString());
+                statement.setInt(4, claim.permits());
+                statement.setInt(5, claim.limit());
+                statement.setLong(6, RowCodec.micros(claim.lease()));
+                statement.setString(7, RowCodec.owner(claim));
+            });
+        } catch (SQLException failure) {
+            if (isRace(failure)) {
+                return 0;
+            }
+            throw failure;
+        }
+    }
+
+    private long take(LockStatements statements, Claim claim) throws SQLException {
+        long counter = statements.generated(sql(TAKE), statement -> {
+            bindName(statement, 1, claim.name().value());
+            statement.setString(2, clock());
+            statement.setString(3, clock());
+            statement.setString(4, claim.id().toString());
+            statement.setInt(5, claim.permits());
+            statement.setInt(6, claim.limit());
+            statement.setLong(7, RowCodec.micros(claim.lease()));
+            statement.setString(8, RowCodec.owner(claim));
+        });
+        if (counter == 0) {
+            // Perhaps the row was removed because it was idle. If it is there, this costs a statement the next time.
+            known.remove(claim.name());
+        }
+        return counter;
+    }
+
+    // In two statements: MySQL tells nothing of the rows that an update changed. What is told is what the row then
+    // says.
+    @Override
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+            throws SQLException {
+        String union = String.join(" UNION ALL ", Collections.nCopies(claims.size(), CLAIM));
+        int changed = statements.change(
+                sql(RENEW.formatted(union, claims.size())), statement -> bindClaims(statement, claims));
+        if (changed > 0) {
+            statements.query(
+                    sql(RENEWED.formatted(union)),
+                    statement -> bindClaims(statement, claims),
+                    rows -> LockStatements.renewed(rows, renewed));
+        }
+    }
+
+    /** Sets the parameters of as many {@link #CLAIM}s, and the clock behind them. */
+    final void bindClaims(PreparedStatement statement, List<Claim> claims) throws SQLException {
+        int index = 1;
+        for (Claim claim : claims) {
+            bindName(statement, index++, claim.name().value());
+            statement.setString(index++, claim.id().toString());
+            statement.setLong(index++, RowCodec.micros(claim.lease()));
+            statement.setString(index++, RowCodec.owner(claim));
+        }
+        statement.setString(index, clock());
+    }
+
+    @Override
+    public String releaseSole() {
+        return """
+                UPDATE (
+                  SELECT name FROM holdfast_lock
+                  WHERE name = ? AND holder = ? AND more = 0 AND clock = ? AND expires > $now LIMIT 1 FOR UPDATE SKIP LOCKED
+                ) AS f STRAIGHT_JOIN holdfast_lock AS l ON l.name = f.name
+                SET l.version = l.version + 1, l.holder = '-', l.expires = %d
+                """.formatted(LockRow.NEVER);
+    }
+
+    @Override
+    public String update() {
+        return """
+                UPDATE (
+                  SELECT name FROM holdfast_lock WHERE name = ? AND version = ? LIMIT 1 FOR UPDATE SKIP LOCKED
+                ) AS f STRAIGHT_JOIN holdfast_lock AS l ON l.name = f.name
+                SET l.version = l.version + 1, l.counter = ?, l.clock = ?, l.holder = ?, l.held = ?, l.permits = ?,
+                  l.capacity = ?, l.since = ?, l.expires = ?, l.owner = ?, l.more = ?, l.others = ?
+                """;
+    }
+
+    @Override
+    public boolean keysFirst() {
+        return true;
+    }
+
+    @Override
+    public NameEncoding names() {
+        return NameEncoding.BYTES;
+    }
+
+    @Override
+    public boolean isRace(SQLException failure) {
+        return RACES.contains(failure.getErrorCode()) || isLocked(failure);
+    }
+
+    @Override
+    public boolean isLocked(SQLException failure) {
+        return failure.getErrorCode() == LOCK_WAIT_TIMEOUT;
+    }
+
+    @Override
+    public boolean isMissing(SQLException failure) {
+        return MISSING.contains(failure.getErrorCode());
+    }
+
+    @Override
+    boolean isRefused(SQLException failure) {
+        return REFUSED.contains(failure.getErrorCode());
+    }
+
+    @Override
+    boolean isUndone(SQLException failure) {
+        return UNDONE.contains(failure.getErrorCode()) || READ_ONLY.contains(failure.getErrorCode());
+    }
+
+    @Override
+    String remedy(SQLException failure) {
+        return READ_ONLY.contains(failure.getErrorCode())
+                ? ". Locks need the server that may write: name the primary in the URL"
+                : "";
+    }
+}

@@ -1,0 +1,250 @@
+package dev.holdfast.jdbc.dialect;
+
+import dev.holdfast.jdbc.row.LockRow;
+import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.NameEncoding;
+import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.schema.TablePlace;
+import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Renewed.Held;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * PostgreSQL. No statement relies on the state of a session, so that a pooler may give each transaction another one: what a
+ * statement needs set, it sets for its own transaction. No statement waits for a row that a user's transaction has locked:
+ * it skips the row, or, where it may have to insert one, waits for 100 ms at most.
+ *
+ * <p>A grant is on the disk before it is believed. A release that hands nothing over does not wait for the disk: if a crash
+ * forgets it, the lock is held until its lease is over, and nothing worse. The next commit that waits takes it along.
+ */
+public final class PostgresDialect extends ServerDialect {
+
+    // Names are compared as bytes. A row is rewritten in its page, which needs room, and no index but that of the
+    // names.
+    private static final String CREATE_LOCK = """
+            CREATE TABLE IF NOT EXISTS holdfast_lock (
+              name text COLLATE "C" NOT NULL PRIMARY KEY, version bigint NOT NULL, counter bigint NOT NULL,
+              clock text NOT NULL, holder text NOT NULL, held bigint NOT NULL, permits integer NOT NULL,
+              capacity integer NOT NULL, since bigint NOT NULL, expires bigint NOT NULL, owner text NOT NULL,
+              more integer NOT NULL, others text NOT NULL
+            ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)
+            """;
+
+    private static final String CREATE_SCHEMA = """
+            CREATE TABLE IF NOT EXISTS holdfast_schema (
+              version integer NOT NULL PRIMARY KEY, clock text NOT NULL, origin bigint NOT NULL
+            )
+            """;
+
+    private static final String NOT_ON_DISK = "set_config('synchronous_commit', 'off', true)";
+
+    private static final List<String> RACES = List.of("40001", "40P01", "23505");
+    private static final String LOCK_NOT_AVAILABLE = "55P03";
+    private static final List<String> MISSING = List.of("42P01", "42703", "3F000");
+    private static final List<String> REFUSED = List.of("28", "42501", "3D000", "42", "22", "26");
+    // The server undid the statement and said so. Not among these: a connection that broke, a server that shuts down.
+    private static final List<String> UNDONE = List.of(
+            "25006", "40001", "40002", "40P01", "53", "54", "55", "57014", "57P03", "0A", "22", "23", "26", "42");
+    private static final String READ_ONLY = "25006";
+    // A statement that was prepared in another session, or by another client in this one.
+    private static final List<String> NOT_PREPARED_HERE = List.of("26000", "42P05");
+    // The same with another number of parameters. The driver tells of its own trouble with the server in this state,
+    // too.
+    private static final String PROTOCOL_VIOLATION = "08P01";
+    private static final String ABOUT_PREPARED = "prepared statement";
+
+    private final boolean relaxed;
+
+    /** @param relaxed whether nothing waits for the disk */
+    public PostgresDialect(String url, boolean relaxed) {
+        super(url);
+        this.relaxed = relaxed;
+    }
+
+    @Override
+    public String product() {
+        return "postgresql";
+    }
+
+    // The time of the statement, not of its transaction.
+    @Override
+    public String now() {
+        return "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)";
+    }
+
+    @Override
+    public List<String> createTables() {
+        return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
+    }
+
+    // The settings are made while the row to insert is put together, before the lock on the row that is there. The
+    // time is taken once, so that all that is written agrees.
+    @Override
+    public String acquireFree() {
+        return """
+                INSERT INTO holdfast_lock AS l (name, version, counter, clock, holder, held, permits, capacity, since, expires,
+                  owner, more, others)
+                SELECT c.name, c.now, c.now, c.clock, c.holder, c.now, c.permits, c.capacity, c.now, c.now + c.lease, c.owner,
+                  0, '-'
+                FROM (
+                  SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS holder,
+                    CAST(? AS integer) AS permits, CAST(? AS integer) AS capacity, CAST(? AS bigint) AS lease,
+                    CAST(? AS text) AS owner, $now AS now, set_config('lock_timeout', '100ms', true) AS waits, %s AS durable
+                ) AS c
+                WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL
+                ON CONFLICT (name) DO UPDATE SET version = l.version + 1, counter = GREATEST(l.counter + 1, excluded.counter),
+                  clock = excluded.clock, holder = excluded.holder, held = GREATEST(l.counter + 1, excluded.counter),
+                  permits = excluded.permits, capacity = excluded.capacity, since = excluded.since,
+                  expires = excluded.expires, owner = excluded.owner, more = 0, others = '-'
+                WHERE (l.more = 0 AND l.expires <= excluded.since) OR l.clock <> excluded.clock
+                RETURNING counter
+                """.formatted(durability());
+    }
+
+    // The inner select locks the rows that it can get at once, as they are now. The outer one may know an older row,
+    // which is why it follows the name only.
+    @Override
+    public String renewSole(int claims) {
+        return """
+                UPDATE holdfast_lock AS l SET version = l.version + 1, expires = GREATEST(l.expires, c.now + c.lease),
+                  owner = c.owner
+                FROM (
+                  SELECT k.name, v.lease, v.owner, $now AS now
+                  FROM unnest(CAST(? AS text[]), CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS text[]))
+                    AS v(name, holder, lease, owner)
+                  JOIN holdfast_lock AS k ON k.name = v.name
+                  WHERE k.holder = v.holder AND k.more = 0 AND k.expires > $now AND k.clock = ?
+                  ORDER BY k.name FOR NO KEY UPDATE OF k SKIP LOCKED
+                ) AS c
+                WHERE l.name = c.name
+                RETURNING l.name, l.holder, l.held, l.expires - c.now, %s
+                """.formatted(durability());
+    }
+
+    @Override
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+            throws SQLException {
+        Connection connection = statements.connection();
+        statements.query(
+                sql(renewSole(claims.size())),
+                statement -> {
+                    statement.setArray(
+                            1,
+                            array(
+                                    connection,
+                                    "text",
+                                    claims,
+                                    claim -> claim.name().value()));
+                    statement.setArray(
+                            2,
+                            array(
+                                    connection,
+                                    "text",
+                                    claims,
+                                    claim -> claim.id().toString()));
+                    statement.setArray(3, array(connection, "bigint", claims, claim -> RowCodec.micros(claim.lease())));
+                    statement.setArray(4, array(connection, "text", claims, RowCodec::owner));
+                    statement.setString(5, clock());
+                },
+                rows -> LockStatements.renewed(rows, renewed));
+    }
+
+    private static java.sql.Array array(
+            Connection connection, String type, List<Claim> claims, java.util.function.Function<Claim, Object> value)
+            throws SQLException {
+        return connection.createArrayOf(type, claims.stream().map(value).toArray());
+    }
+
+    // The setting is made by a row that was released, so in time for the commit of that.
+    @Override
+    public String releaseSole() {
+        return """
+                UPDATE holdfast_lock SET version = version + 1, holder = '-', expires = %d
+                WHERE name = (
+                  SELECT name FROM holdfast_lock
+                  WHERE name = ? AND holder = ? AND more = 0 AND clock = ? AND expires > $now
+                  FOR NO KEY UPDATE SKIP LOCKED
+                )
+                RETURNING %s
+                """.formatted(LockRow.NEVER, NOT_ON_DISK);
+    }
+
+    @Override
+    public String update() {
+        return """
+                UPDATE holdfast_lock SET version = version + 1, counter = ?, clock = ?, holder = ?, held = ?, permits = ?,
+                  capacity = ?, since = ?, expires = ?, owner = ?, more = ?, others = ?
+                WHERE name = (
+                  SELECT name FROM holdfast_lock WHERE name = ? AND version = ? FOR NO KEY UPDATE SKIP LOCKED
+                )
+                RETURNING %s
+                """.formatted(durability());
+    }
+
+    private String durability() {
+        return relaxed ? NOT_ON_DISK : "''";
+    }
+
+    @Override
+    public NameEncoding names() {
+        return NameEncoding.TEXT;
+    }
+
+    @Override
+    @Nullable
+    public TablePlace place(Connection connection) throws SQLException {
+        return TablePlace.inPostgres(connection);
+    }
+
+    @Override
+    public boolean isRace(SQLException failure) {
+        return stateIs(failure, RACES) || isLocked(failure);
+    }
+
+    @Override
+    public boolean isLocked(SQLException failure) {
+        return LOCK_NOT_AVAILABLE.equals(failure.getSQLState());
+    }
+
+    @Override
+    public boolean isMissing(SQLException failure) {
+        return stateIs(failure, MISSING);
+    }
+
+    @Override
+    boolean isRefused(SQLException failure) {
+        return stateIs(failure, REFUSED) || isOfAnotherClient(failure);
+    }
+
+    @Override
+    boolean isUndone(SQLException failure) {
+        return stateIs(failure, UNDONE) || isOfAnotherClient(failure);
+    }
+
+    // The server says that what was asked for is a statement that somebody else has prepared.
+    private static boolean isOfAnotherClient(SQLException failure) {
+        return stateIs(failure, NOT_PREPARED_HERE)
+                || (PROTOCOL_VIOLATION.equals(failure.getSQLState())
+                        && String.valueOf(failure.getMessage()).contains(ABOUT_PREPARED));
+    }
+
+    @Override
+    String remedy(SQLException failure) {
+        if (READ_ONLY.equals(failure.getSQLState())) {
+            return ". Locks need the server that may write: with a replica in the URL, add targetServerType=primary";
+        }
+        if (isOfAnotherClient(failure)) {
+            return ". A pooler in transaction mode is in between: add holdfast.serverPrepare=off to the URL, or, over a pool of"
+                    + " yours, prepareThreshold=0 to that of the driver";
+        }
+        return stateIs(failure, List.of("42501"))
+                ? ". This user needs SELECT, INSERT, UPDATE and DELETE on holdfast_lock and SELECT on holdfast_schema"
+                : "";
+    }
+}

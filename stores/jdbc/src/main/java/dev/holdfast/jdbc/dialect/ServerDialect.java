@@ -1,0 +1,79 @@
+package dev.holdfast.jdbc.dialect;
+
+import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.util.List;
+
+/**
+ * What the database servers have in common: the database's wall clock as microseconds since 1970, and errors by their
+ * SQLSTATE.
+ */
+public abstract class ServerDialect extends PooledDialect {
+
+    private static final String CLOCK = "utc";
+
+    private final String url;
+
+    /** @param url the database, for messages; without a password */
+    ServerDialect(String url) {
+        this.url = url;
+    }
+
+    /** The statements as a person would run them. */
+    public final String ddl() {
+        return script(createTables());
+    }
+
+    static String script(List<String> statements) {
+        return String.join(";\n\n", statements.stream().map(String::strip).toList()) + ";\n";
+    }
+
+    final String url() {
+        return url;
+    }
+
+    @Override
+    public String clock() {
+        return CLOCK;
+    }
+
+    @Override
+    public String epoch() {
+        return now();
+    }
+
+    /** Whether the server answers the same however often it is asked. */
+    abstract boolean isRefused(SQLException failure);
+
+    /** Whether the server said that it undid what it was asked to do. */
+    abstract boolean isUndone(SQLException failure);
+
+    /** What to do about a failure, for people; may be empty. */
+    abstract String remedy(SQLException failure);
+
+    @Override
+    public StoreException failure(SQLException failure) {
+        String what = url + ": " + withCause(failure) + remedy(failure);
+        if (isMissing(failure)) {
+            return TableSchema.wrong(url, String.valueOf(failure.getMessage()), failure);
+        }
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLException sql && isRefused(sql)) {
+                return StoreException.refused(what, failure);
+            }
+        }
+        boolean without = isRace(failure)
+                || isLocked(failure)
+                || isUndone(failure)
+                || failure instanceof SQLTransientConnectionException;
+        return StoreException.unavailable(without ? Effect.NONE : Effect.UNKNOWN, what, failure);
+    }
+
+    static boolean stateIs(SQLException failure, List<String> beginnings) {
+        String state = failure.getSQLState();
+        return state != null && beginnings.stream().anyMatch(state::startsWith);
+    }
+}

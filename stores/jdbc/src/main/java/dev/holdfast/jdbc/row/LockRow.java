@@ -1,0 +1,149 @@
+package dev.holdfast.jdbc.row;
+
+import dev.holdfast.jdbc.row.RowCodec.Entries;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.ResourceRecord;
+import dev.holdfast.store.ResourceRecord.Place;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One row of {@code holdfast_lock}: the whole state of one resource.
+ *
+ * <p>The oldest grant has columns of its own, because the one-statement paths must test and set it: {@code holder} (the
+ * claim's id, or {@code -}), {@code held} (its counter), {@code permits}, {@code capacity} (the limit), {@code since},
+ * {@code expires} and {@code owner}. Everything else, which only exists while somebody shares, waits, or has lost a reply,
+ * is text in {@code others}; {@code more} counts its entries. So {@code more = 0} means that the row is what the
+ * one-statement paths understand, and a row that is free or has a sole holder always is.
+ *
+ * <p>{@code version} grows with every change and is never used twice, so that a row which was read can be written back
+ * only if nobody changed it since. Absent text is {@code -} and not the empty string, which some databases cannot tell
+ * from NULL.
+ *
+ * @param counter the number of the newest grant
+ */
+public record LockRow(
+        LockName name,
+        long version,
+        long counter,
+        String holder,
+        long held,
+        int permits,
+        int capacity,
+        long since,
+        long expires,
+        String owner,
+        int more,
+        String others) {
+
+    public static final String NONE = "-";
+
+    /** The {@code expires} of a row that nobody holds: it is over at any time. */
+    public static final long NEVER = Long.MIN_VALUE;
+
+    /** A row with a counter and nothing else: nobody holds it, or it was written on another clock. */
+    static LockRow free(LockName name, long version, long counter) {
+        return new LockRow(name, version, counter, NONE, 0, 0, 0, 0, NEVER, NONE, 0, NONE);
+    }
+
+    public static LockRow of(ResourceRecord record, long version) {
+        return of(record, version, new EntryCache());
+    }
+
+    /** The same, with what is known of the entries from before. */
+    static LockRow of(ResourceRecord record, long version, EntryCache known) {
+        List<Place> grants = record.grants();
+        List<Place> later = grants.isEmpty() ? grants : grants.subList(1, grants.size());
+        Entries entries = new Entries(later, record.waiters(), record.tombstones());
+        int more = entries.size();
+        String others = more == 0 ? NONE : RowCodec.entries(entries, known);
+        if (more > 0) {
+            known.remember(record.name(), others, entries);
+        }
+        if (grants.isEmpty()) {
+            return new LockRow(record.name(), version, record.counter(), NONE, 0, 0, 0, 0, NEVER, NONE, more, others);
+        }
+        Place first = grants.get(0);
+        Claim claim = first.claim();
+        return new LockRow(
+                record.name(),
+                version,
+                record.counter(),
+                claim.id().toString(),
+                first.counter(),
+                claim.permits(),
+                claim.limit(),
+                first.since(),
+                first.expires(),
+                RowCodec.owner(claim),
+                more,
+                others);
+    }
+
+    /** This row as it is in the table once it was written. */
+    LockRow written(long epoch) {
+        long newVersion = version == 0 ? epoch : version + 1;
+        return new LockRow(
+                name, newVersion, counter, holder, held, permits, capacity, since, expires, owner, more, others);
+    }
+
+    /**
+     * The resource that the row describes.
+     *
+     * @throws StoreException if somebody else wrote into the row
+     */
+    public ResourceRecord toRecord(Duration ticketTtl) {
+        return toRecord(ticketTtl, new EntryCache());
+    }
+
+    /** The same, with what is known of the entries from before. */
+    ResourceRecord toRecord(Duration ticketTtl, EntryCache known) {
+        try {
+            Entries entries = entries(known);
+            if (entries.size() != more) {
+                throw new IllegalArgumentException("it has " + entries.size() + " entries instead of " + more);
+            }
+            List<Place> grants = new ArrayList<>();
+            if (!holder.equals(NONE)) {
+                Claim claim = RowCodec.claim(name, ClaimId.parse(holder), permits, capacity, owner);
+                grants.add(new Place(claim, held, since, expires));
+            }
+            grants.addAll(entries.grants());
+            int limit = limit(grants, entries.waiters());
+            return new ResourceRecord(name, ticketTtl, limit, counter, grants, entries.waiters(), entries.tombstones());
+        } catch (IllegalArgumentException | ArithmeticException unreadable) {
+            throw StoreException.refused(
+                    "The row of \"" + name + "\" in table holdfast_lock cannot be read: " + unreadable.getMessage()
+                            + ". Somebody else wrote into it. When no process uses this lock, delete the row",
+                    unreadable);
+        }
+    }
+
+    boolean isSameVersion(LockRow other) {
+        return version == other.version && name.equals(other.name);
+    }
+
+    private Entries entries(EntryCache known) {
+        if (more == 0) {
+            return Entries.none();
+        }
+        Entries before = known.entries(name, others);
+        return before != null ? before : RowCodec.parse(name, others, known);
+    }
+
+    /** Whether somebody may hold or wait at a time; false for sure, true until the record was settled. */
+    public boolean mayBeInUse(long now) {
+        return more > 0 || expires > now;
+    }
+
+    private static int limit(List<Place> grants, List<Place> waiters) {
+        if (!grants.isEmpty()) {
+            return grants.get(0).claim().limit();
+        }
+        return waiters.isEmpty() ? 0 : waiters.get(0).claim().limit();
+    }
+}

@@ -1,0 +1,392 @@
+package dev.holdfast.jdbc.row;
+
+import dev.holdfast.jdbc.row.LockTable.Rows;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Renewed.Held;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The SQL statements on {@code holdfast_lock}, one method each. Not thread-safe. */
+public final class LockStatements implements AutoCloseable {
+
+    private static final String COLUMNS =
+            "name, version, counter, clock, holder, held, permits, capacity, since, expires, owner, more, others";
+
+    // Only what nobody could hold any longer: an expired claim is not released but leaves a tombstone, in a transition.
+    static final String RELEASE_SOLE = """
+            UPDATE holdfast_lock SET version = version + 1, holder = '-', expires = %d
+            WHERE name = ? AND holder = ? AND more = 0 AND clock = ? AND expires > $now
+            """.formatted(LockRow.NEVER);
+
+    // The left join makes a row for a name that has none, so that the time is told in any case.
+    private static final String READ = """
+            SELECT $now, $epoch, %s
+            FROM %s LEFT JOIN holdfast_lock ON name IN (%s)
+            """;
+
+    private static final String PAGE = """
+            SELECT $now, $epoch, %s FROM holdfast_lock
+            WHERE name >= ? AND name <= ? AND (more > 0 OR expires > $now) AND clock = ?
+            ORDER BY name
+            """.replace("%s", COLUMNS);
+
+    private static final String IDLE = """
+            SELECT $now, $epoch, %s FROM holdfast_lock WHERE name >= ? ORDER BY name
+            """.replace("%s", COLUMNS);
+
+    // Compare-and-set: the version says whether anybody changed the row since it was read.
+    static final String UPDATE = """
+            UPDATE holdfast_lock SET version = version + 1, counter = ?, clock = ?, holder = ?, held = ?, permits = ?,
+              capacity = ?, since = ?, expires = ?, owner = ?, more = ?, others = ?
+            WHERE name = ? AND version = ?
+            """;
+
+    private static final String INSERT = """
+            INSERT INTO holdfast_lock (counter, clock, holder, held, permits, capacity, since, expires, owner, more, others,
+              name, version)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """;
+
+    private static final String DELETE = "DELETE FROM holdfast_lock WHERE name = ? AND version = ?";
+
+    // A name that sorts after every name with a given prefix: no name has room for so many of the largest code point.
+    private static final String LARGEST =
+            Character.toString(Character.MAX_CODE_POINT).repeat(LockName.MAX_BYTES / 4 + 1);
+
+    private final Connection connection;
+    private final Dialect dialect;
+    private final boolean keep;
+    private final Map<String, PreparedStatement> kept = new HashMap<>();
+
+    /** @param keep whether statements stay prepared until {@link #close()}; else the pool or the driver keeps them */
+    public LockStatements(Connection connection, Dialect dialect, boolean keep) {
+        this.connection = connection;
+        this.dialect = dialect;
+        this.keep = keep;
+    }
+
+    /** What a statement's result is read by. */
+    @FunctionalInterface
+    public interface Reader<T> {
+        T read(ResultSet rows) throws SQLException;
+    }
+
+    /** What a statement's parameters are set by. */
+    @FunctionalInterface
+    public interface Binder {
+        void bind(PreparedStatement statement) throws SQLException;
+    }
+
+    /** The new counter, or 0. */
+    long acquireFree(Claim claim) throws SQLException {
+        return query(
+                dialect.ready("acquire", dialect::acquireFree),
+                statement -> {
+                    dialect.bindName(statement, 1, claim.name().value());
+                    statement.setString(2, dialect.clock());
+                    statement.setString(3, claim.id().toString());
+                    statement.setInt(4, claim.permits());
+                    statement.setInt(5, claim.limit());
+                    statement.setLong(6, RowCodec.micros(claim.lease()));
+                    statement.setString(7, RowCodec.owner(claim));
+                    dialect.bindEpoch(statement, 8);
+                },
+                rows -> {
+                    long counter = 0;
+                    // To the end: SQLite commits when the statement is done, not when its row is read.
+                    while (rows.next()) {
+                        counter = rows.getLong(1);
+                    }
+                    return counter;
+                });
+    }
+
+    boolean releaseSole(Claim claim) throws SQLException {
+        return 1
+                == change(dialect.ready("release", dialect::releaseSole), statement -> {
+                    dialect.bindName(statement, 1, claim.name().value());
+                    statement.setString(2, claim.id().toString());
+                    statement.setString(3, dialect.clock());
+                });
+    }
+
+    void renewSole(List<Claim> claims, Map<ClaimId, Held> renewed) throws SQLException {
+        int size = padded(claims.size());
+        query(
+                dialect.ready("renew " + size, () -> dialect.renewSole(size)),
+                statement -> {
+                    int index = 1;
+                    for (int i = 0; i < size; i++) {
+                        boolean padding = i >= claims.size();
+                        Claim claim = claims.get(padding ? 0 : i);
+                        dialect.bindName(
+                                statement, index++, padding ? "" : claim.name().value());
+                        statement.setString(index++, claim.id().toString());
+                        statement.setLong(index++, RowCodec.micros(claim.lease()));
+                        statement.setString(index++, padding ? "" : RowCodec.owner(claim));
+                    }
+                    statement.setString(index, dialect.clock());
+                },
+                rows -> renewed(rows, renewed));
+    }
+
+    /** Reads what a renewal tells: name, holder, held, and what is left of the lease. */
+    public static Map<ClaimId, Held> renewed(ResultSet rows, Map<ClaimId, Held> renewed) throws SQLException {
+        while (rows.next()) {
+            ClaimId id = ClaimId.parse(rows.getString(2));
+            renewed.put(id, new Held(rows.getLong(3), RowCodec.duration(rows.getLong(4))));
+        }
+        return renewed;
+    }
+
+    /** The rows of some names; a free one for a name that has no row, with version 0. */
+    public Rows read(Collection<LockName> names) throws SQLException {
+        int size = padded(names.size());
+        String sql = dialect.ready(
+                "read " + size,
+                () -> READ.formatted(COLUMNS, dialect.oneRow(), String.join(", ", Collections.nCopies(size, "?"))));
+        Rows found = query(
+                sql,
+                statement -> {
+                    int index = 1;
+                    for (LockName name : names) {
+                        dialect.bindName(statement, index++, name.value());
+                    }
+                    while (index <= size) {
+                        dialect.bindName(statement, index++, "");
+                    }
+                },
+                this::rows);
+        for (LockName name : names) {
+            found.byName().computeIfAbsent(name, absent -> LockRow.free(absent, 0, 0));
+        }
+        return found;
+    }
+
+    Rows page(String from, String prefix, int limit) throws SQLException {
+        return query(
+                limited(PAGE),
+                statement -> {
+                    dialect.bindName(statement, 1, from);
+                    dialect.bindName(statement, 2, prefix + LARGEST);
+                    statement.setString(3, dialect.clock());
+                    limit(statement, 4, limit);
+                },
+                this::rows);
+    }
+
+    Rows idle(String from, int limit) throws SQLException {
+        return query(
+                limited(IDLE),
+                statement -> {
+                    dialect.bindName(statement, 1, from);
+                    limit(statement, 2, limit);
+                },
+                this::rows);
+    }
+
+    private String limited(String sql) {
+        return dialect.sql(dialect.knowsLimit() ? sql + "LIMIT ?" : sql);
+    }
+
+    private void limit(PreparedStatement statement, int index, int limit) throws SQLException {
+        if (dialect.knowsLimit()) {
+            statement.setInt(index, limit);
+        } else {
+            statement.setMaxRows(limit);
+        }
+    }
+
+    /** Writes a row that was read, changed; false if somebody else changed it meanwhile, or has it locked. */
+    public boolean write(LockRow row, long epoch) throws SQLException {
+        boolean isNew = row.version() == 0;
+        boolean keysFirst = !isNew && dialect.keysFirst();
+        return 1
+                == change(isNew ? INSERT : dialect.ready("update", dialect::update), statement -> {
+                    bindColumns(statement, keysFirst ? 2 : 0, row);
+                    int key = keysFirst ? 1 : 12;
+                    dialect.bindName(statement, key, row.name().value());
+                    statement.setLong(key + 1, isNew ? epoch : row.version());
+                });
+    }
+
+    private void bindColumns(PreparedStatement statement, int before, LockRow row) throws SQLException {
+        statement.setLong(before + 1, row.counter());
+        statement.setString(before + 2, dialect.clock());
+        statement.setString(before + 3, row.holder());
+        statement.setLong(before + 4, row.held());
+        statement.setInt(before + 5, row.permits());
+        statement.setInt(before + 6, row.capacity());
+        statement.setLong(before + 7, row.since());
+        statement.setLong(before + 8, row.expires());
+        statement.setString(before + 9, row.owner());
+        statement.setInt(before + 10, row.more());
+        statement.setString(before + 11, row.others());
+    }
+
+    void delete(LockRow row) throws SQLException {
+        update(DELETE, statement -> {
+            dialect.bindName(statement, 1, row.name().value());
+            statement.setLong(2, row.version());
+        });
+    }
+
+    /** SQLite only: a number that changes when another connection commits. */
+    public long dataVersion() throws SQLException {
+        return query("PRAGMA data_version", statement -> {}, rows -> rows.next() ? rows.getLong(1) : 0);
+    }
+
+    public Connection connection() {
+        return connection;
+    }
+
+    /** Runs a statement that has neither parameters nor rows. */
+    public void execute(String sql) throws SQLException {
+        update(sql, statement -> {});
+    }
+
+    public <T> T query(String sql, Binder binder, Reader<T> reader) throws SQLException {
+        PreparedStatement statement = statement(sql);
+        try {
+            binder.bind(statement);
+            try (ResultSet rows = statement.executeQuery()) {
+                return reader.read(rows);
+            }
+        } finally {
+            done(statement);
+        }
+    }
+
+    public int update(String sql, Binder binder) throws SQLException {
+        PreparedStatement statement = statement(sql);
+        try {
+            binder.bind(statement);
+            return statement.executeUpdate();
+        } finally {
+            done(statement);
+        }
+    }
+
+    /** Runs a statement that changes rows: how many, whether the database counts them or tells them. */
+    public int change(String sql, Binder binder) throws SQLException {
+        PreparedStatement statement = statement(sql);
+        try {
+            binder.bind(statement);
+            if (!statement.execute()) {
+                return statement.getUpdateCount();
+            }
+            int told = 0;
+            try (ResultSet rows = statement.getResultSet()) {
+                while (rows.next()) {
+                    told++;
+                }
+            }
+            return told;
+        } finally {
+            done(statement);
+        }
+    }
+
+    /** Runs a statement that changes one row and generates a key: that key, or 0 if it changed none. */
+    public long generated(String sql, Binder binder) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql, Statement.RETURN_GENERATED_KEYS)) {
+            binder.bind(statement);
+            if (statement.executeUpdate() == 0) {
+                return 0;
+            }
+            try (ResultSet keys = statement.getGeneratedKeys()) {
+                return keys.next() ? keys.getLong(1) : 0;
+            }
+        }
+    }
+
+    private Rows rows(ResultSet rows) throws SQLException {
+        Map<LockName, LockRow> found = new LinkedHashMap<>();
+        long now = 0;
+        long epoch = 0;
+        while (rows.next()) {
+            now = rows.getLong(1);
+            epoch = rows.getLong(2);
+            if (rows.getObject(3) != null) {
+                LockRow row = row(rows);
+                found.put(row.name(), row);
+            }
+        }
+        return new Rows(found, now, epoch);
+    }
+
+    private LockRow row(ResultSet rows) throws SQLException {
+        LockName name = dialect.readName(rows, 3);
+        long version = rows.getLong(4);
+        long counter = rows.getLong(5);
+        int more = rows.getInt(14);
+        if (!rows.getString(6).equals(dialect.clock())) {
+            return LockRow.free(name, version, counter);
+        }
+        String others = more == 0 ? LockRow.NONE : rows.getString(15);
+        String holder = rows.getString(7);
+        if (holder.equals(LockRow.NONE)) {
+            // The release of a sole holder leaves the other columns as they were.
+            return new LockRow(name, version, counter, holder, 0, 0, 0, 0, LockRow.NEVER, LockRow.NONE, more, others);
+        }
+        return new LockRow(
+                name,
+                version,
+                counter,
+                holder,
+                rows.getLong(8),
+                rows.getInt(9),
+                rows.getInt(10),
+                rows.getLong(11),
+                rows.getLong(12),
+                rows.getString(13),
+                more,
+                others);
+    }
+
+    private PreparedStatement statement(String sql) throws SQLException {
+        if (!keep) {
+            PreparedStatement statement = connection.prepareStatement(sql);
+            if (dialect.queryTimeoutSeconds() > 0) {
+                statement.setQueryTimeout(dialect.queryTimeoutSeconds());
+            }
+            return statement;
+        }
+        PreparedStatement statement = kept.get(sql);
+        if (statement == null) {
+            statement = connection.prepareStatement(sql);
+            kept.put(sql, statement);
+        }
+        return statement;
+    }
+
+    private void done(PreparedStatement statement) throws SQLException {
+        if (!keep) {
+            statement.close();
+        }
+    }
+
+    // Powers of two, so that few different statements are prepared.
+    private static int padded(int size) {
+        return size <= 1 ? 1 : Integer.highestOneBit(size - 1) << 1;
+    }
+
+    @Override
+    public void close() throws SQLException {
+        for (PreparedStatement statement : kept.values()) {
+            statement.close();
+        }
+        kept.clear();
+    }
+}

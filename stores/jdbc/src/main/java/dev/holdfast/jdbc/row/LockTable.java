@@ -1,0 +1,401 @@
+package dev.holdfast.jdbc.row;
+
+import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.row.Transition.Applied;
+import dev.holdfast.jdbc.row.Transition.Read;
+import dev.holdfast.spi.Attempt.Granted;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Released.Handed;
+import dev.holdfast.spi.Renewed.Held;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.ResourceRecord;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table {@code holdfast_lock} as one connection sees it. Not thread-safe: a {@link SerialConnection} guards it.
+ *
+ * <h2>Overview for maintainers</h2>
+ *
+ * <p>There are two ways to change a row. The <em>one-statement paths</em> ({@link #acquireFree}, {@link #releaseSole},
+ * {@link #renewSole}) are the common cases, in autocommit: each tests all that it relies on in its own WHERE, and does
+ * nothing if that does not hold. The <em>transition</em> is every other case: it reads the row, lets {@link
+ * ResourceRecord} decide, and writes the row back if its version is still the same. So the rules are written once, in the
+ * record, and the one-statement paths are the record's own answer for a row that is free or has a sole holder.
+ *
+ * <p>All times come from the statement itself, read when the database runs it. A time that is a little old, because the
+ * statement waited for another client, can only make a lease shorter than the client was told to believe (law 5), or show
+ * a grant as live that has just ended.
+ */
+public final class LockTable implements AutoCloseable {
+
+    /** The most claims of one renewing statement. Further ones go into further statements. */
+    public static final int MAX_BATCH = 256;
+
+    /** How often a transition is tried again because other clients changed the row meanwhile. */
+    public static final int MAX_RACES = 60;
+
+    /** For so long a row that another client's transaction has locked is asked for again. */
+    public static final Duration PATIENCE = Duration.ofMillis(100);
+
+    private static final int PAGE = 1_000;
+
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private final Connection connection;
+    private final Dialect dialect;
+    private final LockStatements statements;
+    private final Duration ticketTtl;
+    private final MonotonicClock clock;
+    private final EntryCache known = new EntryCache();
+    private final RowCache recent = new RowCache();
+    private long deadline;
+    private long patienceNanos = Long.MAX_VALUE;
+
+    public LockTable(
+            Connection connection, Dialect dialect, Duration ticketTtl, boolean keepStatements, MonotonicClock clock) {
+        this.connection = connection;
+        this.clock = clock;
+        this.dialect = dialect;
+        this.statements = new LockStatements(connection, dialect, keepStatements);
+        this.ticketTtl = ticketTtl;
+    }
+
+    /** Until when transitions may try again. */
+    public void tryUntil(long newDeadline) {
+        deadline = newDeadline;
+    }
+
+    /** For how long transitions may ask again for rows that are locked, all of them together. */
+    public void waitForLocked(Duration patience) {
+        patienceNanos = patience.toNanos();
+    }
+
+    public LockStatements statements() {
+        return statements;
+    }
+
+    /** Takes a resource that is free, with one statement; null if it is not, or another client came first. */
+    @Nullable
+    public Granted acquireFree(Claim claim) throws SQLException {
+        if (claim.isWaitSet()) {
+            return null;
+        }
+        try {
+            long counter = dialect.acquireFree(statements, claim);
+            return counter == 0 ? null : new Granted(counter, claim.lease());
+        } catch (SQLException failure) {
+            if (dialect.isRace(failure)) {
+                return null;
+            }
+            throw failure;
+        }
+    }
+
+    /** Releases a sole holder behind whom nobody waits, with one statement; false if the claim is not that. */
+    public boolean releaseSole(Claim claim) throws SQLException {
+        try {
+            return !claim.repeated() && statements.releaseSole(claim);
+        } catch (SQLException failure) {
+            if (dialect.isRace(failure)) {
+                return false;
+            }
+            throw failure;
+        }
+    }
+
+    /**
+     * Renews those of the claims that are sole holders with nobody waiting, {@value #MAX_BATCH} with one statement. If a
+     * statement fails, what those before it have renewed is among the answers.
+     */
+    public void renewSole(List<Claim> claims, Map<ClaimId, ? super Held> answers) throws SQLException {
+        for (int from = 0; from < claims.size(); from += MAX_BATCH) {
+            List<Claim> chunk = claims.subList(from, Math.min(claims.size(), from + MAX_BATCH));
+            Map<ClaimId, Held> renewed = new HashMap<>();
+            try {
+                dialect.renewSole(statements, chunk, renewed);
+                answers.putAll(renewed);
+            } catch (SQLException failure) {
+                if (!dialect.isRace(failure)) {
+                    throw failure;
+                }
+            }
+        }
+    }
+
+    /** Like {@link #transition}, for one that often changes nothing: then it is a single read. */
+    public <T> Applied<T> look(LockName name, Transition<T> transition) throws SQLException {
+        Rows rows = statements.read(List.of(name));
+        List<LockRow> changed = new ArrayList<>();
+        Applied<T> applied = apply(rows, transition, changed);
+        return changed.isEmpty() ? applied : transition(List.of(name), transition);
+    }
+
+    /**
+     * Applies a transition to the records of some names, atomically.
+     *
+     * @throws RowLockedException if a transaction that is not ours has one of the rows locked for longer than a moment
+     * @throws StoreException with effect NONE if other clients came first {@value #MAX_RACES} times, or for too long
+     */
+    public <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition) throws SQLException {
+        List<LockName> sorted = names.stream().distinct().sorted().toList();
+        long lockedSince = clock.nanoTime();
+        LockRow refused = null;
+        for (int races = 1; races <= MAX_RACES; races++) {
+            LockRow before = refused;
+            refused = null;
+            try {
+                Applied<T> guessed = sorted.size() == 1 ? attemptUnread(sorted.get(0), transition) : null;
+                if (guessed != null) {
+                    return guessed;
+                }
+                Tried<T> tried = attempt(sorted, transition);
+                if (tried.applied() != null) {
+                    return tried.applied();
+                }
+                refused = tried.refused();
+            } catch (SQLException failure) {
+                if (dialect.isLocked(failure)) {
+                    throw new RowLockedException(sorted, failure);
+                }
+                if (!dialect.isRace(failure)) {
+                    throw failure;
+                }
+            }
+            long now = clock.nanoTime();
+            // Refused twice at the same version: nobody changes the row, so somebody has it locked.
+            if (refused == null || before == null || !refused.isSameVersion(before)) {
+                lockedSince = now;
+            } else if (now - lockedSince >= Math.min(patienceNanos, PATIENCE.toNanos())) {
+                patienceNanos -= now - lockedSince;
+                throw new RowLockedException(sorted, null);
+            }
+            if (now - deadline >= 0) {
+                break;
+            }
+            pause(races);
+        }
+        throw StoreException.unavailable(
+                Effect.NONE, sorted + " were changed by other clients each time that this client tried to", null);
+    }
+
+    // With what this connection wrote last instead of a read: one statement in autocommit, which does nothing if the
+    // row was changed meanwhile. Null if there is no such guess, if it was wrong, or if nothing is written that could
+    // prove it.
+    private <T> @Nullable Applied<T> attemptUnread(LockName name, Transition<T> transition) throws SQLException {
+        LockRow guess = recent.guess(name);
+        if (guess == null) {
+            return null;
+        }
+        Rows rows = new Rows(Map.of(name, guess), dialect.nowMicros(), dialect.epochMicros());
+        List<LockRow> changed = new ArrayList<>();
+        Applied<T> applied;
+        try {
+            applied = apply(rows, transition, changed);
+        } catch (RuntimeException unproven) {
+            // It gave up for what may not be so. Asked again of what is read, it says so again if it is.
+            return null;
+        }
+        if (changed.isEmpty()) {
+            return null;
+        }
+        if (!statements.write(changed.get(0), rows.epoch())) {
+            recent.forget(name);
+            return null;
+        }
+        remember(rows, changed);
+        return applied;
+    }
+
+    private void remember(Rows before, List<LockRow> written) {
+        if (dialect.tellsTime()) {
+            written.forEach(row -> recent.wrote(before.row(row.name()), row.written(before.epoch())));
+        }
+    }
+
+    /** What became of one try: it was applied, or the writing of a row was refused. */
+    private record Tried<T>(
+            @Nullable Applied<T> applied, @Nullable LockRow refused) {}
+
+    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition) throws SQLException {
+        dialect.begin(statements, sorted.size());
+        boolean ended = false;
+        try {
+            Rows rows = statements.read(sorted);
+            List<LockRow> changed = new ArrayList<>();
+            Applied<T> applied = apply(rows, transition, changed);
+            for (LockRow row : changed) {
+                if (!statements.write(row, rows.epoch())) {
+                    return new Tried<>(null, row);
+                }
+            }
+            dialect.commit(statements);
+            ended = true;
+            remember(rows, changed);
+            return new Tried<>(applied, null);
+        } finally {
+            if (!ended) {
+                rollBack();
+            }
+        }
+    }
+
+    private <T> Applied<T> apply(Rows rows, Transition<T> transition, List<LockRow> changed) {
+        Map<LockName, ResourceRecord> records = new TreeMap<>();
+        rows.byName().forEach((name, row) -> records.put(name, row.toRecord(ticketTtl, known)));
+        T answer = null;
+        StoreException refusal = null;
+        try {
+            answer = transition.apply(new Read(records, rows.now(), rows.epoch()));
+        } catch (StoreException refused) {
+            refusal = refused;
+        }
+        List<Handed> handed = new ArrayList<>(0);
+        boolean[] contended = new boolean[1];
+        records.forEach((name, record) -> {
+            handed.addAll(record.takeHanded());
+            LockRow before = rows.row(name);
+            LockRow after = LockRow.of(record, before.version(), known);
+            contended[0] |= after.more() > 0;
+            if (!after.equals(before)) {
+                changed.add(after);
+            }
+        });
+        return new Applied<>(answer, refusal, handed, rows.now(), contended[0]);
+    }
+
+    /** The rows of some names, without changing them. */
+    public Rows read(Collection<LockName> names) throws SQLException {
+        return statements.read(names);
+    }
+
+    /** The names in use that begin with a prefix. */
+    public List<LockName> list(String prefix, int limit) throws SQLException {
+        List<LockName> found = new ArrayList<>();
+        String from = prefix;
+        while (found.size() < limit) {
+            Rows page = statements.page(from, prefix, Math.min(limit, PAGE));
+            for (LockRow row : page.byName().values()) {
+                if (found.size() < limit && isInUse(row, page)) {
+                    found.add(row.name());
+                }
+                // No name has control characters, so no name lies between this one and this one with U+0001 behind it.
+                from = row.name().value() + '\u0001';
+            }
+            if (page.byName().size() < Math.min(limit, PAGE)) {
+                break;
+            }
+        }
+        return found;
+    }
+
+    /**
+     * Removes the rows of idle resources, looking at a bounded number of rows only, and for a bounded time.
+     *
+     * @param from where to begin
+     * @param keepMicros how long an idle row is kept
+     * @param most after so long no further row is removed
+     * @return where to go on; the empty string if the end was reached
+     */
+    public String removeIdle(String from, long keepMicros, int rowsToSee, Duration most) throws SQLException {
+        long begun = clock.nanoTime();
+        Rows page = statements.idle(from, rowsToSee);
+        String next = "";
+        for (LockRow row : page.byName().values()) {
+            // A counter is a time, too: the next one of the name is minted from the wall clock, so it will be larger.
+            boolean old = row.counter() < page.epoch() - keepMicros;
+            if (old && !isInUse(row, page) && hasNoTombstones(row, page)) {
+                statements.delete(row);
+            }
+            next = row.name().value() + '\u0001';
+            // At least one row each time, so that there is an end also where a statement takes long.
+            if (clock.nanoTime() - begun > most.toNanos()) {
+                return next;
+            }
+        }
+        return page.byName().size() < rowsToSee ? "" : next;
+    }
+
+    private boolean isInUse(LockRow row, Rows page) {
+        if (row.more() == 0) {
+            return row.mayBeInUse(page.now());
+        }
+        ResourceRecord record = row.toRecord(ticketTtl);
+        record.settle(page.now(), page.epoch());
+        return !record.isFree();
+    }
+
+    private boolean hasNoTombstones(LockRow row, Rows page) {
+        if (row.more() == 0) {
+            return true;
+        }
+        ResourceRecord record = row.toRecord(ticketTtl);
+        record.settle(page.now(), page.epoch());
+        return record.tombstones().isEmpty();
+    }
+
+    /** Rows that were read by one statement, with the time at which it ran. */
+    public record Rows(Map<LockName, LockRow> byName, long now, long epoch) {
+
+        public LockRow row(LockName name) {
+            LockRow row = byName.get(name);
+            if (row == null) {
+                throw new IllegalArgumentException("\"" + name + "\" was not read");
+            }
+            return row;
+        }
+    }
+
+    private void rollBack() {
+        try {
+            dialect.rollBack(statements);
+        } catch (SQLException broken) {
+            // The failure that led here is on its way already. The next begin fails if the connection is of no more
+            // use.
+            try {
+                connection.close();
+            } catch (SQLException alsoBroken) {
+                broken.addSuppressed(alsoBroken);
+            }
+        }
+    }
+
+    // Jittered and growing, so that two clients that met once do not meet again.
+    private static void pause(int races) {
+        long most = Math.min(LONGEST_PAUSE_NANOS, 100_000L << Math.min(races, 10));
+        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(most));
+    }
+
+    public void limitWait(Duration most) throws SQLException {
+        dialect.limitWait(connection, most);
+    }
+
+    /** Ends the use of the statements, but not that of the connection. */
+    public void closeStatements() throws SQLException {
+        statements.close();
+    }
+
+    @Override
+    public void close() throws SQLException {
+        try {
+            statements.close();
+        } finally {
+            connection.close();
+        }
+    }
+}

@@ -1,0 +1,266 @@
+package dev.holdfast.jdbc.row;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.store.ResourceRecord.Place;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The text columns of a row: fields parted by tabs, entries by line feeds, so that a person with a SQL prompt can read
+ * them. A backslash, a tab, a line feed or a carriage return inside a field is written as {@code \\}, {@code \t},
+ * {@code \n}, {@code \r}.
+ *
+ * <pre>
+ * owner     LEASE FLAGS CLIENT HOST PID THREAD LABEL HELD...
+ * entry     grant ID COUNTER SINCE EXPIRES PERMITS LIMIT owner
+ *         | wait  ID SINCE EXPIRES PERMITS LIMIT owner
+ *         | tomb  ID EXPIRES
+ * </pre>
+ *
+ * LEASE is in microseconds; FLAGS is {@code r} for a repeated claim, else {@code -}; CLIENT is {@code =} if it is the
+ * client of the claim's id.
+ */
+public final class RowCodec {
+
+    private static final char FIELD = '\t';
+    private static final String GRANT = "grant";
+    private static final String WAIT = "wait";
+    private static final String TOMB = "tomb";
+    private static final char ENTRY = '\n';
+    private static final String SAME = "=";
+    private static final int OWNER_FIELDS = 7;
+
+    private RowCodec() {}
+
+    /** What the text column {@code others} says. */
+    public record Entries(List<Place> grants, List<Place> waiters, Map<ClaimId, Long> tombstones) {
+
+        static Entries none() {
+            return new Entries(List.of(), List.of(), Map.of());
+        }
+
+        int size() {
+            return grants.size() + waiters.size() + tombstones.size();
+        }
+    }
+
+    public static String owner(Claim claim) {
+        StringBuilder text = new StringBuilder(64);
+        appendOwner(text, claim);
+        return text.toString();
+    }
+
+    /** The claim whose owner column is given. */
+    public static Claim claim(LockName name, ClaimId id, int permits, int limit, String owner) {
+        return claim(name, id, permits, limit, split(owner), 0);
+    }
+
+    static String entries(Entries entries) {
+        return entries(entries, new EntryCache());
+    }
+
+    /** The same, with what is known of the entries from before. */
+    static String entries(Entries entries, EntryCache known) {
+        StringBuilder text = new StringBuilder(128);
+        entries.grants().forEach(grant -> append(text, grant, known));
+        entries.waiters().forEach(waiter -> append(text, waiter, known));
+        entries.tombstones().forEach((id, expires) -> {
+            text.append(TOMB).append(FIELD).append(id);
+            append(text, expires);
+            text.append(ENTRY);
+        });
+        return text.toString();
+    }
+
+    /**
+     * Reads the text of the entries.
+     *
+     * @throws IllegalArgumentException if the text is not what {@link #entries} wrote
+     */
+    public static Entries parse(LockName name, String text) {
+        return parse(name, text, new EntryCache());
+    }
+
+    /** The same, with what is known of the entries from before. */
+    static Entries parse(LockName name, String text, EntryCache known) {
+        List<Place> grants = new ArrayList<>();
+        List<Place> waiters = new ArrayList<>();
+        Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
+        int start = 0;
+        while (start < text.length()) {
+            int end = text.indexOf(ENTRY, start);
+            if (end < 0) {
+                throw new IllegalArgumentException("the last entry has no end: it was cut off");
+            }
+            String entry = text.substring(start, end);
+            if (entry.startsWith(TOMB)) {
+                List<String> fields = split(entry);
+                tombstones.put(ClaimId.parse(field(fields, 1)), number(fields, 2));
+            } else {
+                Place place = place(name, entry, known);
+                (place.counter() != 0 ? grants : waiters).add(place);
+            }
+            start = end + 1;
+        }
+        return new Entries(grants, waiters, tombstones);
+    }
+
+    private static Place place(LockName name, String entry, EntryCache known) {
+        Place before = known.place(entry);
+        if (before != null && before.claim().name().equals(name)) {
+            return before;
+        }
+        List<String> fields = split(entry);
+        ClaimId id = ClaimId.parse(field(fields, 1));
+        Place place = switch (fields.get(0)) {
+            case GRANT -> place(name, id, number(fields, 2), fields, 3);
+            case WAIT -> place(name, id, 0, fields, 2);
+            default -> throw new IllegalArgumentException("an entry begins with \"" + fields.get(0) + "\"");
+        };
+        known.remember(entry, place);
+        return place;
+    }
+
+    private static void append(StringBuilder text, Place place, EntryCache known) {
+        String before = known.text(place);
+        if (before != null) {
+            text.append(before).append(ENTRY);
+            return;
+        }
+        int start = text.length();
+        text.append(place.counter() != 0 ? GRANT : WAIT)
+                .append(FIELD)
+                .append(place.claim().id());
+        if (place.counter() != 0) {
+            append(text, place.counter());
+        }
+        appendPlace(text, place);
+        known.remember(text.substring(start, text.length() - 1), place);
+    }
+
+    private static void appendPlace(StringBuilder text, Place place) {
+        append(text, place.since());
+        append(text, place.expires());
+        append(text, place.claim().permits());
+        append(text, place.claim().limit());
+        text.append(FIELD);
+        appendOwner(text, place.claim());
+        text.append(ENTRY);
+    }
+
+    private static void append(StringBuilder text, long number) {
+        text.append(FIELD).append(number);
+    }
+
+    private static Place place(LockName name, ClaimId id, long counter, List<String> fields, int from) {
+        int permits = Math.toIntExact(number(fields, from + 2));
+        int limit = Math.toIntExact(number(fields, from + 3));
+        Claim claim = claim(name, id, permits, limit, fields, from + 4);
+        return new Place(claim, counter, number(fields, from), number(fields, from + 1));
+    }
+
+    private static void appendOwner(StringBuilder text, Claim claim) {
+        OwnerInfo owner = claim.owner();
+        text.append(micros(claim.lease())).append(FIELD).append(claim.repeated() ? 'r' : '-');
+        text.append(FIELD);
+        if (owner.client().equals(claim.id().client())) {
+            text.append(SAME);
+        } else {
+            appendEscaped(text, owner.client().startsWith(SAME) ? SAME + owner.client() : owner.client());
+        }
+        appendField(text, owner.host());
+        append(text, owner.pid());
+        appendField(text, owner.thread());
+        appendField(text, owner.label());
+        owner.held().forEach(held -> appendField(text, held));
+    }
+
+    private static Claim claim(LockName name, ClaimId id, int permits, int limit, List<String> fields, int from) {
+        Duration lease = duration(number(fields, from));
+        boolean repeated = field(fields, from + 1).equals("r");
+        String client = field(fields, from + 2);
+        if (client.startsWith(SAME)) {
+            client = client.equals(SAME) ? id.client() : client.substring(SAME.length());
+        }
+        OwnerInfo owner = new OwnerInfo(
+                client,
+                field(fields, from + 3),
+                number(fields, from + 4),
+                field(fields, from + 5),
+                field(fields, from + 6),
+                fields.subList(from + OWNER_FIELDS, fields.size()));
+        return new Claim(name, id, permits, limit, lease, owner, repeated);
+    }
+
+    private static void appendField(StringBuilder text, String field) {
+        text.append(FIELD);
+        appendEscaped(text, field);
+    }
+
+    private static void appendEscaped(StringBuilder text, String field) {
+        for (int i = 0; i < field.length(); i++) {
+            char c = field.charAt(i);
+            switch (c) {
+                case '\\' -> text.append("\\\\");
+                case '\t' -> text.append("\\t");
+                case '\n' -> text.append("\\n");
+                case '\r' -> text.append("\\r");
+                default -> text.append(c);
+            }
+        }
+    }
+
+    private static List<String> split(String line) {
+        List<String> fields = new ArrayList<>();
+        StringBuilder field = new StringBuilder();
+        for (int i = 0; i < line.length(); i++) {
+            char c = line.charAt(i);
+            if (c == FIELD) {
+                fields.add(field.toString());
+                field.setLength(0);
+            } else if (c == '\\' && i + 1 < line.length()) {
+                i++;
+                field.append(unescaped(line.charAt(i)));
+            } else {
+                field.append(c);
+            }
+        }
+        fields.add(field.toString());
+        return fields;
+    }
+
+    private static char unescaped(char c) {
+        return switch (c) {
+            case 't' -> '\t';
+            case 'n' -> '\n';
+            case 'r' -> '\r';
+            default -> c;
+        };
+    }
+
+    private static long number(List<String> fields, int index) {
+        return Long.parseLong(field(fields, index));
+    }
+
+    private static String field(List<String> fields, int index) {
+        if (index >= fields.size()) {
+            throw new IllegalArgumentException("an entry has " + fields.size() + " fields only: " + fields);
+        }
+        return fields.get(index);
+    }
+
+    /** Rounded up: a lease is never cut short. */
+    public static long micros(Duration duration) {
+        return (duration.toNanos() + 999) / 1_000;
+    }
+
+    public static Duration duration(long micros) {
+        return Duration.ofNanos(Math.multiplyExact(micros, 1_000L));
+    }
+}

@@ -1,0 +1,29 @@
+package dev.holdfast.jdbc.row;
+
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.sql.SQLException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A row that a change needs is locked by a transaction that is none of ours, most likely one that asserts with a fence that
+ * its lease is live. The change was not made. Nobody waits for such a transaction: it may take minutes.
+ */
+public final class RowLockedException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    RowLockedException(List<LockName> names, @Nullable SQLException cause) {
+        super(
+                "The row of one of " + names
+                        + " in table holdfast_lock is locked by another client's transaction. Nothing"
+                        + " was changed; try again when that transaction has ended, and keep such transactions short",
+                cause);
+    }
+
+    public StoreException toStoreException() {
+        return StoreException.unavailable(Effect.NONE, String.valueOf(getMessage()), this);
+    }
+}

@@ -1,0 +1,265 @@
+package dev.holdfast.jdbc.schema;
+
+import dev.holdfast.jdbc.config.ServerOptions.SchemaMode;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.spi.StoreException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tables: {@code holdfast_lock}, and {@code holdfast_schema} with the version of their form. They are made on first
+ * use, and looked at each time a store is opened.
+ */
+public final class TableSchema {
+
+    /** The form of the tables that this code reads and writes. */
+    public static final int VERSION = 1;
+
+    public static final String INSERT_VERSION = "INSERT INTO holdfast_schema (version, clock, origin) SELECT " + VERSION
+            + ", '-', 0 FROM (SELECT 1 AS one) AS told WHERE NOT EXISTS (SELECT 1 FROM holdfast_schema)";
+
+    // Names every column, so that it fails if one is not there, and reads no row.
+    private static final String PROBE = """
+            SELECT name, version, counter, clock, holder, held, permits, capacity, since, expires, owner, more, others
+            FROM holdfast_lock WHERE 1 = 0
+            """;
+
+    private static final String REMEDY =
+            "Have somebody who may do so run the statements of JdbcLockStore.ddl(URL), which \"holdfast schema --store URL\""
+                    + " prints, and let this user select, insert, update and delete";
+
+    /** How often is looked whether another process has made the tables. */
+    private static final int MAX_LOOKS = 50;
+
+    /** How often a table of another form is looked at before that is believed. */
+    private static final int MAX_LOOKS_AT_A_DIFFERENCE = 5;
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private final Dialect dialect;
+    private final String where;
+
+    public TableSchema(Dialect dialect, String where) {
+        this.dialect = dialect;
+        this.where = where;
+    }
+
+    /** Does about the tables what is wished. */
+    public void ensure(Connection connection, SchemaMode mode) throws SQLException {
+        for (int looks = 1; ; looks++) {
+            try {
+                ensureOnce(connection, mode);
+                return;
+            } catch (SQLException failure) {
+                // Another client makes the tables just now, and has them locked.
+                if (looks == MAX_LOOKS || !isPassing(failure)) {
+                    throw failure;
+                }
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    private boolean isPassing(SQLException failure) {
+        return dialect.isRace(failure) || dialect.isLocked(failure);
+    }
+
+    private void ensureOnce(Connection connection, SchemaMode mode) throws SQLException {
+        if (mode == SchemaMode.CREATE) {
+            ensure(connection);
+        } else if (mode == SchemaMode.CHECK) {
+            if (version(connection) == Version.NO_TABLE) {
+                throw StoreException.refused(
+                        where + " has no tables of Holdfast, and schema=check says that none are to be made. " + REMEDY,
+                        null);
+            }
+            requireRow(connection);
+            check(connection, true);
+        }
+    }
+
+    /** Makes the tables if they are missing, and checks them. */
+    public void ensure(Connection connection) throws SQLException {
+        if (version(connection) != Version.OURS) {
+            // A table of somebody else's is told of before anything is made beside it.
+            check(connection, false);
+            createUnlessAnotherDoes(connection);
+            requireRow(connection);
+        }
+        check(connection, true);
+    }
+
+    private void requireRow(Connection connection) throws SQLException {
+        if (version(connection) != Version.OURS) {
+            throw wrong(where, "table holdfast_schema has no row, expected one with version " + VERSION, null);
+        }
+    }
+
+    // Where making tables is no transaction, a table that another client makes just now is seen without its key.
+    private void check(Connection connection, boolean mustBeThere) throws SQLException {
+        for (int looks = 1; ; looks++) {
+            try {
+                checkOnce(connection, mustBeThere);
+                return;
+            } catch (StoreException different) {
+                if (looks == MAX_LOOKS_AT_A_DIFFERENCE) {
+                    throw different;
+                }
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    private void checkOnce(Connection connection, boolean mustBeThere) throws SQLException {
+        ActualTable found = ActualTable.read(connection, dialect);
+        if (found == null) {
+            if (mustBeThere) {
+                throw wrong(where, "there is holdfast_schema, but no holdfast_lock", null);
+            }
+            return;
+        }
+        List<String> differences = new RequiredTable(dialect.names().column()).differences(found);
+        if (differences.isEmpty()) {
+            if (found.columns().isEmpty()) {
+                probe(connection);
+            } else if (dialect.names().isCollated() && !ActualTable.comparesBytes(connection)) {
+                differences = List.of(
+                        "column name compares by a collation, expected one that compares and sorts byte by byte");
+            }
+        }
+        if (!differences.isEmpty()) {
+            throw wrong(where, "table " + found.place() + ": " + String.join("; ", differences), null);
+        }
+    }
+
+    // For a driver that does not describe tables.
+    private void probe(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.executeQuery(PROBE).close();
+        } catch (SQLException failure) {
+            if (dialect.isMissing(failure)) {
+                throw wrong(where, String.valueOf(failure.getMessage()), failure);
+            }
+            throw failure;
+        }
+    }
+
+    private void createUnlessAnotherDoes(Connection connection) throws SQLException {
+        try {
+            create(connection);
+        } catch (SQLException failure) {
+            if (!isMadeByAnother(connection)) {
+                if (isPassing(failure)) {
+                    throw failure;
+                }
+                throw StoreException.refused(
+                        where + " has no tables of Holdfast, and they cannot be made: " + reason(failure) + ". "
+                                + REMEDY,
+                        failure);
+            }
+        }
+    }
+
+    // Where making tables is no transaction, the other process may be half-way.
+    private boolean isMadeByAnother(Connection connection) throws SQLException {
+        for (int looks = 1; version(connection) != Version.OURS; looks++) {
+            if (looks == MAX_LOOKS || ActualTable.read(connection, dialect) == null) {
+                return false;
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+        return true;
+    }
+
+    // A table that is there already is not one of another form.
+    private String reason(SQLException failure) {
+        return String.valueOf((dialect.isMissing(failure) ? failure : dialect.failure(failure)).getMessage());
+    }
+
+    private enum Version {
+        OURS,
+        NO_ROW,
+        NO_TABLE
+    }
+
+    // What is missing is the table, or a column of it, and then it is somebody else's.
+    // Twice, because another process may make the table between the two looks.
+    private Version version(Connection connection) throws SQLException {
+        SQLException missing = null;
+        for (int looks = 0; looks < 2; looks++) {
+            try {
+                return readVersion(connection);
+            } catch (SQLException failure) {
+                if (!dialect.isMissing(failure)) {
+                    throw failure;
+                }
+                missing = failure;
+            }
+            if (!hasSchemaTable(connection)) {
+                return Version.NO_TABLE;
+            }
+        }
+        throw wrong(where, "table holdfast_schema: " + (missing == null ? "" : missing.getMessage()), missing);
+    }
+
+    private Version readVersion(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT version, clock, origin FROM holdfast_schema")) {
+            if (!rows.next()) {
+                return Version.NO_ROW;
+            }
+            int version = rows.getInt(1);
+            if (version != VERSION) {
+                throw wrong(where, "their form is version " + version + ", this program's is " + VERSION, null);
+            }
+            return Version.OURS;
+        }
+    }
+
+    private boolean hasSchemaTable(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.executeQuery("SELECT * FROM holdfast_schema WHERE 1 = 0").close();
+            return true;
+        } catch (SQLException failure) {
+            if (dialect.isMissing(failure)) {
+                return false;
+            }
+            throw failure;
+        }
+    }
+
+    private void create(Connection connection) throws SQLException {
+        LockStatements statements = new LockStatements(connection, dialect, false);
+        dialect.begin(statements, 2);
+        boolean ended = false;
+        try {
+            for (String sql : dialect.createTables()) {
+                statements.execute(sql);
+            }
+            dialect.commit(statements);
+            ended = true;
+        } finally {
+            if (!ended) {
+                dialect.rollBack(statements);
+            }
+        }
+    }
+
+    /** The error for tables that are not ours. */
+    public static StoreException wrong(String where, String difference, @Nullable Throwable cause) {
+        return StoreException.refused(
+                where
+                        + " has tables holdfast_lock or holdfast_schema that are not as this version of Holdfast makes them: "
+                        + difference
+                        + ". \"holdfast schema --store URL\" prints the statements that make the right ones. Use another"
+                        + " database, or, when no process uses them, drop both tables: they are made anew",
+                cause);
+    }
+}

@@ -1,0 +1,307 @@
+package dev.holdfast.jdbc.sqlite;
+
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.NameEncoding;
+import dev.holdfast.jdbc.schema.ColumnType;
+import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import org.sqlite.BusyHandler;
+import org.sqlite.Function;
+import org.sqlite.SQLiteConnection;
+import org.sqlite.SQLiteErrorCode;
+import org.sqlite.SQLiteException;
+
+/**
+ * SQLite. The time is the host's monotonic clock, so that a step of the wall clock ends no lease, together with the id of
+ * the boot, because that clock begins anew with each boot. Both reach the statements as functions that are called when the
+ * statement runs, after it has the right to write, and not when it was bound.
+ */
+public final class SqliteDialect extends Dialect {
+
+    // Names are compared by SQLite's default, BINARY. With a rowid, and so with a separate index of the names: a row
+    // of a table that is its own index spills into a page of its own above 1,000 bytes, which is a queue of ten; this
+    // way it takes four times as much, and a change of the row does not touch the index.
+    private static final String CREATE_LOCK = """
+            CREATE TABLE IF NOT EXISTS holdfast_lock (
+              name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, counter INTEGER NOT NULL, clock TEXT NOT NULL,
+              holder TEXT NOT NULL, held INTEGER NOT NULL, permits INTEGER NOT NULL, capacity INTEGER NOT NULL,
+              since INTEGER NOT NULL, expires INTEGER NOT NULL, owner TEXT NOT NULL, more INTEGER NOT NULL,
+              others TEXT NOT NULL
+            )
+            """;
+
+    // The clock of the present boot, and where on it the times of the rows begin.
+    private static final String CREATE_SCHEMA = """
+            CREATE TABLE IF NOT EXISTS holdfast_schema (
+              version INTEGER NOT NULL PRIMARY KEY, clock TEXT NOT NULL, origin INTEGER NOT NULL
+            )
+            """;
+
+    private static final String CHECK_FILE =
+            "check that the path names a database of SQLite 3 on a local disk, and that this user may write to the file, to"
+                    + " its -wal and -shm files and to its folder";
+
+    private static final long NO_ORIGIN = Long.MIN_VALUE;
+
+    private final MonotonicClock clock;
+    private final String boot;
+    private final String file;
+    private volatile long origin;
+
+    /**
+     * @param clock the host's time; the same clock in every process that uses the file
+     * @param boot the id of the host's boot
+     * @param file the database, for messages
+     */
+    public SqliteDialect(MonotonicClock clock, String boot, String file) {
+        this.clock = clock;
+        this.boot = boot;
+        this.file = file;
+    }
+
+    @Override
+    public String product() {
+        return "sqlite";
+    }
+
+    @Override
+    public String clock() {
+        return boot;
+    }
+
+    @Override
+    public String now() {
+        return "holdfast_now()";
+    }
+
+    @Override
+    public String epoch() {
+        return "holdfast_epoch()";
+    }
+
+    @Override
+    public boolean tellsTime() {
+        return true;
+    }
+
+    @Override
+    public long nowMicros() {
+        return (clock.nanoTime() - origin) / 1_000;
+    }
+
+    @Override
+    public long epochMicros() {
+        return clock.epochMicros();
+    }
+
+    @Override
+    public List<String> createTables() {
+        return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
+    }
+
+    // The first to open the file after a boot writes down when that was, and all count from there: the numbers of the
+    // monotonic clock are arbitrary and may wrap around, differences of them are not.
+    @Override
+    public void start(LockStatements statements) throws SQLException {
+        long found = origin(statements);
+        if (found == NO_ORIGIN) {
+            begin(statements, 1);
+            try {
+                found = origin(statements);
+                if (found == NO_ORIGIN) {
+                    found = clock.nanoTime();
+                    writeOrigin(statements, found);
+                }
+                commit(statements);
+            } catch (SQLException failure) {
+                rollBack(statements);
+                throw failure;
+            }
+        }
+        if (clock.nanoTime() - found < 0) {
+            throw StoreException.refused(
+                    file
+                            + " was used in this boot by a process whose monotonic clock is ahead of this process's: processes"
+                            + " that share the file must be on one host and in one time namespace",
+                    null);
+        }
+        origin = found;
+    }
+
+    private long origin(LockStatements statements) throws SQLException {
+        return statements.query(
+                "SELECT origin FROM holdfast_schema WHERE clock = ?",
+                statement -> statement.setString(1, boot),
+                rows -> rows.next() ? rows.getLong(1) : NO_ORIGIN);
+    }
+
+    private void writeOrigin(LockStatements statements, long first) throws SQLException {
+        statements.update("UPDATE holdfast_schema SET clock = ?, origin = ?", statement -> {
+            statement.setString(1, boot);
+            statement.setLong(2, first);
+        });
+    }
+
+    // Free is: nobody holds, nobody waits, no tombstone; or written before the last boot, whatever it says. The wall
+    // clock is a parameter and not a function, which SQLite would call once for each of its places in a new row,
+    // where all three must be equal; it is a floor only, so it may be a little old.
+    @Override
+    public String acquireFree() {
+        return """
+                INSERT INTO holdfast_lock AS l (name, version, counter, clock, holder, held, permits, capacity, since, expires,
+                  owner, more, others)
+                VALUES (?1, ?8, ?8, ?2, ?3, ?8, ?4, ?5, $now, $now + ?6, ?7, 0, '-')
+                ON CONFLICT (name) DO UPDATE SET version = l.version + 1, counter = max(l.counter + 1, excluded.counter),
+                  clock = excluded.clock, holder = excluded.holder, held = max(l.counter + 1, excluded.counter),
+                  permits = excluded.permits, capacity = excluded.capacity, since = excluded.since,
+                  expires = excluded.expires, owner = excluded.owner, more = 0, others = '-'
+                WHERE (l.more = 0 AND l.expires <= excluded.since) OR l.clock <> excluded.clock
+                RETURNING counter
+                """;
+    }
+
+    @Override
+    public String renewSole(int claims) {
+        return """
+                UPDATE holdfast_lock AS l SET version = l.version + 1, expires = max(l.expires, $now + c.column3),
+                  owner = c.column4
+                FROM (VALUES %s) AS c
+                WHERE l.name = c.column1 AND l.holder = c.column2 AND l.more = 0 AND l.expires > $now AND l.clock = ?
+                RETURNING name, holder, held, expires - $now
+                """.formatted(String.join(", ", Collections.nCopies(claims, "(?, ?, ?, ?)")));
+    }
+
+    @Override
+    public void bindEpoch(PreparedStatement statement, int index) throws SQLException {
+        statement.setLong(index, clock.epochMicros());
+    }
+
+    @Override
+    public NameEncoding names() {
+        return NameEncoding.TEXT;
+    }
+
+    @Override
+    public ColumnType type(ResultSet columns) throws SQLException {
+        return ColumnType.ofSqlite(columns);
+    }
+
+    @Override
+    public void prepare(Connection connection) throws SQLException {
+        // "Deterministic" is SQLite's word for: the same for the whole of one statement, so do not call it for each
+        // row.
+        Function.create(
+                connection,
+                "holdfast_now",
+                new Function() {
+                    @Override
+                    protected void xFunc() throws SQLException {
+                        result(nowMicros());
+                    }
+                },
+                0,
+                Function.FLAG_DETERMINISTIC);
+        Function.create(
+                connection,
+                "holdfast_epoch",
+                new Function() {
+                    @Override
+                    protected void xFunc() throws SQLException {
+                        result(clock.epochMicros());
+                    }
+                },
+                0,
+                Function.FLAG_DETERMINISTIC);
+    }
+
+    // IMMEDIATE: a transaction that begins by reading and then wants to write is refused without waiting if another
+    // wrote.
+    @Override
+    public void begin(LockStatements statements, int rows) throws SQLException {
+        statements.execute("BEGIN IMMEDIATE");
+    }
+
+    @Override
+    public void commit(LockStatements statements) throws SQLException {
+        statements.execute("COMMIT");
+    }
+
+    @Override
+    public void rollBack(LockStatements statements) throws SQLException {
+        try {
+            statements.execute("ROLLBACK");
+        } catch (SQLException failure) {
+            // A full disk and the like end the transaction by themselves.
+            if (code(failure) != SQLiteErrorCode.SQLITE_ERROR.code) {
+                throw failure;
+            }
+        }
+    }
+
+    @Override
+    public void limitWait(Connection connection, Duration most) throws SQLException {
+        BusyHandler.setHandler(connection.unwrap(SQLiteConnection.class), new SqliteBusyHandler(most));
+    }
+
+    // A statement that waits for its turn waits inside SQLite, and then sees what the others did.
+    @Override
+    public boolean isRace(SQLException failure) {
+        return false;
+    }
+
+    @Override
+    public boolean isMissing(SQLException failure) {
+        return code(failure) == SQLiteErrorCode.SQLITE_ERROR.code
+                && String.valueOf(failure.getMessage()).matches("(?s).*(no such table|no such column|has no column).*");
+    }
+
+    @Override
+    public boolean breaksConnection(SQLException failure) {
+        return !isBusy(failure);
+    }
+
+    @Override
+    public StoreException failure(SQLException failure) {
+        String what = file + ": " + failure.getMessage();
+        if (isBusy(failure)) {
+            return StoreException.unavailable(
+                    Effect.NONE,
+                    what + " Another process writes to the file; if it is stopped in the middle of that, end it",
+                    failure);
+        }
+        if (isMissing(failure)) {
+            return TableSchema.wrong(file, String.valueOf(failure.getMessage()), failure);
+        }
+        return switch (primary(failure)) {
+            case SQLITE_FULL -> StoreException.unavailable(Effect.NONE, what + " Make room on the disk", failure);
+            case SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_NOTADB, SQLITE_AUTH, SQLITE_CORRUPT ->
+                StoreException.refused(what + " To put it right, " + CHECK_FILE, failure);
+            default -> StoreException.unavailable(Effect.UNKNOWN, what, failure);
+        };
+    }
+
+    private static boolean isBusy(SQLException failure) {
+        SQLiteErrorCode primary = primary(failure);
+        return primary == SQLiteErrorCode.SQLITE_BUSY || primary == SQLiteErrorCode.SQLITE_LOCKED;
+    }
+
+    // The low byte is the kind, the rest says which of that kind.
+    private static SQLiteErrorCode primary(SQLException failure) {
+        return SQLiteErrorCode.getErrorCode(code(failure));
+    }
+
+    private static int code(SQLException failure) {
+        int code = failure instanceof SQLiteException ours ? ours.getResultCode().code : failure.getErrorCode();
+        return code < 0 ? code : code & 0xff;
+    }
+}

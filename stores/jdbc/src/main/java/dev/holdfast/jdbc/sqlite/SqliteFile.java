@@ -1,0 +1,142 @@
+package dev.holdfast.jdbc.sqlite;
+
+import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.spi.StoreException;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.sqlite.SQLiteConfig;
+import org.sqlite.SQLiteErrorCode;
+
+/**
+ * A database file of SQLite, and how it is opened.
+ *
+ * <p><b>Write-ahead log</b>: readers and the one writer do not wait for each other, and a commit is one append.
+ *
+ * <p><b>{@code synchronous=NORMAL}</b>: a commit does not wait for the disk. A crash of a process forgets nothing, since
+ * the kernel has the log. A loss of power can forget the last commits, but never half of one, and it is harmless: it
+ * reboots the host, and every lease and place of an earlier boot is void anyway. What must outlive a reboot is the counter
+ * of each name, and a forgotten one is minted anew from the wall clock, above all that was forgotten. {@code FULL} would
+ * wait for the disk at each acquire and each release, ten times as long in all, and buy nothing.
+ */
+public final class SqliteFile implements ConnectionSource {
+
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+    private final Path path;
+    private final Duration busyTimeout;
+    private final Dialect dialect;
+
+    public SqliteFile(Path path, Duration busyTimeout, Dialect dialect) {
+        this.path = path;
+        this.busyTimeout = busyTimeout;
+        this.dialect = dialect;
+    }
+
+    /** Makes the file if it is missing, and its folders: for the owner alone, since whoever may write may break locks. */
+    public void create() {
+        try {
+            Path folder = path.getParent();
+            if (folder != null && !Files.isDirectory(folder)) {
+                Files.createDirectories(folder, ownerOnly(folder, "rwx------"));
+            }
+            if (!Files.exists(path)) {
+                Files.createFile(path, ownerOnly(path, "rw-------"));
+            }
+        } catch (FileAlreadyExistsException anotherProcessWasFirst) {
+            return;
+        } catch (IOException failure) {
+            throw StoreException.refused(
+                    path + " cannot be made: " + failure + ". Give a path that this user may write to", failure);
+        }
+        if (Files.isDirectory(path)) {
+            throw StoreException.refused(path + " is a folder. Give the path of a file in it", null);
+        }
+    }
+
+    @Override
+    public Connection open() throws SQLException {
+        SQLiteConfig config = new SQLiteConfig();
+        config.setBusyTimeout(Math.toIntExact(busyTimeout.toMillis()));
+        config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
+        Connection connection = config.createConnection("jdbc:sqlite:" + path);
+        boolean ready = false;
+        try {
+            useWriteAheadLog(connection);
+            dialect.prepare(connection);
+            dialect.limitWait(connection, busyTimeout);
+            ready = true;
+            return connection;
+        } finally {
+            if (!ready) {
+                connection.close();
+            }
+        }
+    }
+
+    // The mode stays with the file. To change it needs the file alone, and SQLite does not always wait for that.
+    private void useWriteAheadLog(Connection connection) throws SQLException {
+        long attempts = busyTimeout.toNanos() / RETRY_NANOS + 1;
+        try (Statement statement = connection.createStatement()) {
+            if (mode(statement, "PRAGMA journal_mode").equals("wal")) {
+                return;
+            }
+            for (long attempt = 1; ; attempt++) {
+                try {
+                    String mode = mode(statement, "PRAGMA journal_mode = WAL");
+                    if (!mode.equals("wal")) {
+                        throw StoreException.refused(
+                                path + " is in journal mode " + mode
+                                        + " and cannot have a write-ahead log: it must be on a"
+                                        + " local disk, not on a network file system or in memory",
+                                null);
+                    }
+                    return;
+                } catch (SQLException busy) {
+                    if (attempt >= attempts || (busy.getErrorCode() & 0xff) != SQLiteErrorCode.SQLITE_BUSY.code) {
+                        throw busy;
+                    }
+                    LockSupport.parkNanos(RETRY_NANOS);
+                }
+            }
+        }
+    }
+
+    private static String mode(Statement statement, String pragma) throws SQLException {
+        try (ResultSet rows = statement.executeQuery(pragma)) {
+            return rows.next() ? rows.getString(1) : "";
+        }
+    }
+
+    private static FileAttribute<?>[] ownerOnly(Path file, String rights) {
+        boolean hasRights = file.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return hasRights
+                ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(rights))}
+                : new FileAttribute<?>[0];
+    }
+
+    @Override
+    public boolean keep() {
+        return true;
+    }
+
+    /** Nothing to give up: each connection is closed by who opened it. */
+    @Override
+    public void close() {}
+
+    @Override
+    public String toString() {
+        return path.toString();
+    }
+}

@@ -1,0 +1,165 @@
+package dev.holdfast.jdbc.row;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
+
+import dev.holdfast.jdbc.CountingSource;
+import dev.holdfast.jdbc.JdbcLockStore;
+import dev.holdfast.jdbc.SqliteLockStoreProvider;
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.row.Transition.Applied;
+import dev.holdfast.jdbc.sqlite.SqliteDialect;
+import dev.holdfast.jdbc.sqlite.SqliteFile;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.Claimant;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A contended row that nobody else writes is not read again; one that somebody else wrote is noticed. */
+class RowCacheTest {
+
+    private static final LockName NAME = new LockName("hot");
+
+    @TempDir
+    Path folder;
+
+    private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
+    private CountingSource statements;
+    private JdbcLockStore store;
+    private LockTable table;
+    private LockTable another;
+
+    @BeforeEach
+    void open() throws SQLException {
+        Path path = folder.resolve("locks.db");
+        SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", path.toString());
+        SqliteFile file = new SqliteFile(path, Duration.ofSeconds(5), dialect);
+        statements = new CountingSource(file);
+        // It makes the tables, and tells the dialect when the file's time began.
+        store = SqliteLockStoreProvider.open(dialect, file, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM);
+        Duration ticketTtl = store.traits().ticketTtl();
+        table = new LockTable(statements.open(), dialect, ticketTtl, true, MonotonicClock.SYSTEM);
+        another = new LockTable(file.open(), dialect, ticketTtl, true, MonotonicClock.SYSTEM);
+        table.tryUntil(MonotonicClock.SYSTEM.nanoTime() + Duration.ofMinutes(1).toNanos());
+        another.tryUntil(
+                MonotonicClock.SYSTEM.nanoTime() + Duration.ofMinutes(1).toNanos());
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        table.close();
+        another.close();
+        store.close();
+    }
+
+    @Test
+    void anUndisturbedRowIsWrittenWithoutBeingRead() throws SQLException {
+        Claim holder = contended();
+        statements.take();
+        for (int turn = 0; turn < 5; turn++) {
+            Claim next = release(table, holder);
+            assertThat(statements.take()).as("release").singleElement(STRING).startsWith("UPDATE");
+            assertThat(enqueue(table, alice.mutex(NAME))).isInstanceOf(Renewed.Waiting.class);
+            assertThat(statements.take()).as("enqueue").singleElement(STRING).startsWith("UPDATE");
+            holder = next;
+        }
+    }
+
+    @Test
+    void aRowThatSomebodyElseWroteIsReadAgain() throws SQLException {
+        Claim first = contended();
+        Claim second = release(another, first);
+        // The guess has the first as the holder, by whom this would be a release that grants to the second once more.
+        assertThat(applied(table, first).answerOrThrow()).as("released again").isFalse();
+        assertThat(holders()).containsExactly(second);
+        Claim third = release(table, second);
+        assertThat(holders()).containsExactly(third);
+    }
+
+    @Test
+    void whatAGuessRefusesIsAskedOfTheRow() throws SQLException {
+        release(table, contended());
+        for (List<Claim> holders = holders(); !holders.isEmpty(); holders = holders()) {
+            applied(another, holders.get(0));
+        }
+        Claim late = alice.mutex(NAME);
+        Attempt answer = table.transition(List.of(NAME), read -> {
+                    Attempt attempt = read.only().tryAcquire(late, read.now(), read.epoch());
+                    if (attempt instanceof Attempt.Busy) {
+                        throw new IllegalStateException("busy, so nothing is to be written");
+                    }
+                    return attempt;
+                })
+                .answerOrThrow();
+        assertThat(answer).isInstanceOf(Attempt.Granted.class);
+    }
+
+    @Test
+    void betweenTwoThatTakeTurnsNobodyGuesses() throws SQLException {
+        Claim holder = contended();
+        for (int turn = 0; turn < 5; turn++) {
+            enqueue(table, alice.mutex(NAME));
+            enqueue(another, alice.mutex(NAME));
+            holder = release(another, holder);
+            statements.take();
+            holder = release(table, holder);
+            List<String> sent = statements.take();
+            if (turn > 0) {
+                assertThat(sent)
+                        .as("only the first guess is wrong")
+                        .hasSize(4)
+                        .first(STRING)
+                        .startsWith("BEGIN");
+            }
+            enqueue(another, alice.mutex(NAME));
+        }
+    }
+
+    // One holds, so many wait, and the row has been read and found unchanged.
+    private Claim contended() throws SQLException {
+        Claim holder = alice.mutex(NAME);
+        assertThat(enqueue(table, holder)).isInstanceOf(Renewed.Held.class);
+        for (int waiter = 0; waiter < 4; waiter++) {
+            assertThat(enqueue(table, alice.mutex(NAME))).isInstanceOf(Renewed.Waiting.class);
+        }
+        return holder;
+    }
+
+    private static Renewed enqueue(LockTable table, Claim claim) throws SQLException {
+        return table.transition(List.of(NAME), read -> read.only().enqueue(claim, read.now(), read.epoch()))
+                .answerOrThrow();
+    }
+
+    private static Applied<Boolean> applied(LockTable table, Claim claim) throws SQLException {
+        return table.transition(List.of(NAME), read -> read.only().release(claim, read.now(), read.epoch()));
+    }
+
+    /** Releases the holder and returns the next one. */
+    private Claim release(LockTable table, Claim holder) throws SQLException {
+        Applied<Boolean> applied = applied(table, holder);
+        assertThat(applied.answerOrThrow()).as("was owner").isTrue();
+        assertThat(applied.handed()).hasSize(1);
+        List<Claim> holders = holders();
+        assertThat(holders)
+                .singleElement()
+                .extracting(Claim::id)
+                .isEqualTo(applied.handed().get(0).id());
+        return holders.get(0);
+    }
+
+    private List<Claim> holders() throws SQLException {
+        return another.read(List.of(NAME)).row(NAME).toRecord(store.traits().ticketTtl()).grants().stream()
+                .map(place -> place.claim())
+                .toList();
+    }
+}

@@ -1,0 +1,77 @@
+package dev.holdfast.redis.client;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A script that runs inside the server, one for each verb. The text is a resource; a line {@code -- include
+ * FILE} in it stands for that file.
+ */
+public final class Script {
+
+    private static final Pattern INCLUDE = Pattern.compile("(?m)^ *-- include (\\S+)$");
+
+    private static final String FOLDER = "/dev/holdfast/redis/script/";
+
+    public static final Script ACQUIRE = new Script("acquire");
+    public static final Script ENQUEUE = new Script("enqueue");
+    public static final Script RENEW = new Script("renew");
+    public static final Script RELEASE = new Script("release");
+    public static final Script ACQUIRE_ALL = new Script("acquire-all");
+    public static final Script INSPECT = new Script("inspect");
+    public static final Script LIST = new Script("list");
+    public static final Script PLAIN_ACQUIRE = new Script("plain-acquire");
+    public static final Script PLAIN_RENEW = new Script("plain-renew");
+    public static final Script PLAIN_RELEASE = new Script("plain-release");
+    public static final Script PLAIN_INSPECT = new Script("plain-inspect");
+    public static final Script PLAIN_LIST = new Script("plain-list");
+
+    private final byte[] text;
+    private final byte[] digest;
+
+    private Script(String verb) {
+        text = withIncludes(read(verb + ".lua")).getBytes(StandardCharsets.UTF_8);
+        digest = HexFormat.of().formatHex(sha1(text)).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    /** The text, for {@code EVAL}. Not to be changed. */
+    public byte[] text() {
+        return text;
+    }
+
+    /** The SHA-1 of the text in hexadecimal digits, for {@code EVALSHA}. Not to be changed. */
+    public byte[] digest() {
+        return digest;
+    }
+
+    private static String withIncludes(String script) {
+        return INCLUDE.matcher(script)
+                .replaceAll(line -> Matcher.quoteReplacement(read(line.group(1)).stripTrailing()));
+    }
+
+    private static String read(String file) {
+        try (InputStream resource = Script.class.getResourceAsStream(FOLDER + file)) {
+            if (resource == null) {
+                throw new IllegalStateException(FOLDER + file + " is missing in the jar of " + Script.class);
+            }
+            return new String(resource.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException unreadable) {
+            throw new UncheckedIOException(unreadable);
+        }
+    }
+
+    private static byte[] sha1(byte[] text) {
+        try {
+            return MessageDigest.getInstance("SHA-1").digest(text);
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new IllegalStateException("Every JDK has SHA-1", impossible);
+        }
+    }
+}

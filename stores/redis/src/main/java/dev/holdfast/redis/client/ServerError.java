@@ -1,0 +1,117 @@
+package dev.holdfast.redis.client;
+
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the server's error messages mean. An error that a script's first write met had no effect: the scripts read all that
+ * they need before they write, and the server refuses a write for want of memory, rights or replicas at the first one.
+ */
+public final class ServerError {
+
+    private static final List<Meaning> MEANINGS = List.of(
+            passing("LOADING", "it is reading its data after a start; try again when it is done"),
+            passing("MASTERDOWN", "its primary is gone; wait for the fail-over"),
+            passing("READONLY", "it is a replica, perhaps since a fail-over; the URL must lead to the primary"),
+            passing("OOM", "it is out of memory; raise maxmemory or remove data"),
+            passing("MISCONF", "it cannot save its data and refuses writes; look at its log and its disk"),
+            passing("NOREPLICAS", "it has fewer replicas than min-replicas-to-write asks for"),
+            passing("BUSY", "a script of somebody's keeps it busy; see SCRIPT KILL"),
+            passing("CLUSTERDOWN", "its cluster is not complete"),
+            passing("TRYAGAIN", "its cluster moves the slot of this key just now"),
+            passing("max number of clients", "it has as many clients as maxclients allows; raise it"),
+            passing("NOSCRIPT", "it has forgotten a script that was sent a moment ago"),
+            lasting("NOAUTH", "it asks for a password; the URL is redis://[USER]:PASSWORD@HOST"),
+            lasting("WRONGPASS", "user or password is wrong"),
+            lasting("invalid password", "the password is wrong"),
+            lasting("without any password configured", "it asks for no password; take it out of the URL"),
+            lasting(
+                    "NOPERM",
+                    "the user may not do this; it needs +@scripting +@read +@write +@pubsub +time and its keys and channels"),
+            lasting(
+                    "ACL failure",
+                    "the user may not do this; it needs +@scripting +@read +@write +@pubsub +time and its keys and channels"),
+            lasting(
+                    "WRONGTYPE",
+                    "the key is of another type, so somebody else wrote it; remove it or set another prefix"),
+            lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix"),
+            lasting("MOVED", "it is a node of a cluster; add cluster=true to the options"),
+            lasting("ASK", "it is a node of a cluster; add cluster=true to the options"),
+            lasting("CROSSSLOT", "it is a node of a cluster; add cluster=true to the options"),
+            lasting(
+                    "cluster support disabled",
+                    "it is no node of a cluster; leave out cluster=true, and name one host"),
+            lasting("DB index is out of range", "it has no database of this number"),
+            lasting(
+                    "unknown command",
+                    "it is older than Redis 5 (than Redis 7, if it is a cluster's and Lettuce asks), or the command is"
+                            + " renamed or disabled"));
+
+    private static final List<Meaning> IN_THE_MIDST = List.of(
+            passing(
+                    "The user executing the script can't",
+                    "the user lacks a right that the scripts need; see the documentation of this store"),
+            passing(
+                    "Unknown Redis command called from",
+                    "a command that the scripts need is renamed or disabled, or the server is older than Redis 5"));
+
+    private ServerError() {}
+
+    private record Meaning(String code, Pattern pattern, boolean retryable, String remedy) {
+
+        private boolean fits(String message) {
+            return pattern.matcher(message).find();
+        }
+    }
+
+    /**
+     * The failure that an error of the server means.
+     *
+     * @param message the error
+     * @param subject what the request was about
+     */
+    public static StoreException of(String message, Object subject, @Nullable Throwable cause) {
+        for (Meaning meaning : MEANINGS) {
+            if (meaning.fits(message)) {
+                String text = text(message, subject) + ": " + meaning.remedy();
+                return meaning.retryable()
+                        ? StoreException.unavailable(Effect.NONE, text, cause)
+                        : StoreException.refused(text, cause);
+            }
+        }
+        // These may come after the first write. The engine releases what it does not know.
+        for (Meaning meaning : IN_THE_MIDST) {
+            if (meaning.fits(message)) {
+                String text = text(message, subject) + ": " + meaning.remedy();
+                return StoreException.unavailable(Effect.UNKNOWN, text, cause);
+            }
+        }
+        return StoreException.unavailable(Effect.UNKNOWN, text(message, subject), cause);
+    }
+
+    /** Whether a replica says this, so that a new connection may lead to a better place. */
+    public static boolean isOfReplica(String message) {
+        return message.contains("READONLY") || message.contains("MASTERDOWN");
+    }
+
+    private static String text(String message, Object subject) {
+        return "The server refused a request about \"" + subject + "\" (" + message + ")";
+    }
+
+    // An older server wraps the error of a command inside a script: "... @user_script: 7: -OOM command not allowed
+    // ...".
+    private static Meaning meaning(String code, boolean retryable, String remedy) {
+        return new Meaning(code, Pattern.compile("(^|[ -])" + Pattern.quote(code) + "\\b"), retryable, remedy);
+    }
+
+    private static Meaning passing(String code, String remedy) {
+        return meaning(code, true, remedy);
+    }
+
+    private static Meaning lasting(String code, String remedy) {
+        return meaning(code, false, remedy);
+    }
+}

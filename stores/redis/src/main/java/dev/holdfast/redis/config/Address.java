@@ -1,0 +1,15 @@
+package dev.holdfast.redis.config;
+
+/**
+ * Where a server listens.
+ *
+ * @param host a name or an IP address, without brackets
+ * @param port the port
+ */
+public record Address(String host, int port) {
+
+    @Override
+    public String toString() {
+        return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+    }
+}

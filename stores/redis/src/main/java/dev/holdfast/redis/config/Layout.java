@@ -1,0 +1,38 @@
+package dev.holdfast.redis.config;
+
+import java.util.Locale;
+
+/** How locks are kept; the option {@code layout}. */
+public enum Layout {
+    /** All kinds as records with a queue. */
+    RECORD,
+    /** Exclusive locks as strings, no other kinds. */
+    PLAIN,
+    /** Exclusive locks as strings, other kinds as records. */
+    MIXED,
+    /** The same on a Tair server, whose commands come first. */
+    TAIR;
+
+    /** @throws IllegalArgumentException if there is no such layout */
+    static Layout of(String word) {
+        return switch (word) {
+            case "record" -> RECORD;
+            case "plain" -> PLAIN;
+            case "mixed" -> MIXED;
+            case "tair" -> TAIR;
+            default ->
+                throw new IllegalArgumentException(
+                        "Option layout must be record, plain, mixed or tair, but was \"" + word + "\"");
+        };
+    }
+
+    /** Whether claims of other limits than 1 are served. */
+    public boolean hasAllKinds() {
+        return this != PLAIN;
+    }
+
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,228 @@
+package dev.holdfast.redis.config;
+
+import dev.holdfast.redis.RedisLockStoreProvider;
+import dev.holdfast.redis.plain.PlainKeys;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.store.OptionTimes;
+import dev.holdfast.store.UrlOptions;
+import java.time.Duration;
+import java.util.Map;
+
+/**
+ * The options of a store in Redis; {@link RedisLockStoreProvider} says what they mean.
+ *
+ * @param ticketTtl how long a waiter keeps its place without a refresh
+ * @param keep how long the record of an idle lock is kept
+ * @param timeout how long a connection, and a reply, may be waited for
+ * @param connections how many calls may be under way at once
+ * @param prefix what all keys and channels begin with
+ * @param cluster whether the keys are spread over the nodes of a cluster
+ * @param replicas how many replicas must have acknowledged a grant before it counts; 0 for none
+ * @param replicaTimeout how long their acknowledgement may take
+ * @param sentinelUser as whom to greet the Sentinels; empty for their default user
+ * @param sentinelPassword the Sentinels' password; empty if they ask for none
+ * @param layout how locks are kept
+ */
+public record RedisOptions(
+        Duration ticketTtl,
+        Duration keep,
+        Duration timeout,
+        int connections,
+        String prefix,
+        boolean cluster,
+        int replicas,
+        Duration replicaTimeout,
+        String sentinelUser,
+        String sentinelPassword,
+        Layout layout) {
+
+    static final RedisOptions DEFAULTS = new RedisOptions(
+            Duration.ofSeconds(5),
+            Duration.ofDays(1),
+            Duration.ofSeconds(2),
+            16,
+            "holdfast:",
+            false,
+            0,
+            Duration.ofMillis(500),
+            "",
+            "",
+            Layout.RECORD);
+
+    private static final String NAMES =
+            "ticketTtl, keep, timeout, connections, prefix, cluster, replicas, replicaTimeout,"
+                    + " sentinelUser, sentinelPassword and layout";
+    private static final int MAX_CONNECTIONS = 1_000;
+    private static final int MAX_REPLICAS = 16;
+
+    /** The most that keeps a call with redirections that is undone in the end within a minute. */
+    private static final Duration MAX_TIMEOUT_OF_SEVERAL = Duration.ofSeconds(2);
+
+    /** The most that keeps a command that is followed by a script within a minute. */
+    private static final Duration MAX_TIMEOUT_OF_TWO_TRIPS = Duration.ofSeconds(4);
+
+    private static final int MAX_PREFIX = 64;
+    private static final Duration MARGIN = Duration.ofSeconds(1);
+
+    /**
+     * Checks the values.
+     *
+     * @throws IllegalArgumentException if one is wrong
+     */
+    public RedisOptions {
+        OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
+        // A record must not be idle for so long that it goes while tickets are being refreshed.
+        OptionTimes.check("keep", keep, ticketTtl.multipliedBy(10), Duration.ofDays(36_500));
+        OptionTimes.check("timeout", timeout, Duration.ofMillis(10), Duration.ofSeconds(8));
+        if (connections < 1 || connections > MAX_CONNECTIONS) {
+            throw new IllegalArgumentException(
+                    "Option connections must be 1 to " + MAX_CONNECTIONS + ", but was " + connections);
+        }
+        boolean plain = prefix.chars().allMatch(c -> c > ' ' && c < 0x7f && c != '{' && c != '}');
+        if (!plain || prefix.length() > MAX_PREFIX) {
+            throw new IllegalArgumentException("Option prefix must have at most " + MAX_PREFIX
+                    + " characters of ASCII without blanks and braces, but was \"" + prefix + "\"");
+        }
+        if (replicas < 0 || replicas > MAX_REPLICAS) {
+            throw new IllegalArgumentException(
+                    "Option replicas must be 0 to " + MAX_REPLICAS + ", but was " + replicas);
+        }
+        OptionTimes.check(
+                "replicaTimeout", replicaTimeout, Duration.ofMillis(1), replicas > 0 ? timeout : Duration.ofSeconds(8));
+        if ((cluster || replicas > 0) && timeout.compareTo(MAX_TIMEOUT_OF_SEVERAL) > 0) {
+            throw tooLong(timeout);
+        }
+        checkLayout(layout, prefix, replicas, timeout);
+    }
+
+    private static void checkLayout(Layout layout, String prefix, int replicas, Duration timeout) {
+        if (layout == Layout.RECORD) {
+            if (prefix.startsWith(PlainKeys.RECORDS)) {
+                throw new IllegalArgumentException(
+                        "Option prefix must not begin with " + PlainKeys.RECORDS + ", which the other layouts use");
+            }
+            return;
+        }
+        if (replicas > 0) {
+            throw new IllegalArgumentException("Option replicas needs layout=record, but the layout is " + layout);
+        }
+        if (timeout.compareTo(MAX_TIMEOUT_OF_TWO_TRIPS) > 0) {
+            throw new IllegalArgumentException("Option timeout must be at most " + MAX_TIMEOUT_OF_TWO_TRIPS.toSeconds()
+                    + "s with layout=" + layout + ", but was " + timeout);
+        }
+    }
+
+    private static IllegalArgumentException tooLong(Duration timeout) {
+        return new IllegalArgumentException("Option timeout must be at most " + MAX_TIMEOUT_OF_SEVERAL.toSeconds()
+                + "s with Sentinel, Cluster or replicas, but was " + timeout);
+    }
+
+    /** Refuses what has no sense with, or without, Sentinels. */
+    public void checkTopology(boolean sentinel) {
+        if (sentinel && cluster) {
+            throw new IllegalArgumentException("Option cluster has no sense with Sentinels: a cluster has none");
+        }
+        if (!sentinel && !(sentinelUser.isEmpty() && sentinelPassword.isEmpty())) {
+            throw new IllegalArgumentException(
+                    "Options sentinelUser and sentinelPassword are for redis-sentinel:// URLs only");
+        }
+        if (sentinel && timeout.compareTo(MAX_TIMEOUT_OF_SEVERAL) > 0) {
+            throw tooLong(timeout);
+        }
+    }
+
+    public RedisOptions withCluster() {
+        return new RedisOptions(
+                ticketTtl,
+                keep,
+                timeout,
+                connections,
+                prefix,
+                true,
+                replicas,
+                replicaTimeout,
+                sentinelUser,
+                sentinelPassword,
+                layout);
+    }
+
+    /**
+     * Reads options.
+     *
+     * @throws IllegalArgumentException if one is unknown or wrong
+     */
+    static RedisOptions of(Map<String, String> values) {
+        RedisOptions options = DEFAULTS;
+        Duration ticketTtl = options.ticketTtl;
+        Duration keep = options.keep;
+        Duration timeout = options.timeout;
+        int connections = options.connections;
+        String prefix = options.prefix;
+        boolean cluster = options.cluster;
+        int replicas = options.replicas;
+        Duration replicaTimeout = options.replicaTimeout;
+        String sentinelUser = options.sentinelUser;
+        String sentinelPassword = options.sentinelPassword;
+        Layout layout = options.layout;
+        for (Map.Entry<String, String> option : values.entrySet()) {
+            String value = option.getValue();
+            switch (option.getKey()) {
+                case "ticketTtl" -> ticketTtl = OptionTimes.parse("ticketTtl", value);
+                case "keep" -> keep = OptionTimes.parse("keep", value);
+                case "timeout" -> timeout = OptionTimes.parse("timeout", value);
+                case "connections" -> connections = number("connections", value);
+                case "prefix" -> prefix = value;
+                case "cluster" -> cluster = flag("cluster", value);
+                case "replicas" -> replicas = number("replicas", value);
+                case "replicaTimeout" -> replicaTimeout = OptionTimes.parse("replicaTimeout", value);
+                case "sentinelUser" -> sentinelUser = value;
+                case "sentinelPassword" -> sentinelPassword = value;
+                case "layout" -> layout = Layout.of(value);
+                default ->
+                    throw new IllegalArgumentException(
+                            "Unknown option \"" + option.getKey() + "\"; there are " + NAMES);
+            }
+        }
+        return new RedisOptions(
+                ticketTtl,
+                keep,
+                timeout,
+                connections,
+                prefix,
+                cluster,
+                replicas,
+                replicaTimeout,
+                sentinelUser,
+                sentinelPassword,
+                layout);
+    }
+
+    /** Reads {@code NAME=VALUE&NAME=VALUE}; an empty text has none. Values may be percent-encoded. */
+    public static RedisOptions parse(String query) {
+        return of(UrlOptions.decoded(query));
+    }
+
+    public int timeoutMillis() {
+        return Math.toIntExact(timeout.toMillis());
+    }
+
+    /** The longest time of a call that ends within so many replies; a grant that is undone takes as long again. */
+    public Duration callTimeout(int waits) {
+        Duration once = timeout.multipliedBy(waits).plus(MARGIN);
+        return replicas == 0 ? once : once.multipliedBy(2);
+    }
+
+    private static boolean flag(String name, String value) {
+        if (!value.equals("true") && !value.equals("false")) {
+            throw new IllegalArgumentException("Option " + name + " must be true or false, but was \"" + value + "\"");
+        }
+        return value.equals("true");
+    }
+
+    private static int number(String name, String value) {
+        if (!value.matches("\\d{1,9}")) {
+            throw new IllegalArgumentException("Option " + name + " must be a number, but was \"" + value + "\"");
+        }
+        return Integer.parseInt(value);
+    }
+}

@@ -1,0 +1,134 @@
+package dev.holdfast.redis.jedis;
+
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.RedisPort.Subscriber;
+import dev.holdfast.redis.config.Address;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The channels of a client on a cluster. Each is heard from the node that serves its slot. When that node loses the slot, or
+ * is lost itself, a thread looks for the slot's new node until there is one; it ends when all channels have one.
+ */
+final class ClusterChannels implements AutoCloseable {
+
+    private final Function<Address, Subscription> subscriptions;
+    private final SlotTable slots;
+    private final MonotonicClock clock;
+    private final Map<String, Channel> channels = new ConcurrentHashMap<>();
+    private final Map<String, Subscription> homes = new ConcurrentHashMap<>();
+    private final ReentrantLock mutex = new ReentrantLock();
+    private List<Channel> homeless = new ArrayList<>();
+    private @Nullable Thread searching;
+    private boolean closed;
+
+    ClusterChannels(Function<Address, Subscription> subscriptions, SlotTable slots, MonotonicClock clock) {
+        this.subscriptions = subscriptions;
+        this.slots = slots;
+        this.clock = clock;
+    }
+
+    void subscribe(String name, Subscriber subscriber) {
+        Channel channel = channels.computeIfAbsent(name, key -> new Channel(key, subscriber, clock));
+        Subscription home = homes.get(name);
+        if (home == null) {
+            home = settle(channel);
+        }
+        channel.awaitConfirmation(home.patience(), "the cluster");
+    }
+
+    private Subscription settle(Channel channel) {
+        Subscription home = subscriptions.apply(slots.ownerOf(HashSlot.of(channel.bytes())));
+        homes.put(channel.name(), home);
+        home.add(channel);
+        if (!channels.containsKey(channel.name())) {
+            home.remove(channel.name());
+            homes.remove(channel.name());
+        }
+        return home;
+    }
+
+    void unsubscribe(String name) {
+        channels.remove(name);
+        Subscription home = homes.remove(name);
+        if (home != null) {
+            home.remove(name);
+        }
+    }
+
+    /** Channels that are heard from nowhere now. */
+    void displaced(List<Channel> lost) {
+        slots.suspect();
+        mutex.lock();
+        try {
+            homeless.addAll(lost);
+            if (searching == null && !closed) {
+                Thread searcher = new Thread(this::search, "holdfast-redis-channels");
+                searcher.setDaemon(true);
+                searching = searcher;
+                searcher.start();
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    // The pause grows over a whole search, so that nodes that refuse at once are not asked without end.
+    private void search() {
+        long pause = Subscription.FIRST_PAUSE_NANOS;
+        for (List<Channel> lost = next(); !lost.isEmpty(); lost = next()) {
+            clock.parkNanos(this, pause);
+            pause = Math.min(2 * pause, Subscription.LONGEST_PAUSE_NANOS);
+            List<Channel> again = new ArrayList<>();
+            for (Channel channel : lost) {
+                try {
+                    if (channels.containsKey(channel.name())) {
+                        settle(channel);
+                    }
+                } catch (StoreException notYet) {
+                    slots.suspect();
+                    channel.failed(notYet);
+                    again.add(channel);
+                }
+            }
+            if (!again.isEmpty()) {
+                displaced(again);
+            }
+        }
+    }
+
+    private List<Channel> next() {
+        mutex.lock();
+        try {
+            List<Channel> next = closed ? List.of() : homeless;
+            homeless = new ArrayList<>();
+            if (next.isEmpty()) {
+                searching = null;
+            }
+            return next;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public void close() {
+        Thread searcher;
+        mutex.lock();
+        try {
+            closed = true;
+            searcher = searching;
+        } finally {
+            mutex.unlock();
+        }
+        LockSupport.unpark(searcher);
+    }
+}

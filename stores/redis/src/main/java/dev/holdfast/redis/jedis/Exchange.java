@@ -1,0 +1,276 @@
+package dev.holdfast.redis.jedis;
+
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.client.ServerError;
+import dev.holdfast.redis.client.Unacknowledged;
+import dev.holdfast.redis.config.Address;
+import dev.holdfast.redis.record.ClaimArguments;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.args.Rawable;
+import redis.clients.jedis.exceptions.JedisAskDataException;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+import redis.clients.jedis.exceptions.JedisRedirectionException;
+
+/** Calls of scripts and their replies, on one connection of Jedis. */
+final class Exchange {
+
+    private final Object place;
+    private final Duration timeout;
+    private final MonotonicClock clock;
+
+    /** @param place whose connections these are, for messages */
+    Exchange(Object place, Duration timeout, MonotonicClock clock) {
+        this.place = place;
+        this.timeout = timeout;
+        this.clock = clock;
+    }
+
+    /** Stands for the reply of a node that does not serve a slot, or not all of it. */
+    record Elsewhere(Address address, boolean once) {}
+
+    /** A reply, or {@link Elsewhere}. */
+    @Nullable
+    Object one(Connection connection, ServerCall call, boolean asking) {
+        try {
+            Object reply;
+            try {
+                reply = send(connection, call, asking, byDigest(call));
+            } catch (JedisNoScriptException unknown) {
+                reply = send(connection, call, asking, byText(call));
+            }
+            return call.replicas() == 0 ? reply : Unacknowledged.unless(reply, call, acknowledged(connection));
+        } catch (JedisRedirectionException elsewhere) {
+            return elsewhere(elsewhere);
+        } catch (JedisDataException refused) {
+            if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
+                return ServerCall.NotKnown.NOT_KNOWN;
+            }
+            return fail(connection, call, refused);
+        } catch (JedisException failure) {
+            throw lost(connection, failure);
+        }
+    }
+
+    // The wait for the replicas is asked for in the same flush.
+    private static Object send(Connection connection, ServerCall call, boolean asking, CommandArguments command) {
+        if (asking) {
+            connection.executeCommand(Protocol.Command.ASKING);
+        }
+        if (call.replicas() == 0) {
+            return connection.executeCommand(command);
+        }
+        connection.sendCommand(command);
+        connection.sendCommand(wait(call));
+        try {
+            return connection.getOne();
+        } catch (JedisDataException refused) {
+            acknowledged(connection);
+            throw refused;
+        }
+    }
+
+    private static CommandArguments wait(ServerCall call) {
+        return new CommandArguments(Protocol.Command.WAIT)
+                .add(ClaimArguments.number(call.replicas()))
+                .add(ClaimArguments.number(call.replicaTimeout().toMillis()));
+    }
+
+    private static @Nullable Object acknowledged(Connection connection) {
+        try {
+            return connection.getOne();
+        } catch (JedisDataException refused) {
+            return String.valueOf(refused.getMessage());
+        }
+    }
+
+    /** A reply, {@link Elsewhere} or the failure for each call. */
+    List<@Nullable Object> all(Connection connection, List<ServerCall> calls) {
+        List<@Nullable Object> replies = sendAll(connection, calls, Exchange::byDigest);
+        List<Integer> unknown = new ArrayList<>();
+        for (int i = 0; i < replies.size(); i++) {
+            if (replies.get(i) instanceof NoScript) {
+                unknown.add(i);
+            }
+        }
+        if (!unknown.isEmpty()) {
+            List<@Nullable Object> again =
+                    sendAll(connection, unknown.stream().map(calls::get).toList(), Exchange::byText);
+            for (int i = 0; i < again.size(); i++) {
+                replies.set(unknown.get(i), again.get(i));
+            }
+        }
+        if (replies.stream().anyMatch(Exchange::isOfReplica)) {
+            connection.setBroken();
+        }
+        return replies;
+    }
+
+    // A server that has become a replica is no longer where new connections lead to.
+    private static boolean isOfReplica(@Nullable Object reply) {
+        return reply instanceof StoreException failure
+                && failure.getCause() instanceof JedisDataException refused
+                && ServerError.isOfReplica(String.valueOf(refused.getMessage()));
+    }
+
+    /** Stands for the reply to a call that must be sent again. */
+    private enum NoScript {
+        NO_SCRIPT
+    }
+
+    // One flush: the first read sends what was written. What is answered before the connection breaks stays answered.
+    private List<@Nullable Object> sendAll(
+            Connection connection, List<ServerCall> calls, Function<ServerCall, CommandArguments> form) {
+        List<@Nullable Object> replies = new ArrayList<>(calls.size());
+        long deadline = clock.nanoTime() + 2 * timeout.toNanos();
+        StoreException broken = null;
+        ServerCall last = calls.get(calls.size() - 1);
+        try {
+            calls.forEach(call -> connection.sendCommand(form.apply(call)));
+            if (last.replicas() > 0) {
+                // Once for all: it waits for whatever this connection has written.
+                connection.sendCommand(wait(last));
+            }
+        } catch (JedisException failure) {
+            broken = lost(connection, failure);
+        }
+        for (ServerCall call : calls) {
+            if (broken == null && clock.nanoTime() - deadline > 0) {
+                broken = lost(connection, new JedisConnectionException("the replies took too long"));
+            }
+            Object reply = broken == null ? read(connection, call) : broken;
+            replies.add(reply);
+            broken = connection.isBroken() && reply instanceof StoreException failure ? failure : broken;
+        }
+        if (last.replicas() > 0) {
+            acknowledge(connection, last, replies, broken);
+        }
+        return replies;
+    }
+
+    private @Nullable Object read(Connection connection, ServerCall call) {
+        try {
+            return connection.getOne();
+        } catch (JedisNoScriptException unknown) {
+            return NoScript.NO_SCRIPT;
+        } catch (JedisRedirectionException elsewhere) {
+            return elsewhere(elsewhere);
+        } catch (JedisDataException refused) {
+            if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
+                return ServerCall.NotKnown.NOT_KNOWN;
+            }
+            return ServerError.of(String.valueOf(refused.getMessage()), call.subject(), refused);
+        } catch (JedisException failure) {
+            return lost(connection, failure);
+        }
+    }
+
+    private void acknowledge(
+            Connection connection, ServerCall call, List<@Nullable Object> replies, @Nullable StoreException broken) {
+        Object answer = broken;
+        try {
+            answer = broken == null ? acknowledged(connection) : "the connection broke";
+        } catch (JedisException failure) {
+            answer = lost(connection, failure).getMessage();
+        }
+        for (int i = 0; i < replies.size(); i++) {
+            Object reply = replies.get(i);
+            if (!(reply instanceof NoScript || reply instanceof Elsewhere || reply instanceof StoreException)) {
+                replies.set(i, Unacknowledged.unless(reply, call, answer));
+            }
+        }
+    }
+
+    private static Elsewhere elsewhere(JedisRedirectionException answer) {
+        Address address = new Address(
+                answer.getTargetNode().getHost(), answer.getTargetNode().getPort());
+        return new Elsewhere(address, answer instanceof JedisAskDataException);
+    }
+
+    private Object fail(Connection connection, ServerCall call, JedisDataException refused) {
+        String message = String.valueOf(refused.getMessage());
+        if (ServerError.isOfReplica(message)) {
+            connection.setBroken();
+        }
+        throw ServerError.of(message, call.subject(), refused);
+    }
+
+    private StoreException lost(Connection connection, JedisException failure) {
+        connection.setBroken();
+        return StoreException.unavailable(
+                Effect.UNKNOWN,
+                place + " has not answered (" + OwnConnections.innermost(failure) + "; a reply is waited for for "
+                        + timeout.toMillis() + " ms), so the request may have been done or not",
+                failure);
+    }
+
+    private static CommandArguments byDigest(ServerCall call) {
+        String name = call.command();
+        return name != null
+                ? single(name, call)
+                : command(Protocol.Command.EVALSHA, call.script().digest(), call);
+    }
+
+    private static CommandArguments byText(ServerCall call) {
+        return command(Protocol.Command.EVAL, call.script().text(), call);
+    }
+
+    private static CommandArguments single(String name, ServerCall call) {
+        byte[] bytes = name.getBytes(StandardCharsets.US_ASCII);
+        return withArguments(new CommandArguments(() -> bytes), call);
+    }
+
+    private static CommandArguments command(Protocol.Command command, byte[] script, ServerCall call) {
+        return withArguments(
+                new CommandArguments(command)
+                        .add(new Argument(script))
+                        .add(new Argument(ClaimArguments.number(call.keys()))),
+                call);
+    }
+
+    private static CommandArguments withArguments(CommandArguments command, ServerCall call) {
+        for (byte[] argument : call.arguments()) {
+            command.add(new Argument(argument));
+        }
+        return command;
+    }
+
+    // Jedis copies bytes that it is given as they are, which is a fifth of what a lock and its release allocate.
+    private static final class Argument implements Rawable {
+
+        private final byte[] bytes;
+
+        private Argument(byte[] bytes) {
+            this.bytes = bytes;
+        }
+
+        @Override
+        public byte[] getRaw() {
+            return bytes;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Argument argument && Arrays.equals(bytes, argument.bytes);
+        }
+
+        @Override
+        public int hashCode() {
+            return Arrays.hashCode(bytes);
+        }
+    }
+}

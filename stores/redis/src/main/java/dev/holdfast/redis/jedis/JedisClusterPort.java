@@ -1,0 +1,311 @@
+package dev.holdfast.redis.jedis;
+
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.config.Address;
+import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.jedis.Exchange.Elsewhere;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.BlockingCalls;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+
+/**
+ * The port on Jedis, for a cluster. It keeps the table of the slots itself, so that a call knows its node, a batch goes to all
+ * nodes at once, and a subscription is made where the slot is.
+ */
+public final class JedisClusterPort implements RedisPort {
+
+    /** Asking which node it is, the tries that are begun in two time-outs, and the last of them as on a single server. */
+    private static final int WAITS = 12;
+
+    /** How often a call is sent on to another node. */
+    private static final int MAX_REDIRECTIONS = 5;
+
+    /** How many nodes have a batch at once; the others follow. */
+    private static final int NODES_AT_ONCE = 16;
+
+    private final Function<Address, ConnectionSource> sources;
+    private final MonotonicClock clock;
+    private final Duration timeout;
+    private final Duration callTimeout;
+    private final String place;
+    private final SlotTable slots;
+    private final Map<Address, JedisNode> nodes = new ConcurrentHashMap<>();
+    private final Map<Address, ConnectionSource> open = new ConcurrentHashMap<>();
+    private final BlockingCalls workCalls;
+    private final BlockingCalls renewalCalls;
+    private final BlockingCalls nodeCalls;
+    private final ClusterChannels channels;
+    private volatile boolean closed;
+
+    /**
+     * @param seeds nodes that are asked for the others
+     * @param sources makes the connections to a node
+     * @param place what the cluster is called in messages
+     */
+    public JedisClusterPort(
+            List<Address> seeds,
+            Function<Address, ConnectionSource> sources,
+            String place,
+            RedisOptions options,
+            MonotonicClock clock) {
+        this.sources = sources;
+        this.clock = clock;
+        this.timeout = options.timeout();
+        this.callTimeout = options.callTimeout(WAITS);
+        this.place = place;
+        this.slots = new SlotTable(seeds, new NodeLines(), timeout, clock);
+        this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true);
+        this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true);
+        this.nodeCalls = new BlockingCalls("holdfast-redis-node", NODES_AT_ONCE, false);
+        this.channels = new ClusterChannels(this::subscriptionOf, slots, clock);
+    }
+
+    private final class NodeLines implements SlotTable.Lines {
+
+        @Override
+        public Connection open(Address node) {
+            node(node);
+            return sourceOf(node).open();
+        }
+
+        @Override
+        public void ended(Address node, Connection connection) {
+            sourceOf(node).discard(connection);
+        }
+    }
+
+    private ConnectionSource sourceOf(Address address) {
+        return open.computeIfAbsent(address, sources);
+    }
+
+    private JedisNode node(Address address) {
+        JedisNode node = nodes.computeIfAbsent(
+                address, key -> new JedisNode(sourceOf(key), clock, displaced -> displaced(displaced)));
+        if (closed) {
+            node.close();
+            throw StoreException.unavailable(Effect.NONE, "The store on " + place + " is closed", null);
+        }
+        return node;
+    }
+
+    private void displaced(List<Channel> lost) {
+        channels.displaced(lost);
+    }
+
+    private Subscription subscriptionOf(Address address) {
+        return node(address).subscription();
+    }
+
+    @Override
+    public CompletionStage<List<Integer>> slots() {
+        return workCalls.call(slots::oneOfEach);
+    }
+
+    @Override
+    public boolean isCluster() {
+        return true;
+    }
+
+    @Override
+    public <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader) {
+        return workCalls.call(() -> JedisPort.read(() -> reader.apply(routed(call))));
+    }
+
+    // Redirections end soon by their number; a node that is gone costs one more try, if another one serves the slot by
+    // then.
+    private @Nullable Object routed(ServerCall call) {
+        long deadline = clock.nanoTime() + 2 * timeout.toNanos();
+        Address address = slots.ownerOf(call.slot());
+        boolean asking = false;
+        for (int i = 0; ; i++) {
+            try {
+                Object reply = node(address).run(call, asking);
+                if (!(reply instanceof Elsewhere elsewhere)) {
+                    return reply;
+                }
+                if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
+                    throw lostItsWay(call);
+                }
+                asking = follow(call, elsewhere);
+                address = elsewhere.address();
+            } catch (StoreException failure) {
+                Address owner = instead(call, address, failure);
+                if (i > 0 || owner == null || clock.nanoTime() - deadline > 0) {
+                    throw failure;
+                }
+                address = owner;
+                asking = false;
+            }
+        }
+    }
+
+    // Whether the node is to be told that it is asked about a slot that is on its way.
+    private boolean follow(ServerCall call, Elsewhere elsewhere) {
+        if (!elsewhere.once()) {
+            slots.moved(call.slot(), elsewhere.address());
+        }
+        return elsewhere.once();
+    }
+
+    /** The node that serves the slot after a failure that had no effect; null if it is the same, or the failure had one. */
+    private @Nullable Address instead(ServerCall call, Address failed, StoreException failure) {
+        if (!failure.retryable()) {
+            return null;
+        }
+        slots.suspect();
+        if (failure.effect() != Effect.NONE || closed) {
+            return null;
+        }
+        Address owner = slots.ownerOf(call.slot());
+        return owner.equals(failed) ? null : owner;
+    }
+
+    private static StoreException lostItsWay(ServerCall call) {
+        return StoreException.unavailable(
+                Effect.NONE,
+                "The nodes of the cluster do not agree on who serves slot " + call.slot() + " (\"" + call.subject()
+                        + "\")",
+                null);
+    }
+
+    @Override
+    public <T> CompletionStage<T> runAll(List<ServerCall> calls, Function<List<Object>, T> reader) {
+        return renewalCalls.call(() -> JedisPort.read(() -> {
+            nodes.values().forEach(node -> node.subscription().check());
+            return reader.apply(scattered(calls));
+        }));
+    }
+
+    private List<@Nullable Object> scattered(List<ServerCall> calls) {
+        @Nullable Object[] replies = new Object[calls.size()];
+        Map<Address, List<Integer>> parts = new LinkedHashMap<>();
+        for (int i = 0; i < calls.size(); i++) {
+            try {
+                Address owner = slots.ownerOf(calls.get(i).slot());
+                parts.computeIfAbsent(owner, key -> new ArrayList<>()).add(i);
+            } catch (StoreException nowhere) {
+                replies[i] = nowhere;
+            }
+        }
+        List<CompletableFuture<?>> elsewhere = new ArrayList<>();
+        Runnable here = null;
+        for (Map.Entry<Address, List<Integer>> part : parts.entrySet()) {
+            Runnable work = () -> oneNode(part.getKey(), calls, part.getValue(), replies);
+            if (here == null) {
+                here = work;
+            } else {
+                elsewhere.add(nodeCalls.call(() -> run(work)).toCompletableFuture());
+            }
+        }
+        if (here != null) {
+            here.run();
+        }
+        for (CompletableFuture<?> one : elsewhere) {
+            try {
+                one.join();
+            } catch (CompletionException closedOrTooMany) {
+                // Its calls have no reply, which is filled in below.
+                slots.suspect();
+            }
+        }
+        for (int i = 0; i < replies.length; i++) {
+            if (replies[i] == null) {
+                replies[i] =
+                        StoreException.unavailable(Effect.NONE, "Not sent to " + place + ": too busy, or closed", null);
+            }
+        }
+        return Arrays.asList(replies);
+    }
+
+    private static boolean run(Runnable work) {
+        work.run();
+        return true;
+    }
+
+    private void oneNode(Address address, List<ServerCall> calls, List<Integer> part, @Nullable Object[] replies) {
+        List<@Nullable Object> answers;
+        try {
+            answers = node(address).runAll(part.stream().map(calls::get).toList());
+        } catch (StoreException failure) {
+            slots.suspect();
+            part.forEach(i -> replies[i] = failure);
+            return;
+        }
+        long deadline = clock.nanoTime() + 2 * timeout.toNanos();
+        for (int i = 0; i < answers.size(); i++) {
+            ServerCall call = calls.get(part.get(i));
+            Object answer = answers.get(i);
+            if (answer instanceof Elsewhere elsewhere) {
+                answer = followed(call, elsewhere, deadline);
+            } else if (answer instanceof StoreException failure && failure.retryable()) {
+                slots.suspect();
+            }
+            replies[part.get(i)] = answer;
+        }
+    }
+
+    private @Nullable Object followed(ServerCall call, Elsewhere first, long deadline) {
+        Object answer = first;
+        try {
+            for (int i = 0; answer instanceof Elsewhere elsewhere; i++) {
+                if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
+                    return lostItsWay(call);
+                }
+                boolean asking = follow(call, elsewhere);
+                answer = node(elsewhere.address()).runReserved(call, asking);
+            }
+            return answer;
+        } catch (StoreException failure) {
+            slots.suspect();
+            return failure;
+        }
+    }
+
+    @Override
+    public CompletionStage<Void> subscribe(String channel, Subscriber subscriber) {
+        return workCalls.call(() -> {
+            channels.subscribe(channel, subscriber);
+            return null;
+        });
+    }
+
+    @Override
+    public void unsubscribe(String channel) {
+        channels.unsubscribe(channel);
+    }
+
+    @Override
+    public Duration callTimeout() {
+        return callTimeout;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        workCalls.close();
+        renewalCalls.close();
+        nodeCalls.close();
+        channels.close();
+        nodes.values().forEach(JedisNode::close);
+    }
+
+    @Override
+    public String toString() {
+        return place;
+    }
+}

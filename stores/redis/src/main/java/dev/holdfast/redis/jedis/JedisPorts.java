@@ -1,0 +1,132 @@
+package dev.holdfast.redis.jedis;
+
+import dev.holdfast.redis.RedisLockStore;
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.config.Address;
+import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.config.RedisUrl;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.Pool;
+
+/** The ports for the topologies, on connections of our own or of a client of the user's. */
+public final class JedisPorts {
+
+    private JedisPorts() {}
+
+    public static LockStore open(RedisUrl url, MonotonicClock clock) {
+        RedisOptions options = url.options();
+        return RedisLockStore.opened(port(url, options, clock), options, clock);
+    }
+
+    private static RedisPort port(RedisUrl url, RedisOptions options, MonotonicClock clock) {
+        if (url.primaryName() != null) {
+            SentinelResolver primary = new SentinelResolver(url, clock);
+            ConnectionSource source =
+                    new OwnConnections(primary, url.toString(), OwnConnections.config(url), options, clock);
+            return new JedisPort(source, options, JedisPort.WAITS_WITH_SENTINELS, clock);
+        }
+        if (options.cluster()) {
+            return new JedisClusterPort(
+                    url.hosts(),
+                    node -> new OwnConnections(() -> node, node.toString(), OwnConnections.config(url), options, clock),
+                    url.toString(),
+                    options,
+                    clock);
+        }
+        return new JedisPort(OwnConnections.toServer(url, clock), options, JedisPort.WAITS, clock);
+    }
+
+    public static LockStore over(RedisClient client, RedisOptions options, MonotonicClock clock) {
+        refuseTopology(options);
+        return overPool(() -> ours(client.getPool()), JedisPort.WAITS, options, clock);
+    }
+
+    public static LockStore over(RedisSentinelClient client, RedisOptions options, MonotonicClock clock) {
+        refuseTopology(options);
+        return overPool(() -> primaryPool(client), JedisPort.WAITS_WITH_SENTINELS, options, clock);
+    }
+
+    private static LockStore overPool(
+            Supplier<ConnectionPool> pools, int waits, RedisOptions options, MonotonicClock clock) {
+        BorrowedConnections.checkSize(pools.get());
+        ConnectionSource source = new BorrowedConnections(pools, options, clock);
+        return RedisLockStore.opened(new JedisPort(source, options, waits, clock), options, clock);
+    }
+
+    public static LockStore over(RedisClusterClient client, RedisOptions given, MonotonicClock clock) {
+        RedisOptions options = given.withCluster();
+        options.checkTopology(false);
+        Map<String, ConnectionPool> nodes = client.getClusterNodes();
+        nodes.values().forEach(BorrowedConnections::checkSize);
+        List<Address> seeds = nodes.keySet().stream().map(JedisPorts::address).toList();
+        return RedisLockStore.opened(
+                new JedisClusterPort(
+                        seeds,
+                        node -> new BorrowedConnections(() -> nodePool(client, node), options, clock),
+                        "the cluster of a Jedis client",
+                        options,
+                        clock),
+                options,
+                clock);
+    }
+
+    private static void refuseTopology(RedisOptions options) {
+        options.checkTopology(false);
+        if (options.cluster()) {
+            throw new IllegalArgumentException("Option cluster: give a RedisClusterClient for a cluster");
+        }
+    }
+
+    private static ConnectionPool primaryPool(RedisSentinelClient client) {
+        for (Pool<Connection> pool : client.getPrimaryNodesConnectionMap().values()) {
+            return ours(pool);
+        }
+        throw StoreException.unavailable(Effect.NONE, "The client knows no primary just now", null);
+    }
+
+    private static ConnectionPool nodePool(RedisClusterClient client, Address node) {
+        String key = new HostAndPort(node.host(), node.port()).toString();
+        ConnectionPool pool = client.getClusterNodes().get(key);
+        if (pool == null) {
+            try {
+                client.refreshClusterTopology();
+            } catch (JedisException unreachable) {
+                throw StoreException.unavailable(
+                        Effect.NONE,
+                        "The client cannot find the nodes of its cluster (" + OwnConnections.innermost(unreachable)
+                                + ")",
+                        unreachable);
+            }
+            pool = client.getClusterNodes().get(key);
+        }
+        if (pool == null) {
+            throw StoreException.unavailable(Effect.NONE, "The client does not know the node " + node, null);
+        }
+        return pool;
+    }
+
+    private static Address address(String hostAndPort) {
+        HostAndPort address = HostAndPort.from(hostAndPort);
+        return new Address(address.getHost(), address.getPort());
+    }
+
+    private static ConnectionPool ours(Pool<Connection> pool) {
+        if (pool instanceof ConnectionPool known) {
+            return known;
+        }
+        throw new IllegalArgumentException("The client's pool must be Jedis's own, but is " + pool.getClass());
+    }
+}

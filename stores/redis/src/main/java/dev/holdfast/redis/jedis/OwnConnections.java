@@ -1,0 +1,270 @@
+package dev.holdfast.redis.jedis;
+
+import dev.holdfast.redis.client.ServerError;
+import dev.holdfast.redis.config.Address;
+import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.config.RedisUrl;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Deque;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.ClientSetInfoConfig;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.SslVerifyMode;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * Connections of our own to one server, or to the one that is the primary at the moment. As many as there may be calls at once are kept when they are idle; the one that was
+ * used last is used next.
+ */
+public final class OwnConnections implements ConnectionSource {
+
+    /** Where to, at this moment. */
+    public interface Target {
+
+        /**
+         * The server's address.
+         *
+         * @throws StoreException with effect NONE if it is not known
+         */
+        Address address();
+
+        /** Whether a connection to this address is still of use. */
+        default boolean isCurrent(Address address) {
+            return true;
+        }
+
+        /** Looks at a new connection before it is used. */
+        default void check(Connection connection) {}
+
+        /** No connection could be made. */
+        default void unreachable() {}
+
+        /** Nothing more is asked. */
+        default void close() {}
+    }
+
+    private final Target target;
+    private final String place;
+    private final Duration timeout;
+    private final DefaultJedisClientConfig config;
+    private final MonotonicClock clock;
+    private final Semaphore free;
+    private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
+    private volatile boolean closed;
+
+    /** @param place where the connections lead to, for messages */
+    public OwnConnections(
+            Target target, String place, DefaultJedisClientConfig config, RedisOptions options, MonotonicClock clock) {
+        this.target = target;
+        this.place = place;
+        this.clock = clock;
+        this.config = config;
+        this.timeout = options.timeout();
+        this.free = new Semaphore(options.connections());
+    }
+
+    /** To the one server of a URL. */
+    static OwnConnections toServer(RedisUrl url, MonotonicClock clock) {
+        Address server = url.hosts().get(0);
+        return new OwnConnections(() -> server, url.toString(), config(url), url.options(), clock);
+    }
+
+    /** The settings of connections to the servers of a URL. */
+    public static DefaultJedisClientConfig config(RedisUrl url) {
+        return config(url, url.user(), url.password(), url.database());
+    }
+
+    /** The settings of connections to the Sentinels of a URL. */
+    static DefaultJedisClientConfig sentinelConfig(RedisUrl url) {
+        RedisOptions options = url.options();
+        return config(
+                url,
+                options.sentinelUser().isEmpty() ? null : options.sentinelUser(),
+                options.sentinelPassword().isEmpty() ? null : options.sentinelPassword(),
+                0);
+    }
+
+    private static DefaultJedisClientConfig config(
+            RedisUrl url, @Nullable String user, @Nullable String password, int database) {
+        int millis = url.options().timeoutMillis();
+        DefaultJedisClientConfig.Builder builder = DefaultJedisClientConfig.builder()
+                .resp2()
+                .autoNegotiateProtocol(false)
+                .connectionTimeoutMillis(millis)
+                .socketTimeoutMillis(millis)
+                .blockingSocketTimeoutMillis(0)
+                .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
+                .clientName("holdfast")
+                .database(database);
+        if (user != null) {
+            builder.user(user);
+        }
+        if (password != null) {
+            builder.password(password);
+        }
+        if (url.tls()) {
+            // What the JVM trusts, and for this host only. Jedis would check no host's name unless told.
+            builder.sslOptions(
+                    SslOptions.builder().sslVerifyMode(SslVerifyMode.FULL).build());
+        }
+        return builder.build();
+    }
+
+    @Override
+    public Connection borrow() {
+        if (!free.tryAcquire() && !acquireInTime()) {
+            throw StoreException.unavailable(
+                    Effect.NONE,
+                    "No connection to " + place + " was free within " + timeout.toMillis()
+                            + " ms; the option connections says how many there are",
+                    null);
+        }
+        Connection connection = idle.pollFirst();
+        while (connection != null && !isCurrent(connection)) {
+            end(connection);
+            connection = idle.pollFirst();
+        }
+        try {
+            connection = connection == null ? open() : connection;
+            return connection;
+        } finally {
+            if (connection == null) {
+                free.release();
+            }
+        }
+    }
+
+    // Like acquireUninterruptibly(), but with a limit.
+    private boolean acquireInTime() {
+        boolean interrupted = false;
+        long deadline = clock.nanoTime() + timeout.toNanos();
+        try {
+            while (true) {
+                try {
+                    return free.tryAcquire(deadline - clock.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException keptForLater) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public void giveBack(Connection connection) {
+        if (connection.isBroken()) {
+            end(connection);
+            // The server has perhaps been restarted; then each of these would cost a call.
+            endIdle();
+        } else {
+            idle.addFirst(connection);
+            if (closed) {
+                endIdle();
+            }
+        }
+        free.release();
+    }
+
+    @Override
+    public Connection open() {
+        if (closed) {
+            throw StoreException.unavailable(Effect.NONE, "The store on " + place + " is closed", null);
+        }
+        Address address = target.address();
+        Connection connection = connect(address);
+        boolean usable = false;
+        try {
+            target.check(connection);
+            usable = true;
+            return connection;
+        } finally {
+            if (!usable) {
+                end(connection);
+            }
+        }
+    }
+
+    private Connection connect(Address address) {
+        try {
+            return new Connection(new HostAndPort(address.host(), address.port()), config);
+        } catch (JedisConnectionException unreachable) {
+            target.unreachable();
+            throw StoreException.unavailable(
+                    Effect.NONE,
+                    "Cannot connect to " + place + " (" + innermost(unreachable)
+                            + "): is the server running, and are host, port and TLS right?",
+                    unreachable);
+        } catch (JedisException refused) {
+            StoreException meaning = ServerError.of(String.valueOf(refused.getMessage()), place, refused);
+            // Nothing but the greeting was sent, whatever it was answered.
+            throw meaning.effect() == Effect.NONE
+                    ? meaning
+                    : StoreException.unavailable(Effect.NONE, String.valueOf(meaning.getMessage()), refused);
+        }
+    }
+
+    @Override
+    public boolean isCurrent(Connection connection) {
+        HostAndPort leadsTo = connection.getHostAndPort();
+        return target.isCurrent(new Address(leadsTo.getHost(), leadsTo.getPort()));
+    }
+
+    @Override
+    public void discard(Connection connection) {
+        end(connection);
+    }
+
+    @Override
+    public Duration timeout() {
+        return timeout;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        target.close();
+        endIdle();
+    }
+
+    private void endIdle() {
+        for (Connection connection = idle.pollFirst(); connection != null; connection = idle.pollFirst()) {
+            end(connection);
+        }
+    }
+
+    static void end(Connection connection) {
+        try {
+            connection.forceDisconnect();
+        } catch (IOException | JedisException alreadyGone) {
+            // It is of no more use, which is why it is ended.
+            return;
+        }
+    }
+
+    static String innermost(Throwable failure) {
+        Throwable cause = failure;
+        for (@Nullable Throwable next = failure; next != null && next != next.getCause(); next = next.getCause()) {
+            cause = next;
+        }
+        return cause.toString();
+    }
+
+    @Override
+    public String toString() {
+        return place;
+    }
+}

@@ -1,0 +1,191 @@
+package dev.holdfast.redis.jedis;
+
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.ServerError;
+import dev.holdfast.redis.config.Address;
+import dev.holdfast.redis.record.ScriptReply;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.BlockingCalls;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** Which node serves which slot, as the nodes say. Thread-safe. */
+final class SlotTable {
+
+    /** Asked no oftener than this, or each failed call would ask. */
+    private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private static final byte[] SLOTS = "SLOTS".getBytes(StandardCharsets.US_ASCII);
+
+    /** Opens connections to nodes; they are ended by {@link #ended}. */
+    interface Lines {
+
+        Connection open(Address node);
+
+        void ended(Address node, Connection connection);
+    }
+
+    private final List<Address> seeds;
+    private final Lines lines;
+    private final Duration timeout;
+    private final MonotonicClock clock;
+    private final ReentrantLock asking = new ReentrantLock();
+    private final AtomicReferenceArray<@Nullable Address> owners = new AtomicReferenceArray<>(HashSlot.COUNT);
+    private volatile boolean stale = true;
+    private volatile Set<Address> known = Set.of();
+    private @Nullable Address lastAnswered;
+    private boolean wasAsked;
+    private long askedAt;
+
+    /** @param seeds asked as long as no other nodes are known, or none of those answers */
+    SlotTable(List<Address> seeds, Lines lines, Duration timeout, MonotonicClock clock) {
+        this.seeds = seeds;
+        this.lines = lines;
+        this.timeout = timeout;
+        this.clock = clock;
+    }
+
+    /** @throws StoreException with effect NONE if no node is known to serve the slot */
+    Address ownerOf(int slot) {
+        if (stale || owners.get(slot) == null) {
+            refresh();
+        }
+        Address owner = owners.get(slot);
+        if (owner == null) {
+            throw StoreException.unavailable(
+                    Effect.NONE, "No node of the cluster serves slot " + slot + "; see CLUSTER INFO", null);
+        }
+        return owner;
+    }
+
+    /** A slot of each primary. */
+    List<Integer> oneOfEach() {
+        if (stale) {
+            refresh();
+        }
+        Map<Address, Integer> first = new LinkedHashMap<>();
+        for (int slot = 0; slot < HashSlot.COUNT; slot++) {
+            Address owner = owners.get(slot);
+            if (owner != null) {
+                first.putIfAbsent(owner, slot);
+            }
+        }
+        return List.copyOf(first.values());
+    }
+
+    /** A node has said where a slot is. */
+    void moved(int slot, Address owner) {
+        owners.set(slot, owner);
+        stale = true;
+    }
+
+    /** Something was not as it should be, so the nodes are asked before the next call. */
+    void suspect() {
+        stale = true;
+    }
+
+    /** Asks until a node answers. Keeps what is known if none does. */
+    void refresh() {
+        if (!BlockingCalls.lockWithin(asking, timeout.toNanos(), clock)) {
+            return;
+        }
+        try {
+            long now = clock.nanoTime();
+            if (wasAsked && now - askedAt < LEAST_PAUSE_NANOS) {
+                return;
+            }
+            Set<Address> candidates = new LinkedHashSet<>();
+            if (lastAnswered != null) {
+                candidates.add(lastAnswered);
+            }
+            candidates.addAll(known);
+            candidates.addAll(seeds);
+            StoreException failure = null;
+            for (Address node : candidates) {
+                if (clock.nanoTime() - now > 2 * timeout.toNanos()) {
+                    break;
+                }
+                failure = askOne(node);
+                if (failure == null) {
+                    lastAnswered = node;
+                    stale = false;
+                    break;
+                }
+            }
+            wasAsked = true;
+            askedAt = clock.nanoTime();
+            if (failure != null && known.isEmpty()) {
+                throw failure;
+            }
+        } finally {
+            asking.unlock();
+        }
+    }
+
+    private @Nullable StoreException askOne(Address node) {
+        Connection connection;
+        try {
+            connection = lines.open(node);
+        } catch (StoreException unreachable) {
+            return unreachable;
+        }
+        try {
+            Object answer = connection.executeCommand(new CommandArguments(Protocol.Command.CLUSTER).add(SLOTS));
+            take(node, ScriptReply.list(answer));
+            return null;
+        } catch (JedisDataException refused) {
+            return ServerError.of(String.valueOf(refused.getMessage()), node, refused);
+        } catch (JedisException broken) {
+            connection.setBroken();
+            return StoreException.unavailable(
+                    Effect.NONE,
+                    node + " has not said which slots there are (" + OwnConnections.innermost(broken) + ")",
+                    broken);
+        } finally {
+            lines.ended(node, connection);
+        }
+    }
+
+    // A node that does not know how it is called leaves out the host: it is the one that was asked.
+    private void take(Address asked, List<?> ranges) {
+        Set<Address> nodes = new LinkedHashSet<>();
+        List<@Nullable Address> found = new ArrayList<>(Collections.nCopies(HashSlot.COUNT, null));
+        for (Object part : ranges) {
+            List<?> range = ScriptReply.list(part);
+            for (int i = 2; i < range.size(); i++) {
+                List<?> node = ScriptReply.list(range.get(i));
+                String host = node.get(0) == null ? "" : ScriptReply.text(node, 0);
+                Address address = new Address(
+                        host.isEmpty() || host.equals("?") ? asked.host() : host, (int) ScriptReply.number(node, 1));
+                nodes.add(address);
+                if (i == 2) {
+                    for (int slot = (int) ScriptReply.number(range, 0); slot <= ScriptReply.number(range, 1); slot++) {
+                        found.set(slot, address);
+                    }
+                }
+            }
+        }
+        for (int slot = 0; slot < HashSlot.COUNT; slot++) {
+            owners.set(slot, found.get(slot));
+        }
+        known = nodes;
+    }
+}

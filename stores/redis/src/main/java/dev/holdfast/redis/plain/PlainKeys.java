@@ -1,0 +1,112 @@
+package dev.holdfast.redis.plain;
+
+import dev.holdfast.redis.record.KeyPattern;
+import dev.holdfast.redis.record.LockKeys;
+import dev.holdfast.spi.LockName;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Which keys a name has in the plain layout: the string {@code PREFIX NAME} without braces, as programs without Holdfast would
+ * call it, and the record {@code holdfast:plain:{...}} beside it, in the same hash slot.
+ *
+ * <p>If the string's key has a hash tag of its own, the record's key begins with that tag and ends with the string's key; else
+ * its tag is the string's key. A key that has a closing brace but no hash tag cannot be a tag; its two keys are in two slots, which
+ * a cluster refuses and a single server does not mind.
+ */
+public final class PlainKeys {
+
+    /** What the keys of all records begin with, whatever the prefix. */
+    public static final String RECORDS = "holdfast:plain:";
+
+    private static final String OPEN = RECORDS + "{";
+
+    private final String prefix;
+
+    PlainKeys(String prefix) {
+        this.prefix = prefix;
+    }
+
+    byte[] string(LockName name) {
+        return bytes(prefix + name.value());
+    }
+
+    byte[] record(LockName name) {
+        String key = prefix + name.value();
+        int open = key.indexOf('{');
+        int close = open < 0 ? -1 : key.indexOf('}', open + 1);
+        if (close > open + 1) {
+            return bytes(OPEN + key.substring(open + 1, close) + "}" + key);
+        }
+        return bytes(key.indexOf('}') < 0 ? OPEN + key + "}" : OPEN + "}" + key);
+    }
+
+    /** The strings, ours and others'. */
+    KeyPattern strings() {
+        return new Form("", prefix) {
+            @Override
+            String string(String key) {
+                return key;
+            }
+        };
+    }
+
+    /** The records. */
+    KeyPattern records() {
+        return new Form(RECORDS, prefix) {
+            @Override
+            String string(String key) {
+                if (!key.startsWith(OPEN) || key.indexOf('}') < 0) {
+                    return "";
+                }
+                int close = key.indexOf('}');
+                return close == key.length() - 1 ? key.substring(OPEN.length(), close) : key.substring(close + 1);
+            }
+        };
+    }
+
+    private abstract static class Form implements KeyPattern {
+
+        private final String begin;
+        private final String prefix;
+
+        private Form(String begin, String prefix) {
+            this.begin = begin;
+            this.prefix = prefix;
+        }
+
+        /** The key of the string that belongs to this one; empty if there is none. */
+        abstract String string(String key);
+
+        @Override
+        public byte[] pattern(String nameBegins) {
+            String first = begin.isEmpty() ? "" : LockKeys.literally(begin) + "*";
+            return bytes(first + LockKeys.literally(prefix + nameBegins) + "*");
+        }
+
+        // Somebody else's key may be no text, or no name.
+        @Override
+        public boolean isKey(byte[] key) {
+            String text = new String(key, StandardCharsets.UTF_8);
+            String string = string(text);
+            if (!string.startsWith(prefix) || !Arrays.equals(bytes(text), key)) {
+                return false;
+            }
+            try {
+                new LockName(string.substring(prefix.length()));
+                return true;
+            } catch (IllegalArgumentException noName) {
+                return false;
+            }
+        }
+
+        @Override
+        public LockName name(byte[] key) {
+            return new LockName(string(new String(key, StandardCharsets.UTF_8)).substring(prefix.length()));
+        }
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,241 @@
+package dev.holdfast.redis.plain;
+
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Script;
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.client.ServerCall.NotKnown;
+import dev.holdfast.redis.config.Layout;
+import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.record.ClaimArguments;
+import dev.holdfast.redis.record.InspectReply;
+import dev.holdfast.redis.record.KeyScan;
+import dev.holdfast.redis.record.ScriptReply;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Liveness;
+import dev.holdfast.spi.StoreTraits.TokenSurvival;
+import dev.holdfast.store.Bounds;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store in a Redis server, or one of its relatives, in which an exclusive lock is the string that {@code SET NAME VALUE NX PX}
+ * makes: programs that lock so without Holdfast, and delete what they have made by comparing its value, exclude it and are excluded
+ * by it, on the same key. {@code plain.lua} says which keys there are.
+ *
+ * <p>Acquiring is a script, because the number of the grant must be taken in the same step. Releasing and renewing is the best
+ * command that the server has ({@link PlainCommands}) where that does all there is to do, and a script where it does not: when a
+ * late copy of the request may be under way, when lease or owner change, and when the command has not found what it should.
+ *
+ * <p>{@code layout=plain} carries exclusive locks only. {@code layout=mixed} keeps the other kinds in the record beside the string.
+ * There is no queue in either: a string that anybody may delete has nobody who could hand it on. Thread-safe.
+ */
+public final class PlainRedisLockStore implements LockStore {
+
+    /** A command, and a script because that did not find what it should; or a look at which commands there are, and a script. */
+    private static final int TRIPS = 2;
+
+    private static final int SINCE = 3;
+    private static final int STRING = 6;
+    private static final int KEYS = 2;
+
+    private final RedisPort port;
+    private final Layout layout;
+    private final StoreTraits traits;
+    private final PlainKeys keys;
+    private final MonotonicClock clock;
+    private final byte[] context;
+    private final PlainCommands commands;
+    private final PlainGrants grants;
+
+    /** The store closes the port. */
+    public PlainRedisLockStore(RedisPort port, RedisOptions options, MonotonicClock clock) {
+        this.port = port;
+        this.layout = options.layout();
+        this.keys = new PlainKeys(options.prefix());
+        this.clock = clock;
+        // No channel, and no tickets: nobody waits in this store.
+        this.context = ("- 0 " + ClaimArguments.millis(options.keep())).getBytes(StandardCharsets.US_ASCII);
+        this.commands = new PlainCommands(port, layout == Layout.TAIR);
+        this.grants = new PlainGrants(clock, options.keep());
+        this.traits = new StoreTraits(
+                layout == Layout.TAIR ? "tair" : "redis, layout=" + layout,
+                false,
+                false,
+                false,
+                TokenSurvival.DATA_LOSS,
+                Liveness.LEASE,
+                Duration.ofMillis(1),
+                Duration.ZERO,
+                port.callTimeout().multipliedBy(TRIPS),
+                layout.hasAllKinds());
+    }
+
+    /** Finds out which commands the server has. */
+    public void findCommands() {
+        commands.find().toCompletableFuture().join();
+    }
+
+    @Override
+    public StoreTraits traits() {
+        return traits;
+    }
+
+    @Override
+    public CompletionStage<Attempt> tryAcquire(Claim claim) {
+        if (!layout.hasAllKinds() && claim.limit() != 1) {
+            return CompletableFuture.failedStage(otherKind(claim));
+        }
+        return commands.mustBeFound() ? commands.find().thenCompose(found -> acquire(claim)) : acquire(claim);
+    }
+
+    private CompletionStage<Attempt> acquire(Claim claim) {
+        return port.run(call(Script.PLAIN_ACQUIRE, List.of(claim)), reply -> {
+            List<?> parts = ScriptReply.list(reply);
+            long first = ScriptReply.number(parts, 1);
+            long second = ScriptReply.number(parts, 2);
+            long since = ScriptReply.number(parts, SINCE);
+            if (since > 0 && commands.isAnyKnown()) {
+                grants.written(claim, first, since, since + second, second);
+            }
+            return new ScriptReply((int) ScriptReply.number(parts, 0), first, second, List.of()).attempt(claim);
+        });
+    }
+
+    private static StoreException otherKind(Claim claim) {
+        String kind = switch (claim.limit()) {
+            case 0 -> "a wait set (a condition)";
+            case Claim.ALL -> "a read-write lock";
+            default -> "a semaphore of " + claim.limit();
+        };
+        return StoreException.refused(
+                "layout=plain carries exclusive locks only, but \"" + claim.name() + "\" was claimed as " + kind
+                        + " by " + claim.owner() + ": open a store with layout=record or layout=mixed for it",
+                null);
+    }
+
+    @Override
+    public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+        List<Claim> batch = Bounds.batch(claims);
+        PlainRenewal renewal = new PlainRenewal(
+                port, keys, commands, grants, part -> call(Script.PLAIN_RENEW, part), this::slot, batch);
+        return commands.mustBeFound() ? commands.find().thenCompose(found -> renewal.byScripts()) : renewal.run();
+    }
+
+    @Override
+    public CompletionStage<Released> release(Claim claim) {
+        PlainGrant grant = grants.forget(claim.id());
+        ServerCall command =
+                grant == null || claim.repeated() ? null : commands.delete(keys.string(claim.name()), grant.text());
+        if (command == null) {
+            return releaseByScript(claim);
+        }
+        return port.run(command.inSlot(slot(claim.name())), this::isDone)
+                .thenCompose(done -> done ? CompletableFuture.completedStage(Released.ALONE) : releaseByScript(claim));
+    }
+
+    private boolean isDone(@Nullable Object reply) {
+        if (reply instanceof NotKnown) {
+            commands.forget();
+        }
+        return PlainCommands.isDone(reply);
+    }
+
+    private CompletionStage<Released> releaseByScript(Claim claim) {
+        ServerCall call = new ServerCall(Script.PLAIN_RELEASE, KEYS, new byte[][] {
+            keys.string(claim.name()),
+            keys.record(claim.name()),
+            context,
+            ClaimArguments.id(claim.id()),
+            ClaimArguments.number(ClaimArguments.millis(claim.lease())),
+            ClaimArguments.flag(claim.repeated())
+        });
+        return port.run(
+                call.inSlot(slot(claim.name())),
+                reply -> Long.valueOf(1).equals(reply) ? Released.ALONE : Released.NOT_OWNER);
+    }
+
+    @Override
+    public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
+        ServerCall call = new ServerCall(
+                Script.PLAIN_INSPECT, KEYS, new byte[][] {keys.string(name), keys.record(name), context});
+        return port.run(call.inSlot(slot(name)), reply -> {
+            List<?> parts = ScriptReply.list(reply);
+            ResourceState record = InspectReply.state(name, parts);
+            List<?> string = ScriptReply.list(parts.get(STRING));
+            if (string.isEmpty()) {
+                return Optional.of(record).filter(ResourceState::isInUse);
+            }
+            ResourceState.Entry holder = PlainGrant.entry(
+                    name,
+                    ScriptReply.bytes(string, 0),
+                    ScriptReply.number(string, 1),
+                    ScriptReply.text(string, 2),
+                    ScriptReply.number(parts, 2));
+            return Optional.of(new ResourceState(name, 1, record.counter(), List.of(holder), List.of()));
+        });
+    }
+
+    @Override
+    public CompletionStage<List<LockName>> list(String prefix, int limit) {
+        Bounds.list(limit);
+        CompletionStage<List<LockName>> strings =
+                new KeyScan(port, Script.PLAIN_LIST, keys.strings(), prefix, limit, clock).run();
+        if (!layout.hasAllKinds()) {
+            return strings;
+        }
+        return strings.thenCompose(found -> new KeyScan(port, Script.LIST, keys.records(), prefix, limit, clock)
+                .run()
+                .thenApply(others -> {
+                    TreeSet<LockName> all = new TreeSet<>(found);
+                    all.addAll(others);
+                    return all.stream().limit(limit).toList();
+                }));
+    }
+
+    @Override
+    public void close() {
+        port.close();
+    }
+
+    private int slot(LockName name) {
+        return port.isCluster() ? HashSlot.of(keys.string(name)) : 0;
+    }
+
+    // Two keys for each claim, all in one slot.
+    private ServerCall call(Script script, List<Claim> claims) {
+        int count = KEYS * claims.size();
+        byte[][] arguments = new byte[count + 1 + claims.size() * ClaimArguments.FIELDS][];
+        arguments[count] = context;
+        for (int i = 0; i < claims.size(); i++) {
+            arguments[KEYS * i] = keys.string(claims.get(i).name());
+            arguments[KEYS * i + 1] = keys.record(claims.get(i).name());
+            ClaimArguments.put(arguments, count + 1 + i * ClaimArguments.FIELDS, claims.get(i));
+        }
+        return new ServerCall(script, count, arguments)
+                .inSlot(slot(claims.get(0).name()));
+    }
+
+    /** Which commands are used, and how many grants are known. */
+    @Override
+    public String toString() {
+        return traits.product() + " store " + port + " with " + commands.names() + ", " + grants.size()
+                + " grants known";
+    }
+}

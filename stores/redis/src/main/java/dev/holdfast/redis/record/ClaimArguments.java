@@ -1,0 +1,154 @@
+package dev.holdfast.redis.record;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.spi.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A claim as the arguments of a script, and back. What the fields of a record look like is said in {@code record.lua}. */
+public final class ClaimArguments {
+
+    /** How many arguments a claim is. */
+    public static final int FIELDS = 6;
+
+    private static final byte[] ONCE = {'0'};
+    private static final byte[] REPEATED = {'1'};
+    private static final byte[] ONE = {'1'};
+    private static final int GRANT_NUMBERS = 5;
+    private static final int OWNER_FIELDS = 5;
+
+    private ClaimArguments() {}
+
+    /** A claim that the server keeps, with what is kept beside it. Times are on the server's clock, in microseconds. */
+    record Kept(Claim claim, long counter, long since, long ends, long place) {}
+
+    /** Writes a claim into the arguments of a call, from this index on. */
+    public static void put(byte[][] arguments, int at, Claim claim) {
+        arguments[at] = id(claim.id());
+        arguments[at + 1] = number(claim.permits());
+        arguments[at + 2] = number(claim.limit());
+        arguments[at + 3] = number(millis(claim.lease()));
+        arguments[at + 4] = flag(claim.repeated());
+        arguments[at + 5] = owner(claim).getBytes(StandardCharsets.UTF_8);
+    }
+
+    public static byte[] flag(boolean set) {
+        return set ? REPEATED : ONCE;
+    }
+
+    public static byte[] id(ClaimId id) {
+        return id.toString().getBytes(StandardCharsets.US_ASCII);
+    }
+
+    public static byte[] number(long number) {
+        return number == 1 ? ONE : Long.toString(number).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    /** Rounded up: a lease is never cut short. */
+    public static long millis(Duration duration) {
+        return (duration.toNanos() + 999_999) / 1_000_000;
+    }
+
+    public static Duration micros(long micros) {
+        return Duration.ofNanos(Math.multiplyExact(micros, 1_000L));
+    }
+
+    /** Reads {@code ends permits counter since lease repeated\nowner}. */
+    static Kept grant(LockName name, int limit, byte[] id, byte[] text) {
+        String value = new String(text, StandardCharsets.UTF_8);
+        String[] parts = head(name, value, GRANT_NUMBERS + 1);
+        Claim claim = claim(name, limit, id, parts[1], parts[4], parts[5], value);
+        return new Kept(claim, Long.parseLong(parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[0]), 0);
+    }
+
+    /** Reads {@code permits since lease repeated channel\nowner}. */
+    static Kept waiter(LockName name, int limit, byte[] id, long place, long ends, byte[] text) {
+        String value = new String(text, StandardCharsets.UTF_8);
+        String[] parts = head(name, value, GRANT_NUMBERS);
+        Claim claim = claim(name, limit, id, parts[0], parts[2], parts[3], value);
+        return new Kept(claim, 0, Long.parseLong(parts[1]), ends, place);
+    }
+
+    private static String[] head(LockName name, String value, int count) {
+        int end = value.indexOf('\n');
+        String[] parts = end < 0 ? new String[0] : value.substring(0, end).split(" ", -1);
+        if (parts.length != count) {
+            throw StoreException.refused(
+                    "The record of \"" + name + "\" was written by somebody else: \""
+                            + value.substring(0, Math.min(60, value.length())) + "\". Remove the key",
+                    null);
+        }
+        return parts;
+    }
+
+    private static Claim claim(
+            LockName name, int limit, byte[] id, String permits, String lease, String repeated, String value) {
+        ClaimId claimId = ClaimId.parse(new String(id, StandardCharsets.US_ASCII));
+        return new Claim(
+                name,
+                claimId,
+                Integer.parseInt(permits),
+                limit,
+                Duration.ofMillis(Long.parseLong(lease)),
+                owner(claimId, value.substring(value.indexOf('\n') + 1)),
+                repeated.equals("1"));
+    }
+
+    // The client's id is mostly that of the claim, and is not written twice.
+    public static String owner(Claim claim) {
+        OwnerInfo owner = claim.owner();
+        StringBuilder text = new StringBuilder(64);
+        text.append(owner.client().equals(claim.id().client()) ? "=" : escaped("@" + owner.client()));
+        text.append('\n').append(escaped(owner.host()));
+        text.append('\n').append(owner.pid());
+        text.append('\n').append(escaped(owner.thread()));
+        text.append('\n').append(escaped(owner.label()));
+        owner.held().forEach(held -> text.append('\n').append(escaped(held)));
+        return text.toString();
+    }
+
+    public static OwnerInfo owner(ClaimId id, String text) {
+        List<String> fields = new ArrayList<>();
+        for (String field : text.split("\n", -1)) {
+            fields.add(unescaped(field));
+        }
+        if (fields.size() < OWNER_FIELDS) {
+            return OwnerInfo.of(id.client());
+        }
+        String client = fields.get(0).startsWith("@") ? fields.get(0).substring(1) : id.client();
+        return new OwnerInfo(
+                client,
+                fields.get(1),
+                Long.parseLong(fields.get(2)),
+                fields.get(3),
+                fields.get(4),
+                fields.subList(OWNER_FIELDS, fields.size()));
+    }
+
+    private static String escaped(String field) {
+        return field.indexOf('\\') < 0 && field.indexOf('\n') < 0
+                ? field
+                : field.replace("\\", "\\\\").replace("\n", "\\n");
+    }
+
+    private static String unescaped(String field) {
+        if (field.indexOf('\\') < 0) {
+            return field;
+        }
+        StringBuilder text = new StringBuilder(field.length());
+        for (int i = 0; i < field.length(); i++) {
+            char c = field.charAt(i);
+            if (c == '\\' && i + 1 < field.length()) {
+                i++;
+                c = field.charAt(i) == 'n' ? '\n' : field.charAt(i);
+            }
+            text.append(c);
+        }
+        return text.toString();
+    }
+}

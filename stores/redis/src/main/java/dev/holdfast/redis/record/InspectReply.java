@@ -1,0 +1,68 @@
+package dev.holdfast.redis.record;
+
+import dev.holdfast.redis.record.ClaimArguments.Kept;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.ResourceState;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** Reads the answer of {@code inspect.lua}. */
+public final class InspectReply {
+
+    private static final int COUNTER = 0;
+    private static final int LIMIT = 1;
+    private static final int NOW = 2;
+    private static final int GRANTS = 3;
+    private static final int WAITERS = 4;
+
+    private InspectReply() {}
+
+    public static ResourceState state(LockName name, List<?> parts) {
+        int limit = (int) ScriptReply.number(parts, LIMIT);
+        long now = ScriptReply.number(parts, NOW);
+        List<Kept> grants = new ArrayList<>();
+        List<?> grantParts = ScriptReply.list(parts.get(GRANTS));
+        for (int i = 0; i < grantParts.size(); i += 2) {
+            grants.add(ClaimArguments.grant(
+                    name, limit, ScriptReply.bytes(grantParts, i), ScriptReply.bytes(grantParts, i + 1)));
+        }
+        List<Kept> waiters = new ArrayList<>();
+        List<?> waiterParts = ScriptReply.list(parts.get(WAITERS));
+        for (int i = 0; i < waiterParts.size(); i += 4) {
+            waiters.add(ClaimArguments.waiter(
+                    name,
+                    limit,
+                    ScriptReply.bytes(waiterParts, i),
+                    ScriptReply.number(waiterParts, i + 1),
+                    ScriptReply.number(waiterParts, i + 2),
+                    ScriptReply.bytes(waiterParts, i + 3)));
+        }
+        grants.sort(Comparator.comparingLong(Kept::counter));
+        waiters.sort(Comparator.comparingLong(Kept::place));
+        boolean free = grants.isEmpty() && waiters.isEmpty();
+        return new ResourceState(
+                name,
+                free ? 0 : limit,
+                ScriptReply.number(parts, COUNTER),
+                entries(grants, now),
+                entries(waiters, now));
+    }
+
+    private static List<ResourceState.Entry> entries(List<Kept> places, long now) {
+        return places.stream()
+                .map(place ->
+                        new ResourceState.Entry(place.claim(), place.counter(), since(place, now), left(place, now)))
+                .toList();
+    }
+
+    // A step back of the server's clock must not show as a negative age.
+    private static Duration since(Kept place, long now) {
+        return ClaimArguments.micros(Math.max(0, now - place.since()));
+    }
+
+    private static Duration left(Kept place, long now) {
+        return ClaimArguments.micros(Math.max(0, place.ends() - now));
+    }
+}

@@ -1,0 +1,76 @@
+package dev.holdfast.redis.record;
+
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.spi.LockName;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Which key a name has: {@code PREFIX{NAME}}. The braces make all keys of one lock share a hash slot of a cluster. A name
+ * that begins with a closing brace would leave the braces empty, so its key is {@code PREFIX0{0}NAME}}.
+ */
+public final class LockKeys implements KeyPattern {
+
+    private static final String PLAIN = "{";
+    private static final String ODD = "0{0}";
+    private static final String END = "}";
+
+    private final String prefix;
+
+    public LockKeys(String prefix) {
+        this.prefix = prefix;
+    }
+
+    byte[] key(LockName name) {
+        String value = name.value();
+        String open = value.startsWith(END) ? ODD : PLAIN;
+        return (prefix + open + value + END).getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public LockName name(byte[] key) {
+        String text = new String(key, StandardCharsets.UTF_8);
+        String open = text.startsWith(PLAIN, prefix.length()) ? PLAIN : ODD;
+        return new LockName(text.substring(prefix.length() + open.length(), text.length() - END.length()));
+    }
+
+    @Override
+    public boolean isKey(byte[] key) {
+        String text = new String(key, StandardCharsets.UTF_8);
+        boolean plain = text.startsWith(prefix + PLAIN) && text.length() > prefix.length() + PLAIN.length() + 1;
+        return text.endsWith(END) && (plain || text.startsWith(prefix + ODD + END));
+    }
+
+    @Override
+    public byte[] pattern(String nameBegins) {
+        boolean eitherForm = nameBegins.isEmpty();
+        String open = nameBegins.startsWith(END) ? ODD : PLAIN;
+        String begin = eitherForm ? prefix : prefix + open + nameBegins;
+        return (literally(begin) + '*' + END).getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** A glob pattern that this text matches, and no other. */
+    public static String literally(String text) {
+        StringBuilder pattern = new StringBuilder();
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '\\' || c == '*' || c == '?' || c == '[' || c == ']') {
+                pattern.append('\\');
+            }
+            pattern.append(c);
+        }
+        return pattern.toString();
+    }
+
+    /** A channel that nobody else has. */
+    String newChannel() {
+        return prefix + "channel:"
+                + Long.toHexString(ThreadLocalRandom.current().nextLong())
+                + Long.toHexString(ThreadLocalRandom.current().nextLong());
+    }
+
+    /** A channel that nobody else has, in a slot of a cluster. The scripts know it by its brace at the end. */
+    String newChannel(int slot) {
+        return newChannel() + PLAIN + HashSlot.tag(slot) + END;
+    }
+}

@@ -1,0 +1,117 @@
+package dev.holdfast.redis.record;
+
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.Script;
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Claims as calls of scripts: with their keys, whose call it is, and, on a cluster, in which slot. */
+public final class ScriptCalls {
+
+    /** The most claims of one script call: some tenths of a millisecond, for which other clients of the server wait. */
+    public static final int BATCH = 256;
+
+    /** The argument that every script has: whose call it is, and the times that the options set. */
+    private static final int CONTEXT = 1;
+
+    private final LockKeys keys;
+    private final RedisOptions options;
+    private final boolean cluster;
+    private final WaiterChannels channels;
+    private final String times;
+    private final byte[] context;
+
+    public ScriptCalls(LockKeys keys, RedisOptions options, boolean cluster, WaiterChannels channels) {
+        this.keys = keys;
+        this.options = options;
+        this.cluster = cluster;
+        this.channels = channels;
+        this.times = " " + ClaimArguments.millis(options.ticketTtl()) + ' ' + ClaimArguments.millis(options.keep());
+        this.context = context(0);
+    }
+
+    /** A part of a batch: which claims of it, and the call that renews them. */
+    public record Part(List<Integer> claims, ServerCall call) {}
+
+    /** The slot of a name; 0 if there is no cluster. */
+    public int slot(LockName name) {
+        return cluster ? HashSlot.of(keys.key(name)) : 0;
+    }
+
+    private byte[] context(int slot) {
+        return (channels.name(slot) + times).getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** A call about one claim, that may grant it. */
+    public ServerCall one(Script script, Claim claim) {
+        byte[][] arguments = new byte[1 + CONTEXT + ClaimArguments.FIELDS][];
+        ClaimArguments.put(arguments, 1 + CONTEXT, claim);
+        return acknowledged(addressed(script, claim.name(), arguments));
+    }
+
+    /** A call about several claims in the same slot, that may grant them. */
+    public ServerCall several(Script script, List<Claim> claims) {
+        int count = claims.size();
+        int slot = slot(claims.get(0).name());
+        byte[][] arguments = new byte[count + CONTEXT + count * ClaimArguments.FIELDS][];
+        arguments[count] = cluster ? context(slot) : context;
+        for (int i = 0; i < count; i++) {
+            arguments[i] = keys.key(claims.get(i).name());
+            ClaimArguments.put(arguments, count + CONTEXT + i * ClaimArguments.FIELDS, claims.get(i));
+        }
+        return acknowledged(new ServerCall(script, count, arguments).inSlot(slot));
+    }
+
+    /** The calls that renew a batch. Claims in different slots cannot be in the same one. */
+    public List<Part> renewals(List<Claim> batch) {
+        Map<Integer, List<Integer>> bySlot = new LinkedHashMap<>();
+        for (int i = 0; i < batch.size(); i++) {
+            bySlot.computeIfAbsent(slot(batch.get(i).name()), slot -> new ArrayList<>())
+                    .add(i);
+        }
+        List<Part> parts = new ArrayList<>();
+        for (List<Integer> indices : bySlot.values()) {
+            for (int from = 0; from < indices.size(); from += BATCH) {
+                List<Integer> part = indices.subList(from, Math.min(indices.size(), from + BATCH));
+                ServerCall call =
+                        several(Script.RENEW, part.stream().map(batch::get).toList());
+                parts.add(new Part(part, call));
+            }
+        }
+        return parts;
+    }
+
+    // Nothing is lost by a release that no replica has heard of, but time.
+    public ServerCall release(Claim claim) {
+        return addressed(Script.RELEASE, claim.name(), new byte[][] {
+            null,
+            null,
+            ClaimArguments.id(claim.id()),
+            ClaimArguments.number(ClaimArguments.millis(claim.lease())),
+            ClaimArguments.flag(claim.repeated())
+        });
+    }
+
+    public ServerCall inspect(LockName name) {
+        return addressed(Script.INSPECT, name, new byte[1 + CONTEXT][]);
+    }
+
+    private ServerCall addressed(Script script, LockName name, byte[][] arguments) {
+        byte[] key = keys.key(name);
+        int slot = cluster ? HashSlot.of(key) : 0;
+        arguments[0] = key;
+        arguments[1] = cluster ? context(slot) : context;
+        return new ServerCall(script, 1, arguments).inSlot(slot);
+    }
+
+    private ServerCall acknowledged(ServerCall call) {
+        return call.acknowledged(options.replicas(), options.replicaTimeout());
+    }
+}

@@ -1,0 +1,112 @@
+package dev.holdfast.redis.record;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Released.Handed;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** What a script answers: a code, two numbers, and the caller's waiters that were granted. The scripts' headers say more. */
+public record ScriptReply(int code, long first, long second, List<Handed> handed) {
+
+    public static final int BUSY = 0;
+    public static final int HELD = 1;
+    static final int WAITING = 2;
+    static final int OTHER_KIND = 3;
+    static final int TOO_MANY = 4;
+    public static final int GONE = 5;
+    static final int QUEUE_FULL = 6;
+    public static final int UNREADABLE = 7;
+
+    /** Where the grants begin that were handed to waiters. */
+    private static final int HANDED = 3;
+
+    /** The answer about a claim that was granted at once comes as a bare number: its counter. */
+    public static ScriptReply of(@Nullable Object reply, Claim claim) {
+        if (reply instanceof Long counter) {
+            return new ScriptReply(HELD, counter, ClaimArguments.millis(claim.lease()) * 1_000, List.of());
+        }
+        List<?> parts = list(reply);
+        return new ScriptReply((int) number(parts, 0), number(parts, 1), number(parts, 2), handed(parts, HANDED));
+    }
+
+    public Attempt attempt(Claim claim) {
+        return switch (code) {
+            case BUSY -> new Attempt.Busy(ClaimArguments.micros(first));
+            case HELD -> new Attempt.Granted(first, ClaimArguments.micros(second));
+            default -> throw refusal(claim);
+        };
+    }
+
+    public Renewed renewed(Claim claim) {
+        return switch (code) {
+            case HELD -> new Renewed.Held(first, ClaimArguments.micros(second));
+            case WAITING -> new Renewed.Waiting((int) first, ClaimArguments.micros(second));
+            case GONE -> new Renewed.Gone(reason(first));
+            default -> throw refusal(claim);
+        };
+    }
+
+    private StoreException refusal(Claim claim) {
+        LockName name = claim.name();
+        return switch (code) {
+            case OTHER_KIND -> new KindConflictException(name, claim.limit(), (int) first);
+            case TOO_MANY ->
+                StoreException.refused(
+                        "Claim " + claim.id() + " holds " + first + " of " + second + " permits of \"" + name
+                                + "\" and cannot be changed to " + claim.permits() + " of " + claim.limit(),
+                        null);
+            case QUEUE_FULL ->
+                StoreException.refused(
+                        "\"" + name + "\" has " + LockStore.MAX_QUEUE + " waiters already, which is the most", null);
+            default -> throw new IllegalStateException("A script answered with code " + code);
+        };
+    }
+
+    static Renewed.Reason reason(long number) {
+        return switch ((int) number) {
+            case 1 -> Renewed.Reason.TAKEN;
+            case 2 -> Renewed.Reason.RELEASED;
+            default -> Renewed.Reason.EXPIRED;
+        };
+    }
+
+    /** Reads id, counter and lease of each grant, from this index on. */
+    public static List<Handed> handed(List<?> parts, int from) {
+        if (parts.size() <= from) {
+            return List.of();
+        }
+        List<Handed> handed = new ArrayList<>();
+        for (int i = from; i < parts.size(); i += 3) {
+            ClaimId id = ClaimId.parse(text(parts, i));
+            handed.add(new Handed(id, number(parts, i + 1), Duration.ofMillis(number(parts, i + 2))));
+        }
+        return handed;
+    }
+
+    public static List<?> list(@Nullable Object reply) {
+        return (List<?>) Objects.requireNonNull(reply, "a script answered nothing");
+    }
+
+    public static long number(List<?> parts, int index) {
+        return (Long) Objects.requireNonNull(parts.get(index), "a number is missing in the answer of a script");
+    }
+
+    public static byte[] bytes(List<?> parts, int index) {
+        return (byte[]) Objects.requireNonNull(parts.get(index), "a text is missing in the answer of a script");
+    }
+
+    public static String text(List<?> parts, int index) {
+        return new String(bytes(parts, index), StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,35 @@
+-- Takes the grant now or not at all.
+--
+-- KEYS  1 the record
+-- ARGV  see record.lua; one claim
+-- Reply an integer: granted for the whole lease, and this is the counter
+--       or {1, counter, left in us}       granted, or held already
+--          {0, us until the first end, 0} busy; nothing was left behind
+--          {3, limit in use, 0}           in use as another kind
+--          {4, permits held, limit}       holds already, with less than is asked for
+--       each followed by id, counter, lease in ms of the caller's waiters that this call granted
+-- Cost  O(1), 3 commands on a free name; else O(log waiters), and O(grants) when one may be over
+-- include acquire-uncontended.lua
+-- include record.lua
+local c, r = claim_at(1), open(KEYS[1])
+settle(r)
+local text = redis.call('HGET', r.key, c.id)
+local code, a, b
+if text then
+  local held = grant_of(r.key, text)
+  local g = resize(r, held, c)
+  if g then
+    code, a, b = 1, g.counter, g.ends - now
+  else
+    code, a, b = 4, held.permits, r.limit
+  end
+elseif not is_free(r) and r.limit ~= c.limit then
+  code, a, b = 3, r.limit, 0
+elseif is_buried(r, c.id) or not fits(r, c) or (r.waiting > 0 and head_of(r)) then
+  code, a, b = 0, until_first(r), 0
+else
+  r.limit = c.limit
+  code, a, b = 1, grant(r, c.id, c, c.lease), c.lease * 1000
+end
+close(r, c.lease + ticket)
+return answer(code, a, b)

@@ -1,0 +1,163 @@
+package dev.holdfast.redis.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.redis.RedisLockStoreProvider;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RedisUrlTest {
+
+    @Test
+    void hostAloneHasDefaults() {
+        RedisUrl url = RedisUrl.parse("redis://db.example");
+        assertThat(url)
+                .isEqualTo(new RedisUrl(
+                        false, null, null, List.of(new Address("db.example", 6379)), null, 0, RedisOptions.DEFAULTS));
+        assertThat(RedisOptions.DEFAULTS.ticketTtl()).isEqualTo(Duration.ofSeconds(5));
+    }
+
+    @Test
+    void everythingAtOnce() {
+        RedisUrl url = RedisUrl.parse("rediss://us%3Aer:p%40ss+w%2Frd@[::1]:7000/3?ticketTtl=2s&keep=2d&timeout=500ms"
+                + "&connections=4&prefix=app%3A");
+        assertThat(url.tls()).isTrue();
+        assertThat(url.user()).isEqualTo("us:er");
+        assertThat(url.password()).isEqualTo("p@ss+w/rd");
+        assertThat(url.hosts()).containsExactly(new Address("::1", 7000));
+        assertThat(url.database()).isEqualTo(3);
+        assertThat(url.options())
+                .isEqualTo(new RedisOptions(
+                        Duration.ofSeconds(2),
+                        Duration.ofDays(2),
+                        Duration.ofMillis(500),
+                        4,
+                        "app:",
+                        false,
+                        0,
+                        Duration.ofMillis(500),
+                        "",
+                        "",
+                        Layout.RECORD));
+        assertThat(url).hasToString("rediss://[::1]:7000/3");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://h?layout=unknown",
+                "redis://h?layout=plain&replicas=1",
+                "redis://h?layout=plain&timeout=5s",
+                "redis://h?prefix=holdfast:plain:x"
+            })
+    void whatTheLayoutsDoNotGoWithIsRefused(String text) {
+        assertThatThrownBy(() -> RedisUrl.parse(text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void sentinels() {
+        RedisUrl url =
+                RedisUrl.parse("rediss-sentinel://u:p@s1:1,[::2],s3/my%2Dprimary/4?replicas=1&replicaTimeout=50ms"
+                        + "&sentinelUser=su&sentinelPassword=a%26b");
+        assertThat(url.tls()).isTrue();
+        assertThat(url.hosts())
+                .containsExactly(new Address("s1", 1), new Address("::2", 26379), new Address("s3", 26379));
+        assertThat(url.primaryName()).isEqualTo("my-primary");
+        assertThat(url.database()).isEqualTo(4);
+        assertThat(url.options().replicas()).isEqualTo(1);
+        assertThat(url.options().replicaTimeout()).hasMillis(50);
+        assertThat(url.options().sentinelUser()).isEqualTo("su");
+        assertThat(url.options().sentinelPassword()).isEqualTo("a&b");
+        assertThat(url).hasToString("rediss-sentinel://s1:1,[::2]:26379,s3:26379/my-primary/4");
+    }
+
+    @Test
+    void severalHostsAreACluster() {
+        RedisUrl url = RedisUrl.parse("redis://:secret@a,b:7001");
+        assertThat(url.options().cluster()).isTrue();
+        assertThat(url.hosts()).containsExactly(new Address("a", 6379), new Address("b", 7001));
+        assertThat(RedisUrl.parse("redis://a?cluster=true").options().cluster()).isTrue();
+        assertThat(RedisUrl.parse("redis://a").options().cluster()).isFalse();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "redis://:secret@h, , secret",
+        "redis://user@h, user, ''",
+        "redis://user:secret@h/, user, secret",
+    })
+    void logins(String text, String user, String password) {
+        RedisUrl url = RedisUrl.parse(text);
+        assertThat(url.user()).isEqualTo(user);
+        assertThat(url.password()).isEqualTo(password);
+        assertThat(url.toString()).doesNotContain("secret");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://",
+                "redis:///1",
+                "redis://h:port",
+                "redis://h:0",
+                "redis://h:70000",
+                "redis://h/x",
+                "redis://h/1/2",
+                "redis://user:sec/ret@h",
+                "redis://user:sec%ret@h",
+                "redis://user:sec%zzret@h",
+                "redis://h?unknown=1",
+                "redis://h?ticketTtl",
+                "redis://h?ticketTtl=soon",
+                "redis://h?ticketTtl=1ms",
+                "redis://h?ticketTtl=2s&ticketTtl=3s",
+                "redis://h?keep=10s",
+                "redis://h?timeout=1m",
+                "redis://h?connections=0",
+                "redis://h?connections=many",
+                "redis://h?prefix={a}",
+                "redis://h,",
+                "redis://a,b/1",
+                "redis://h?cluster=yes",
+                "redis://h?replicas=17",
+                "redis://h?replicas=1&replicaTimeout=5s",
+                "redis://h?replicas=1&timeout=5s",
+                "redis://h?sentinelPassword=secret",
+                "redis-sentinel://h",
+                "redis-sentinel://h/",
+                "redis-sentinel://h/name/x",
+                "redis-sentinel://h/name?cluster=true",
+                "redis-sentinel://h/name?timeout=5s",
+                "redis://h?prefix=a%20b"
+            })
+    void wrongOnesAreRefusedWithoutShowingThePassword(String text) {
+        assertThatThrownBy(() -> RedisUrl.parse(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageNotContaining("ret@")
+                .hasMessageNotContaining("user:sec");
+    }
+
+    @Test
+    void unknownOptionsAreNamed() {
+        assertThatThrownBy(() -> RedisUrl.parse("redis://h?unknown=1"))
+                .hasMessageContaining("\"unknown\"")
+                .hasMessageContaining("there are ticketTtl, keep, timeout, connections, prefix, cluster, replicas");
+    }
+
+    @Test
+    void providerKnowsItsSchemes() {
+        RedisLockStoreProvider provider = new RedisLockStoreProvider();
+        assertThat(provider.accepts("redis://h")).isTrue();
+        assertThat(provider.accepts("tair://h")).isTrue();
+        assertThat(provider.accepts("tairs://h")).isTrue();
+        assertThat(provider.accepts("rediss://h")).isTrue();
+        assertThat(provider.accepts("redis-sentinel://h")).isTrue();
+        assertThat(provider.accepts("redis+lettuce://h")).isFalse();
+        assertThat(provider.accepts("sqlite:x")).isFalse();
+    }
+}

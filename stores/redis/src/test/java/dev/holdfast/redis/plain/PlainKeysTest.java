@@ -1,0 +1,90 @@
+package dev.holdfast.redis.plain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.LockName;
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.util.JedisClusterCRC16;
+
+class PlainKeysTest {
+
+    private final PlainKeys keys = new PlainKeys("lock:");
+
+    @ParameterizedTest
+    @CsvSource({
+        "order:42, lock:order:42, holdfast:plain:{lock:order:42}",
+        "{a}b, lock:{a}b, holdfast:plain:{a}lock:{a}b",
+        "a{b, lock:a{b, holdfast:plain:{lock:a{b}",
+        "a}b, lock:a}b, holdfast:plain:{}lock:a}b",
+        "{}b, lock:{}b, holdfast:plain:{}lock:{}b"
+    })
+    void twoKeysForAName(String name, String string, String record) {
+        assertThat(keys.string(new LockName(name)))
+                .asString(StandardCharsets.UTF_8)
+                .isEqualTo(string);
+        assertThat(keys.record(new LockName(name)))
+                .asString(StandardCharsets.UTF_8)
+                .isEqualTo(record);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"order:42", "{", "{a", "{a}b", "x{{a}b}", "a{b}{c}", "\u00e4 \ud83d\udd12"})
+    void bothAreInOneSlot(String text) {
+        LockName name = new LockName(text);
+        for (PlainKeys some : new PlainKeys[] {keys, new PlainKeys("")}) {
+            String record = new String(some.record(name), StandardCharsets.UTF_8);
+            assertThat(JedisClusterCRC16.getSlot(record)).isEqualTo(JedisClusterCRC16.getSlot(some.string(name)));
+            assertThat(JedisClusterCRC16.getSlot(record + ":tombs"))
+                    .isEqualTo(JedisClusterCRC16.getSlot(some.string(name)));
+        }
+    }
+
+    @Test
+    void noTwoNamesShareAKeyAndAllAreReadBack() {
+        Set<String> seen = new HashSet<>();
+        char[] alphabet = {'{', '}', ':', 'a'};
+        int count = 0;
+        for (int length = 1; length <= 5; length++) {
+            for (int i = 0; i < Math.pow(alphabet.length, length); i++) {
+                StringBuilder text = new StringBuilder();
+                for (int rest = i, n = 0; n < length; n++, rest /= alphabet.length) {
+                    text.append(alphabet[rest % alphabet.length]);
+                }
+                LockName name = new LockName(text.toString());
+                seen.add(new String(keys.record(name), StandardCharsets.UTF_8));
+                assertThat(keys.records().isKey(keys.record(name))).isTrue();
+                assertThat(keys.records().name(keys.record(name))).isEqualTo(name);
+                assertThat(keys.strings().isKey(keys.string(name))).isTrue();
+                assertThat(keys.strings().name(keys.string(name))).isEqualTo(name);
+                count++;
+            }
+        }
+        assertThat(seen).hasSize(count);
+    }
+
+    @Test
+    void othersKeysAreNoNames() {
+        assertThat(keys.strings().isKey("lock:".getBytes(StandardCharsets.UTF_8)))
+                .isFalse();
+        assertThat(keys.strings().isKey("lock:a\nb".getBytes(StandardCharsets.UTF_8)))
+                .isFalse();
+        assertThat(keys.strings().isKey("other".getBytes(StandardCharsets.UTF_8)))
+                .isFalse();
+        assertThat(keys.strings().isKey(new byte[] {'l', 'o', 'c', 'k', ':', (byte) 0xff}))
+                .isFalse();
+        assertThat(keys.records().isKey("holdfast:plain:x".getBytes(StandardCharsets.UTF_8)))
+                .isFalse();
+        assertThat(keys.strings().pattern("a*"))
+                .asString(StandardCharsets.UTF_8)
+                .isEqualTo("lock:a\\**");
+        assertThat(keys.records().pattern("a*"))
+                .asString(StandardCharsets.UTF_8)
+                .isEqualTo("holdfast:plain:*lock:a\\**");
+    }
+}

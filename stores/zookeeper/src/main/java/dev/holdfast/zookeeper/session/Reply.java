@@ -1,0 +1,42 @@
+package dev.holdfast.zookeeper.session;
+
+import dev.holdfast.spi.StoreException;
+import java.util.Objects;
+import org.apache.zookeeper.KeeperException.Code;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The server's answer to one request: a value, or a code that says why there is none.
+ *
+ * @param about what the request was about, for messages
+ */
+public record Reply<T>(Code code, @Nullable T value, String about) {
+
+    static <T> Reply<T> of(int code, @Nullable T value, String about) {
+        return new Reply<>(Code.get(code), value, about);
+    }
+
+    public boolean isOk() {
+        return code == Code.OK;
+    }
+
+    public boolean isMissing() {
+        return code == Code.NONODE;
+    }
+
+    public StoreException failure() {
+        return ZooKeeperErrors.of(code, about);
+    }
+
+    /**
+     * The value of the answer.
+     *
+     * @throws StoreException if there is no value
+     */
+    public T get() {
+        if (!isOk()) {
+            throw failure();
+        }
+        return Objects.requireNonNull(value);
+    }
+}

@@ -1,0 +1,95 @@
+package dev.holdfast.zookeeper.session;
+
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeoutException;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.KeeperException.Code;
+import org.jspecify.annotations.Nullable;
+
+/** What the codes of ZooKeeper mean for a request, and what to do about them. */
+public final class ZooKeeperErrors {
+
+    private ZooKeeperErrors() {}
+
+    /** @param subject what the request was about */
+    static StoreException of(Code code, String subject) {
+        KeeperException cause = KeeperException.create(code, subject);
+        String start = "ZooKeeper did not do a request about \"" + subject + "\" (" + code + "): ";
+        return switch (code) {
+            case CONNECTIONLOSS ->
+                StoreException.unavailable(
+                        Effect.UNKNOWN,
+                        start + "the connection was lost before the answer came; it is made anew",
+                        cause);
+            case OPERATIONTIMEOUT, REQUESTTIMEOUT ->
+                StoreException.unavailable(Effect.UNKNOWN, start + "the answer did not come in time", cause);
+            case SESSIONEXPIRED, SESSIONMOVED ->
+                StoreException.unavailable(
+                        Effect.UNKNOWN, start + "the session is over; a new one is made, and claims begin anew", cause);
+            case NOTREADONLY ->
+                StoreException.unavailable(Effect.NONE, start + "the server is cut off from the others", cause);
+            case THROTTLEDOP -> StoreException.unavailable(Effect.NONE, start + "the server has too much to do", cause);
+            case AUTHFAILED -> loginRefused();
+            case NOAUTH, INVALIDACL, SESSIONCLOSEDREQUIRESASLAUTH ->
+                StoreException.refused(
+                        start + "the user may not do this; it needs the rights crdw on the root of the locks and below",
+                        cause);
+            case QUOTAEXCEEDED -> StoreException.refused(start + "a quota is used up; raise it", cause);
+            case UNIMPLEMENTED -> StoreException.refused(start + "the server is older than 3.5", cause);
+            case NONODE, NOTEMPTY, NODEEXISTS ->
+                StoreException.unavailable(Effect.NONE, start + "folders were made or removed meanwhile", cause);
+            case NOCHILDRENFOREPHEMERALS ->
+                StoreException.refused(
+                        start + "the folder is an ephemeral node of somebody else; use another name or root", cause);
+            default -> StoreException.unavailable(Effect.UNKNOWN, start + "see the server's log", cause);
+        };
+    }
+
+    /** What a stage failed with, as the interface wants it. */
+    public static StoreException of(Throwable failure, String subject) {
+        Throwable cause = failure;
+        while (cause instanceof CompletionException && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        if (cause instanceof StoreException ours) {
+            return ours;
+        }
+        if (cause instanceof TimeoutException) {
+            return StoreException.unavailable(
+                    Effect.UNKNOWN,
+                    "ZooKeeper did not answer a request about \"" + subject
+                            + "\" in time; check that a majority of its servers runs, or raise the option timeout",
+                    cause);
+        }
+        if (cause instanceof KeeperException theirs) {
+            return of(theirs.code(), subject);
+        }
+        return unexpected(subject, cause);
+    }
+
+    private static StoreException unexpected(String subject, @Nullable Throwable cause) {
+        return StoreException.unavailable(
+                Effect.UNKNOWN, "A request about \"" + subject + "\" failed: " + cause, cause);
+    }
+
+    static StoreException notConnected(Throwable cause) {
+        return StoreException.unavailable(
+                Effect.NONE,
+                "Not sent, because there is no connection to ZooKeeper (" + cause.getMessage()
+                        + "): check the hosts of the URL, and that a majority of the servers runs",
+                cause);
+    }
+
+    static StoreException loginRefused() {
+        return StoreException.refused(
+                "ZooKeeper refused the login: check the user and the password in the section of the JAAS file that the"
+                        + " option sasl names, and that the server knows them",
+                null);
+    }
+
+    static StoreException closed() {
+        return StoreException.unavailable(Effect.NONE, "Not sent: the ZooKeeper store is closed", null);
+    }
+}

@@ -1,0 +1,131 @@
+package dev.holdfast.zookeeper.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.zookeeper.Proxy;
+import dev.holdfast.zookeeper.WithServer;
+import dev.holdfast.zookeeper.ZooKeeperLockStore;
+import dev.holdfast.zookeeper.ZooKeeperLockStoreProvider;
+import java.time.Duration;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
+import org.junit.jupiter.api.Test;
+
+/** URLs and options, what they lead to on a real server, and the words with which wrong ones are refused. */
+class ZooKeeperUrlTest extends WithServer {
+
+    @Test
+    void partsAreRead() {
+        ZooKeeperUrl url =
+                ZooKeeperUrl.parse("zookeeper://a,b:2182,[::1]:2183/app/locks?sessionTimeout=30s&timeout=2s");
+        assertThat(url.hosts()).isEqualTo("a:2181,b:2182,[::1]:2183");
+        assertThat(url.root()).isEqualTo("/app/locks");
+        assertThat(url.options().sessionTimeout()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(url.options().timeout()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(url).hasToString("zookeeper://a:2181,b:2182,[::1]:2183/app/locks");
+        assertThat(ZooKeeperUrl.parse("zookeeper://a").root()).isEqualTo("/holdfast");
+        assertThat(ZooKeeperUrl.parse("zookeeper://me:p%40ss@a").login()).isEqualTo("me:p@ss");
+    }
+
+    @Test
+    void wrongOnesAreRefusedByName() {
+        refused("zookeeper://", "zookeeper://[USER:PASSWORD@]HOST");
+        refused("zookeeper://a b", "zookeeper://[USER:PASSWORD@]HOST");
+        refused("zookeeper://a:0", "port");
+        refused("zookeeper://a:99999", "port");
+        refused("zookeeper://me@a", "USER:PASSWORD");
+        refused("zookeeper://a/x//y", "root of the locks");
+        refused("zookeeper://a/zookeeper/x", "/zookeeper");
+        refused("zookeeper://a?lease=3s", "\"lease\"", "sessionTimeout");
+        refused("zookeeper://a?root=/x", "\"root\"");
+        refused("zookeeper://a?sessionTimeout=3", "sessionTimeout", "500ms");
+        refused("zookeeper://a?sessionTimeout=10ms", "sessionTimeout");
+        refused("zookeeper://a?timeout=10m", "timeout");
+        refused("zookeeper://a?timeout=1s&timeout=2s", "twice");
+        refused("zookeeper://a?timeout", "NAME=VALUE");
+        refused("zookeeper://a?acl=mine", "acl");
+        refused("zookeeper://a?tls=yes", "tls");
+        refused("zookeeper://a?trustStore=x.p12", "tls=true");
+    }
+
+    @Test
+    void passwordsAreNotShown() {
+        assertThatThrownBy(() -> ZooKeeperUrl.parse("zookeeper://me:secret@a b?keyStorePassword=hidden"))
+                .hasMessageNotContaining("secret")
+                .hasMessageNotContaining("hidden");
+    }
+
+    @Test
+    void optionsOfAStoreOverAClientAreItsOwn() {
+        CuratorFramework client = curator();
+        assertThatThrownBy(() -> ZooKeeperLockStore.over(client, "sessionTimeout=3s"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("root, timeout, acl");
+        assertThatThrownBy(() -> ZooKeeperLockStore.over(client, "root=locks"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("locks");
+    }
+
+    @Test
+    void serverThatIsNotThereIsNamedInTime() {
+        Proxy proxy = proxy();
+        proxy.cut();
+        assertThatThrownBy(() -> openUrl("zookeeper://" + proxy.hosts() + "?timeout=500ms"))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("no connection")
+                .hasMessageContaining("hosts");
+    }
+
+    @Test
+    void rootIsMadeWithTheFirstLockAndNamespaceIsHeeded() throws Exception {
+        CuratorFramework eye = curator();
+        LockStore store = openUrl("zookeeper://" + server().hosts() + "/deep/er/" + name);
+        granted(store, alice.mutex(name));
+        assertThat(eye.getChildren().forPath("/deep/er/" + name + "/" + name)).hasSize(1);
+        LockStore below = closing(ZooKeeperLockStore.over(eye.usingNamespace("app"), "root=/l"));
+        granted(below, alice.mutex(name));
+        assertThat(eye.getChildren().forPath("/app/l/" + name)).hasSize(1);
+        assertThat(get(below.list("", 10))).containsExactly(name);
+    }
+
+    @Test
+    void holdfastFindsTheStoreByItsScheme() throws Exception {
+        try (Holdfast locks = Holdfast.connect("zookeeper://" + server().hosts())) {
+            locks.lock(name.value()).lock();
+            busy(open(), alice.mutex(name));
+            locks.lock(name.value()).unlock();
+        }
+    }
+
+    @Test
+    void loginMakesWhatItMakesItsOwn() throws Exception {
+        String root = "/own-" + name;
+        LockStore mine = openUrl("zookeeper://me:secret@" + server().hosts() + root);
+        granted(mine, alice.mutex(name));
+        assertThatThrownBy(() -> curator().getChildren().forPath(root + "/" + name))
+                .isInstanceOf(KeeperException.NoAuthException.class);
+        LockStore other = null;
+        try {
+            other = openUrl("zookeeper://" + server().hosts() + root);
+            StoreException refusal = failure(other.tryAcquire(bob.mutex(name)));
+            assertThat(refusal.retryable()).isFalse();
+            assertThat(refusal).hasMessageContaining("rights");
+        } catch (StoreException atTheOpening) {
+            assertThat(atTheOpening).hasMessageContaining("rights");
+        }
+        LockStore again = openUrl("zookeeper://me:secret@" + server().hosts() + root);
+        busy(again, bob.mutex(name));
+    }
+
+    private static void refused(String url, String... words) {
+        assertThatThrownBy(() -> new ZooKeeperLockStoreProvider().open(url, MonotonicClock.SYSTEM))
+                .as(url)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll(words);
+    }
+}
