@@ -31,6 +31,7 @@ class ArchitectureTest {
                 ".memory",
                 ".testkit",
                 ".jdbc",
+                ".fence.jdbc",
                 ".redis",
                 ".redis.lettuce",
                 ".zookeeper",

@@ -14,6 +14,7 @@ import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
@@ -32,6 +33,9 @@ record Rules(String root) {
 
     /** Programs may use stores and tools by their classes. Nothing depends on a program. */
     private static final Set<String> PROGRAMS = Set.of("cli", "benchmarks");
+
+    /** Fences look at the rows of the locks in the user's own transaction. */
+    private static final Map<String, String> MAY_USE_A_STORE = Map.of("fence", "jdbc");
 
     /** The modules whose time is not injected: they are no part of a running lock, or they are programs. */
     private static final Set<String> MAY_READ_THE_TIME = Set.of("testkit", "cli", "benchmarks");
@@ -147,7 +151,9 @@ record Rules(String root) {
         return switch (module(to)) {
             case "internal" -> isCore(from);
             case "memory" -> isCore(from) || MAY_USE_MEMORY.contains(module(from));
-            default -> PROGRAMS.contains(module(from)) && !PROGRAMS.contains(module(to));
+            default ->
+                module(to).equals(MAY_USE_A_STORE.get(module(from)))
+                        || (PROGRAMS.contains(module(from)) && !PROGRAMS.contains(module(to)));
         };
     }
 

@@ -1,10 +1,9 @@
 /**
  * Locks kept in the rows of a database: SQLite ({@code sqlite:PATH}), PostgreSQL, MariaDB, MySQL, H2 ({@code jdbc:...}), and
- * any other that is told of a clock; {@code JdbcLockStore.over} uses a pool of the user's; and guards for the user's
- * own transactions: {@link dev.holdfast.jdbc.JdbcFence} and {@link dev.holdfast.jdbc.FencedTable} refuse a holder that has
- * lost its lock, and {@link dev.holdfast.jdbc.OptimisticUpdate} changes a row without a lock.
+ * any other that is told of a clock; {@code JdbcLockStore.over} uses a pool of the user's. What makes a stale holder's
+ * writes fail in a program's own tables is a module of its own, {@code holdfast-jdbc-fence}.
  *
- * <p>One row holds the whole state of one lock, and {@link dev.holdfast.spi.ResourceRecord} says how it changes. A database
+ * <p>One row holds the whole state of one lock, and {@link dev.holdfast.store.ResourceRecord} says how it changes. A database
  * adds three things: one change of a row at a time, a clock, and the fact that a row outlives a process. What differs from
  * database to database is in a {@code Dialect}.
  *

@@ -11,7 +11,7 @@ import java.sql.SQLException;
 import java.util.List;
 
 /** A real PgBouncer in transaction mode, before a PostgreSQL: each transaction of a client gets the next session. */
-final class PgBouncer implements AutoCloseable {
+public final class PgBouncer implements AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/sbin/pgbouncer");
 
@@ -24,7 +24,7 @@ final class PgBouncer implements AutoCloseable {
      *
      * @param sessions how many sessions of the server all clients of a database share
      */
-    static PgBouncer start(PostgresServer server, int sessions) {
+    public static PgBouncer start(PostgresServer server, int sessions) {
         ServerProcess.require(PROGRAM, "pgbouncer");
         PgBouncer started = new PgBouncer();
         Path folder = started.process.folder();
@@ -63,7 +63,7 @@ final class PgBouncer implements AutoCloseable {
     }
 
     /** The URL through it. The driver's {@code currentSchema} is a setting of a session, which it refuses. */
-    String url(String database) {
+    public String url(String database) {
         return "jdbc:postgresql://127.0.0.1:" + process.port() + "/" + database + "?user=holdfast";
     }
 

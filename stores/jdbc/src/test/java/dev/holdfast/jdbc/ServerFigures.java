@@ -33,8 +33,6 @@ import java.util.concurrent.Future;
  *       then by {@code NOTIFY}
  *   <li>{@code renew N}: one renewal of N leases
  *   <li>{@code threads SECONDS}: 16 threads of one client on one lock
- *   <li>{@code guard SECONDS LEASES}: a transaction of a user's holds a guard for so long while so many other leases of the
- *       same client are renewed
  *   <li>{@code several PROCESSES SECONDS}: processes that take 2 to 5 of 12 names at once, in random orders
  * </ul>
  */
@@ -73,7 +71,6 @@ final class ServerFigures {
             }
             case "renew" -> StoreFigures.main(new String[] {url, "renew", arguments[2]});
             case "threads" -> threads(url, number);
-            case "guard" -> GuardFigure.print(url, Duration.ofSeconds(number), Integer.parseInt(arguments[3]));
             case "several" -> several(url, number, arguments[3]);
             default -> throw new IllegalArgumentException(arguments[1]);
         }

@@ -29,7 +29,7 @@ public abstract class Servers extends StoreTest {
     }
 
     /** A connection of a user's. */
-    static Connection connect(String url) throws SQLException {
+    public static Connection connect(String url) throws SQLException {
         return DriverManager.getConnection(url.endsWith("?") ? url.substring(0, url.length() - 1) : url);
     }
 

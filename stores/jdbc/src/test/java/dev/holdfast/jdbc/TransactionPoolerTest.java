@@ -3,9 +3,6 @@ package dev.holdfast.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.Holdfast;
-import dev.holdfast.Lease;
-import dev.holdfast.LockLostException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -19,7 +16,6 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -129,43 +125,6 @@ class TransactionPoolerTest extends Servers {
             return settings;
         } catch (SQLException failure) {
             throw new AssertionError(failure);
-        }
-    }
-
-    @Test
-    void guardsWorkWithoutPreparedStatements() throws Exception {
-        JdbcFence fence = JdbcFence.standard().patience(Duration.ofMillis(300));
-        run(
-                url,
-                "CREATE TABLE stock (sku text PRIMARY KEY, quantity int, fence bigint)",
-                "INSERT INTO stock VALUES ('a', 1000, 0)");
-        FencedTable stock = FencedTable.of("stock", "fence", "sku");
-        try (Holdfast locks = Holdfast.connect(url + OFF);
-                Connection connection = user()) {
-            fence.createTable(connection);
-            connection.setAutoCommit(false);
-            for (int i = 0; i < 20; i++) {
-                try (Lease lease = locks.lock("a").acquire();
-                        Lease several = locks.multiLock("c", "b").acquire()) {
-                    fence.advance(connection, "a", lease.token());
-                    stock.row("a").update(connection, lease.token(), "quantity = quantity - ?", 1);
-                    fence.requireLive(connection, several);
-                    fence.requireLive(connection, lease);
-                    connection.commit();
-                }
-            }
-            Lease over = locks.lock("a").acquire();
-            over.release();
-            Lease next = locks.lock("a").acquire();
-            fence.advance(connection, "a", next.token());
-            connection.commit();
-            assertThatThrownBy(() -> fence.requireLive(connection, "a", over.token()))
-                    .isInstanceOf(LockLostException.class);
-            connection.rollback();
-            assertThatThrownBy(() -> fence.advance(connection, "a", over.token()))
-                    .isInstanceOf(LockLostException.class);
-            connection.rollback();
-            next.release();
         }
     }
 

@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import dev.holdfast.LockException;
 import org.jspecify.annotations.Nullable;

@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.jdbc.VersionedTable.Change;
-import dev.holdfast.jdbc.VersionedTable.Outcome;
+import dev.holdfast.fence.jdbc.VersionedTable.Change;
+import dev.holdfast.fence.jdbc.VersionedTable.Outcome;
 import dev.holdfast.spi.MonotonicClock;
 import java.nio.file.Path;
 import java.sql.Connection;

@@ -1,9 +1,9 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.jdbc.VersionedTable.Change;
+import dev.holdfast.fence.jdbc.VersionedTable.Change;
 import dev.holdfast.testkit.ChildJvm;
 import java.nio.file.Path;
 import java.sql.SQLException;

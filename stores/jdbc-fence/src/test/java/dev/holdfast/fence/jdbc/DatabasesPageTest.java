@@ -1,10 +1,10 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
-import dev.holdfast.jdbc.VersionedTable.Change;
+import dev.holdfast.fence.jdbc.VersionedTable.Change;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -1,6 +1,10 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import com.mysql.cj.jdbc.MysqlDataSource;
+import dev.holdfast.jdbc.JdbcLockStoreProvider;
+import dev.holdfast.jdbc.MariaDbServer;
+import dev.holdfast.jdbc.PostgresServer;
+import dev.holdfast.jdbc.SqliteLockStoreProvider;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import java.nio.file.Path;

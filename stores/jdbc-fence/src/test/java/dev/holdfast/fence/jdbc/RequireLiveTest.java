@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

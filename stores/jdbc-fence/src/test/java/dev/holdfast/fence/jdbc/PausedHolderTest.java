@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,7 +6,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockOptions;
-import dev.holdfast.jdbc.StaleWriter.Guard;
+import dev.holdfast.fence.jdbc.StaleWriter.Guard;
 import dev.holdfast.testkit.ChildJvm;
 import java.nio.file.Path;
 import java.sql.Connection;

@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import dev.holdfast.jdbc.row.NameEncoding;
 import java.sql.Connection;

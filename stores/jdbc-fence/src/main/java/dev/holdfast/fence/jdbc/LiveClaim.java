@@ -1,8 +1,8 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
-import dev.holdfast.jdbc.LiveRow.Locking;
+import dev.holdfast.fence.jdbc.LiveRow.Locking;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.store.ResourceRecord.Place;

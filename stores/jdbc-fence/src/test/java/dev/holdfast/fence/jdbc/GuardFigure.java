@@ -1,10 +1,11 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
+import dev.holdfast.jdbc.Servers;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -42,7 +43,15 @@ final class GuardFigure {
 
     private GuardFigure() {}
 
-    static void print(String url, Duration time, int count) throws SQLException, InterruptedException {
+    /** Arguments: the product as {@link Servers#url} names it, how many seconds the guard is held, how many other leases. */
+    public static void main(String[] arguments) throws SQLException, InterruptedException {
+        print(
+                Servers.url(arguments[0]),
+                Duration.ofSeconds(Integer.parseInt(arguments[1])),
+                Integer.parseInt(arguments[2]));
+    }
+
+    private static void print(String url, Duration time, int count) throws SQLException, InterruptedException {
         Batches batches = new Batches();
         AtomicInteger lost = new AtomicInteger();
         try (Holdfast locks = Holdfast.builder().url(url).observer(batches).connect();

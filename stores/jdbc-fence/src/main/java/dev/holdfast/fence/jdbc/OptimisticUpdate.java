@@ -1,7 +1,7 @@
-package dev.holdfast.jdbc;
+package dev.holdfast.fence.jdbc;
 
-import dev.holdfast.jdbc.VersionedTable.Change;
-import dev.holdfast.jdbc.VersionedTable.Outcome;
+import dev.holdfast.fence.jdbc.VersionedTable.Change;
+import dev.holdfast.fence.jdbc.VersionedTable.Outcome;
 import dev.holdfast.spi.MonotonicClock;
 import java.sql.Connection;
 import java.sql.SQLException;
