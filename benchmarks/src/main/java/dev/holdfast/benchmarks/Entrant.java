@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.server.Server;
 import dev.holdfast.workload.Workload;
 import java.util.EnumSet;
 import java.util.Set;

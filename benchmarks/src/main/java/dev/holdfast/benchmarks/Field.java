@@ -13,6 +13,15 @@ import static dev.holdfast.workload.Workload.PROCESSES;
 import static dev.holdfast.workload.Workload.REENTRY;
 import static dev.holdfast.workload.Workload.THREADS;
 
+import dev.holdfast.benchmarks.server.EtcdNode;
+import dev.holdfast.benchmarks.server.FarServer;
+import dev.holdfast.benchmarks.server.FileStore;
+import dev.holdfast.benchmarks.server.NoServer;
+import dev.holdfast.benchmarks.server.RedisNode;
+import dev.holdfast.benchmarks.server.Server;
+import dev.holdfast.benchmarks.server.SqlNode;
+import dev.holdfast.benchmarks.server.ThreeNodes;
+import dev.holdfast.benchmarks.server.ZooKeeperNode;
 import java.util.List;
 import java.util.function.Supplier;
 

@@ -1,5 +1,7 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.server.Daemon;
+import dev.holdfast.benchmarks.server.Server;
 import dev.holdfast.workload.Crew;
 import dev.holdfast.workload.Fields;
 import dev.holdfast.workload.Outcome;

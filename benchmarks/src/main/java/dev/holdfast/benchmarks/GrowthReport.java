@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.report.MarkedText;
 import dev.holdfast.workload.Fields;
 import dev.holdfast.workload.Outcome;
 import dev.holdfast.workload.Summary;

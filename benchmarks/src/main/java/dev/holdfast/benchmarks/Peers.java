@@ -1,5 +1,16 @@
 package dev.holdfast.benchmarks;
 
+import dev.holdfast.benchmarks.subject.BrokenLock;
+import dev.holdfast.benchmarks.subject.CuratorSubject;
+import dev.holdfast.benchmarks.subject.EtcdStubFloor;
+import dev.holdfast.benchmarks.subject.JdbcFloor;
+import dev.holdfast.benchmarks.subject.JedisFloor;
+import dev.holdfast.benchmarks.subject.JetcdSubject;
+import dev.holdfast.benchmarks.subject.JvmFloor;
+import dev.holdfast.benchmarks.subject.LettuceFloor;
+import dev.holdfast.benchmarks.subject.RedissonSubject;
+import dev.holdfast.benchmarks.subject.SpringSubject;
+import dev.holdfast.benchmarks.subject.ZooKeeperFloor;
 import dev.holdfast.workload.HoldfastSubject;
 import dev.holdfast.workload.Subject;
 import dev.holdfast.workload.Worker;

@@ -1,6 +1,10 @@
 package dev.holdfast.benchmarks;
 
-import dev.holdfast.benchmarks.Results.Key;
+import dev.holdfast.benchmarks.report.Figure;
+import dev.holdfast.benchmarks.report.MarkedText;
+import dev.holdfast.benchmarks.report.Plots;
+import dev.holdfast.benchmarks.report.Results;
+import dev.holdfast.benchmarks.report.Results.Key;
 import dev.holdfast.workload.Fields;
 import dev.holdfast.workload.Histogram;
 import dev.holdfast.workload.Outcome;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.holdfast.benchmarks.report.MarkedText;
+import dev.holdfast.benchmarks.report.Results;
+import dev.holdfast.benchmarks.server.DelayProxy;
 import dev.holdfast.workload.Crew;
 import dev.holdfast.workload.Fields;
 import dev.holdfast.workload.Outcome;

@@ -1,5 +1,7 @@
 package dev.holdfast.cli;
 
+import dev.holdfast.cli.output.ExitCode;
+import dev.holdfast.cli.output.Failure;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;

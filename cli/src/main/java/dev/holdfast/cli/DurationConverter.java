@@ -12,7 +12,7 @@ import picocli.CommandLine.TypeConversionException;
  * Durations as people write them: {@code 500ms}, {@code 5s}, {@code 2m}, {@code 1h}, {@code 1d}, plain decimal seconds as
  * for flock(1), or ISO-8601 ({@code PT5S}). Never negative, at most {@value #MAX_DAYS} days.
  */
-final class DurationConverter implements ITypeConverter<Duration> {
+public final class DurationConverter implements ITypeConverter<Duration> {
 
     private static final int MAX_DAYS = 365;
     private static final Duration MAX = Duration.ofDays(MAX_DAYS);
@@ -98,7 +98,7 @@ final class DurationConverter implements ITypeConverter<Duration> {
     }
 
     /** A duration for people: {@code 1h 2m}, {@code 2m 5s}, {@code 12.3s}, {@code 45ms}. */
-    static String print(Duration duration) {
+    public static String print(Duration duration) {
         long millis = duration.toMillis();
         if (millis < 1000) {
             return millis + "ms";

@@ -1,5 +1,15 @@
 package dev.holdfast.cli;
 
+import dev.holdfast.cli.bench.BenchCommand;
+import dev.holdfast.cli.demo.DemoCommand;
+import dev.holdfast.cli.inspect.BreakCommand;
+import dev.holdfast.cli.inspect.ListCommand;
+import dev.holdfast.cli.inspect.SchemaCommand;
+import dev.holdfast.cli.inspect.ShowCommand;
+import dev.holdfast.cli.output.ErrorReport;
+import dev.holdfast.cli.output.ExitCode;
+import dev.holdfast.cli.output.Failure;
+import dev.holdfast.cli.run.RunCommand;
 import java.util.Arrays;
 import java.util.List;
 import picocli.CommandLine;

@@ -4,12 +4,13 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The options of every command that opens a store. */
-final class ToolOptions {
+public final class ToolOptions {
 
-    static final String STORE_TEXT =
+    public static final String STORE_TEXT =
             "The store, such as sqlite:PATH. Default: $HOLDFAST_STORE, else a SQLite file in your state folder.";
-    static final String VERBOSE_TEXT = "Tell on standard error what happens and when; with an error, its stack trace.";
-    static final String HELP_TEXT = "Show this help.";
+    public static final String VERBOSE_TEXT =
+            "Tell on standard error what happens and when; with an error, its stack trace.";
+    public static final String HELP_TEXT = "Show this help.";
 
     @Option(names = "--store", paramLabel = "URL", description = STORE_TEXT)
     private @Nullable String store;
@@ -26,14 +27,14 @@ final class ToolOptions {
             description = HELP_TEXT)
     private boolean help;
 
-    StoreUrl url() {
-        return StoreUrl.of(store);
+    public StoreChoice url() {
+        return StoreChoice.of(store);
     }
 
     /** The store that was asked for, or null if the default would be used. */
     @Nullable
-    String chosenUrl() {
-        StoreUrl chosen = url();
+    public String chosenUrl() {
+        StoreChoice chosen = url();
         return chosen.file() == null ? chosen.url() : null;
     }
 

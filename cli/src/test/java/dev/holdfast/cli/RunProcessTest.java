@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
-import dev.holdfast.testkit.Signals;
+import dev.holdfast.testkit.process.Signals;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package dev.holdfast.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.cli.output.ExitCode;
 import org.junit.jupiter.api.Test;
 
 /** {@code holdfast schema}. */

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
-import dev.holdfast.testkit.Ports;
+import dev.holdfast.cli.output.ExitCode;
+import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

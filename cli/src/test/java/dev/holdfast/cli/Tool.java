@@ -1,6 +1,6 @@
 package dev.holdfast.cli;
 
-import dev.holdfast.testkit.Signals;
+import dev.holdfast.testkit.process.Signals;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;

@@ -26,7 +26,7 @@ public final class Claimant {
     }
 
     /** @param check is given each claim before it is handed out, and may throw */
-    Claimant(String label, Duration lease, Consumer<Claim> check) {
+    public Claimant(String label, Duration lease, Consumer<Claim> check) {
         this.check = check;
         this.client = label + '-' + UUID.randomUUID().toString().substring(0, 8);
         this.lease = lease;

@@ -1,5 +1,8 @@
 package dev.holdfast.testkit;
 
+import dev.holdfast.testkit.law.ThreadSafety;
+import dev.holdfast.testkit.model.ModelTime;
+import dev.holdfast.testkit.model.StoreModelRun;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 

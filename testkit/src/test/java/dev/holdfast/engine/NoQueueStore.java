@@ -7,7 +7,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.StoreTraits;
-import dev.holdfast.testkit.ForwardingStore;
+import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;

@@ -11,6 +11,8 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.fault.ForwardingStore;
+import dev.holdfast.testkit.law.StoreFixture;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -23,7 +25,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 
 /** Stores that break one law each, with a defect that has been seen in the wild or is easily made. */
-enum Mutant {
+public enum Mutant {
     SECOND_HOLDER(1, SecondHolder::new),
     BUSY_WAITS(1, BusyWaits::new),
     REPEAT_GRANTS_ANEW(2, RepeatGrantsAnew::new),
@@ -53,7 +55,7 @@ enum Mutant {
         return law;
     }
 
-    LockStore of(LockStore lawful) {
+    public LockStore of(LockStore lawful) {
         return wrapper.apply(lawful);
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.law.Law;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;

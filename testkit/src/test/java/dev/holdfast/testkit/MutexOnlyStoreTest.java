@@ -9,6 +9,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 package dev.holdfast.etcd;
 
-import dev.holdfast.testkit.ContendingProcesses;
 import dev.holdfast.testkit.HistoryChecker;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.ContendingProcesses;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

@@ -1,7 +1,7 @@
 package dev.holdfast.etcd;
 
-import dev.holdfast.testkit.Ports;
-import dev.holdfast.testkit.ServerProcess;
+import dev.holdfast.testkit.process.Ports;
+import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;

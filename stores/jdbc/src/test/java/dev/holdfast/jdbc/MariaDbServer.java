@@ -1,6 +1,6 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.testkit.ServerProcess;
+import dev.holdfast.testkit.process.ServerProcess;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;

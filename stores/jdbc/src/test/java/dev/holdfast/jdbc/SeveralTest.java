@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
-import dev.holdfast.testkit.ChildJvm;
+import dev.holdfast.testkit.process.ChildJvm;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

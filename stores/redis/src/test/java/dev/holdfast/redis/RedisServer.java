@@ -1,7 +1,7 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.testkit.Ports;
-import dev.holdfast.testkit.Signals;
+import dev.holdfast.testkit.process.Ports;
+import dev.holdfast.testkit.process.Signals;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

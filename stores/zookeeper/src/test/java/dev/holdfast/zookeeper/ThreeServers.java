@@ -1,7 +1,7 @@
 package dev.holdfast.zookeeper;
 
-import dev.holdfast.testkit.ChildJvm;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.ChildJvm;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

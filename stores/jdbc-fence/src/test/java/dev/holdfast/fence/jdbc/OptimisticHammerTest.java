@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.fence.jdbc.VersionedTable.Change;
-import dev.holdfast.testkit.ChildJvm;
+import dev.holdfast.testkit.process.ChildJvm;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;

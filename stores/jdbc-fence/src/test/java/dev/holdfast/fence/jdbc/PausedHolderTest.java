@@ -7,7 +7,7 @@ import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.fence.jdbc.StaleWriter.Guard;
-import dev.holdfast.testkit.ChildJvm;
+import dev.holdfast.testkit.process.ChildJvm;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;

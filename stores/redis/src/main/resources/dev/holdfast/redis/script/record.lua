@@ -1,5 +1,5 @@
 -- Included by the scripts of the verbs: one resource, and the transitions that every verb begins with. The same rules as
--- dev.holdfast.spi.ResourceRecord, of which this is the other implementation.
+-- dev.holdfast.store.ResourceRecord, of which this is the other implementation.
 --
 -- Keys of one resource (K = PREFIX{NAME}, so that they share a hash slot):
 --   K         hash: counter; use = 'granted limit first waiting tombs', absent if nobody uses the name: the sum of the permits,

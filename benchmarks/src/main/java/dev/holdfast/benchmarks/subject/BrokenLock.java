@@ -1,0 +1,36 @@
+package dev.holdfast.benchmarks.subject;
+
+import dev.holdfast.workload.Section;
+import dev.holdfast.workload.Subject;
+
+/** A lock that lets everybody in: the tests of the harness run it to see that overlapping holders are found. */
+public final class BrokenLock implements Subject {
+
+    @Override
+    public Section mutex(String name) {
+        return new Section() {
+            @Override
+            public void enter() {
+                Thread.yield();
+            }
+
+            @Override
+            public void leave() {
+                Thread.yield();
+            }
+        };
+    }
+
+    @Override
+    public Section reader(String name) {
+        return mutex(name);
+    }
+
+    @Override
+    public Section writer(String name) {
+        return mutex(name);
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,5 @@
+/** {@code holdfast demo}. */
+@NullMarked
+package dev.holdfast.cli.demo;
+
+import org.jspecify.annotations.NullMarked;

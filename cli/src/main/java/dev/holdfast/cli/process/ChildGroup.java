@@ -1,0 +1,155 @@
+package dev.holdfast.cli.process;
+
+import dev.holdfast.cli.output.ExitCode;
+import dev.holdfast.cli.output.Failure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The command, with a process group of its own that can be signalled as a whole, and a sentinel that kills the group if
+ * this process dies. See {@code launch.sh} and {@code sentinel.sh}.
+ *
+ * <pre>
+ *   tool -- control pipe --> sentinel          (a session of its own)
+ *    '--- fork, exec ------> command and its children   (a session of their own; the command's pid is the group)
+ * </pre>
+ *
+ * The command is a direct child of the JVM, so that its exit status arrives unchanged. A process that leaves the group
+ * by setsid(2) is found as a descendant, unless its parent has ended before: then nobody can find it.
+ */
+public final class ChildGroup {
+
+    private static final String SHELL = "/bin/sh";
+
+    private final ControlPipe control;
+    private final Process process;
+
+    private ChildGroup(ControlPipe control, Process process) {
+        this.control = control;
+        this.process = process;
+    }
+
+    /**
+     * Starts the command with the standard streams of this process.
+     *
+     * @param changes variables to set; an empty value removes one
+     */
+    public static ChildGroup start(
+            ControlPipe control, NewSession session, List<String> command, Map<String, String> changes) {
+        List<String> argv = new ArrayList<>(session.words());
+        argv.add(SHELL);
+        argv.add("-c");
+        argv.add(ScriptText.of("launch.sh"));
+        argv.add("holdfast");
+        argv.add(control.path());
+        argv.add(session.shell());
+        argv.add(ScriptText.of("sentinel.sh"));
+        argv.add(Long.toString(ProcessHandle.current().pid()));
+        argv.add(isInBackground() ? "background" : "foreground");
+        ProcessBuilder builder = new ProcessBuilder(argv).inheritIO();
+        Map<String, String> environment = builder.environment();
+        changes.forEach((name, value) -> {
+            if (value.isEmpty()) {
+                environment.remove(name);
+            } else {
+                environment.put(name, value);
+            }
+        });
+        argv.addAll(keepingOddNames(environment));
+        argv.addAll(command);
+        try {
+            return new ChildGroup(control, builder.start());
+        } catch (IOException failed) {
+            throw new Failure(ExitCode.INTERNAL, "cannot start " + SHELL + ": " + failed.getMessage(), failed);
+        }
+    }
+
+    /** Some shells drop variables whose names are none to them, such as {@code spring.profiles.active}; env(1) sets them. */
+    private static List<String> keepingOddNames(Map<String, String> environment) {
+        List<String> words = new ArrayList<>();
+        environment.forEach((name, value) -> {
+            if (!isShellName(name)) {
+                words.add(name + "=" + value);
+            }
+        });
+        if (!words.isEmpty()) {
+            words.add(0, "env");
+        }
+        return words;
+    }
+
+    private static boolean isShellName(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            char c = name.charAt(i);
+            boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+            if (!letter && !(i > 0 && c >= '0' && c <= '9')) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Whether this process is a background job of a terminal. Its child is not in the terminal's session, so that nothing
+     * would stop it from reading what is typed for somebody else.
+     */
+    private static boolean isInBackground() {
+        try {
+            // pid (name) state ppid group session tty foreground-group ...; the name may hold anything.
+            String stat = Files.readString(Path.of("/proc/self/stat"));
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 7);
+            return !fields[5].equals("-1") && !fields[5].equals(fields[2]);
+        } catch (IOException | RuntimeException noSuchSystem) {
+            return false;
+        }
+    }
+
+    /** The command's process id, which is its group's too. */
+    public long pid() {
+        return process.pid();
+    }
+
+    /** Waits for the command. The tool's own signals interrupt the thread, which must not end this wait. */
+    public int await() {
+        while (true) {
+            try {
+                return process.waitFor();
+            } catch (InterruptedException signalled) {
+                // Forwarded to the group by whoever interrupted; the command decides.
+            }
+        }
+    }
+
+    /** Sends a signal, by its name without SIG, to the whole group. */
+    public void signal(String name) {
+        control.send(name);
+    }
+
+    /** Stops the group, then this process, as Ctrl-Z does; the sentinel does it, since a JVM cannot stop itself. */
+    void pause() {
+        control.send("pause");
+    }
+
+    /** Loads what {@link #kill} needs: in a young JVM that takes longer than the whole margin of a short lease. */
+    public void warmUp() {
+        process.descendants().forEach(ProcessHandle::isAlive);
+    }
+
+    /** Kills the group, and those descendants that have left it. */
+    public void kill() {
+        // Listed first: the children of a dead process are no descendants any more.
+        List<ProcessHandle> descendants = process.descendants().toList();
+        signal("KILL");
+        process.destroyForcibly();
+        descendants.forEach(ProcessHandle::destroyForcibly);
+    }
+
+    /** Dismisses the sentinel, after the command was waited for. What the command left in the background is left alone. */
+    public void dismiss() {
+        control.send("end");
+    }
+}

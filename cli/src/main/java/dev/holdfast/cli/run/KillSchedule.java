@@ -1,0 +1,107 @@
+package dev.holdfast.cli.run;
+
+import java.time.Duration;
+
+/**
+ * Decides when the child must end so that it is gone before the lock can be granted to anyone else: SIGTERM at deadline -
+ * grace, SIGKILL at deadline - margin. It reads numbers only: the time and what is left of the lease, both by the local
+ * monotonic clock. Not thread-safe: one thread asks.
+ *
+ * <pre>
+ *   RUNNING --(left &lt;= grace)--> TERMINATED --(the time of the kill, or left &lt;= margin)--> KILLED
+ *      '----------------------(left &lt;= margin)--------------------------------------------^
+ * </pre>
+ *
+ * A renewal that comes after SIGTERM changes nothing: the child was told to end, and a kill that may or may not follow
+ * would be worse than either.
+ */
+final class KillSchedule {
+
+    /** What to do to the child's group now. */
+    enum Action {
+        NONE,
+        TERMINATE,
+        KILL
+    }
+
+    /**
+     * The answer.
+     *
+     * @param action what to do now
+     * @param waitNanos when to ask again at the latest
+     */
+    record Step(Action action, long waitNanos) {}
+
+    /** How often to kill again: a group that forks while it is being killed may leave members. */
+    static final Duration REPEAT = Duration.ofMillis(100);
+
+    /** The longest time between two looks, so that no error of a timer lasts. */
+    static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
+
+    private static final Duration LEAST_MARGIN = Duration.ofMillis(20);
+    private static final Duration MOST_MARGIN = Duration.ofMillis(500);
+    private static final int MARGINS_PER_LEASE = 20;
+    private static final Duration MOST_GRACE = Duration.ofSeconds(5);
+    private static final int GRACES_PER_LEASE = 6;
+
+    private final OnLost onLost;
+    private final long graceNanos;
+    private final long marginNanos;
+    private boolean terminated;
+    private boolean killed;
+    private long killAt;
+
+    KillSchedule(OnLost onLost, Duration grace, Duration margin) {
+        this.onLost = onLost;
+        this.marginNanos = margin.toNanos();
+        this.graceNanos = onLost == OnLost.TERM ? grace.toNanos() : 0;
+    }
+
+    /** The time kept free before the deadline for the kill itself: a twentieth of the lease, 20 to 500 ms. */
+    static Duration margin(Duration lease) {
+        Duration margin = lease.dividedBy(MARGINS_PER_LEASE);
+        return margin.compareTo(LEAST_MARGIN) < 0
+                ? LEAST_MARGIN
+                : margin.compareTo(MOST_MARGIN) > 0 ? MOST_MARGIN : margin;
+    }
+
+    /** The grace when none was asked for: a sixth of the lease, at most 5 s. */
+    static Duration defaultGrace(Duration lease) {
+        Duration grace = lease.dividedBy(GRACES_PER_LEASE);
+        return grace.compareTo(MOST_GRACE) > 0 ? MOST_GRACE : grace;
+    }
+
+    /** The longest grace that works: a lease is renewed each third, so that 2/3 of it may be left at any time. */
+    static Duration mostGrace(Duration lease) {
+        return lease.dividedBy(2);
+    }
+
+    /** Whether the child was told to end, so that its end is not its own. */
+    boolean hasActed() {
+        return terminated || killed;
+    }
+
+    /**
+     * @param now the local monotonic clock
+     * @param leftNanos what is left of the lease; 0 if the lock is not held any more
+     */
+    Step next(long now, long leftNanos) {
+        if (onLost == OnLost.IGNORE) {
+            return new Step(Action.NONE, LONGEST_WAIT.toNanos());
+        }
+        if (killed || leftNanos <= marginNanos || (terminated && now - killAt >= 0)) {
+            killed = true;
+            return new Step(Action.KILL, REPEAT.toNanos());
+        }
+        if (terminated) {
+            return new Step(Action.NONE, Math.min(killAt - now, leftNanos - marginNanos));
+        }
+        if (leftNanos <= graceNanos) {
+            terminated = true;
+            killAt = now + leftNanos - marginNanos;
+            return new Step(Action.TERMINATE, leftNanos - marginNanos);
+        }
+        long untilDue = leftNanos - Math.max(graceNanos, marginNanos);
+        return new Step(Action.NONE, Math.min(untilDue, LONGEST_WAIT.toNanos()));
+    }
+}

@@ -1,0 +1,203 @@
+package dev.holdfast.cli.run;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LockTimeoutException;
+import dev.holdfast.LossReason;
+import dev.holdfast.cli.output.ExitCode;
+import dev.holdfast.cli.output.Failure;
+import dev.holdfast.cli.output.Trace;
+import dev.holdfast.cli.process.ChildGroup;
+import dev.holdfast.cli.process.CommandPath;
+import dev.holdfast.cli.process.ControlPipe;
+import dev.holdfast.cli.process.NewSession;
+import dev.holdfast.cli.process.SignalRelay;
+import java.io.File;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
+
+/** One {@code holdfast run}: takes the lock, runs the command, frees the lock, gives the exit code. */
+final class LockedRun {
+
+    private final RunPlan plan;
+    private final Trace trace;
+    private final SignalRelay signals;
+
+    private LockedRun(RunPlan plan, Trace trace) {
+        this.plan = plan;
+        this.trace = trace;
+        this.signals = SignalRelay.install(Thread.currentThread());
+    }
+
+    static int run(RunPlan plan, Trace trace) {
+        CommandPath path = CommandPath.ofEnvironment();
+        File program = path.require(plan.command().get(0));
+        NewSession session = NewSession.find(path);
+        LockedRun run = new LockedRun(plan, trace);
+        trace.say("signals are caught");
+        // Made while the store is opened: the two do not need each other.
+        FutureTask<ControlPipe> pipe = new FutureTask<>(ControlPipe::create);
+        Thread maker = new Thread(pipe, "holdfast-pipe");
+        maker.setDaemon(true);
+        maker.start();
+        try (Holdfast locks = plan.store().connect(program.getName())) {
+            trace.say("the store is open");
+            return run.locked(locks, session, pipe);
+        } catch (InterruptedException signalled) {
+            return run.gaveUp();
+        } catch (RuntimeException failed) {
+            if (run.signals.pending() != 0) {
+                return run.gaveUp();
+            }
+            throw failed;
+        } finally {
+            close(pipe);
+            trace.say("done");
+        }
+    }
+
+    private int gaveUp() {
+        trace.say("gave up for signal " + signals.pending());
+        return ExitCode.SIGNAL + signals.pending();
+    }
+
+    private int locked(Holdfast locks, NewSession session, FutureTask<ControlPipe> pipe) throws InterruptedException {
+        Lease lease;
+        try {
+            lease = plan.request().acquire(locks, plan.options(), plan.maxWait());
+        } catch (LockTimeoutException busy) {
+            System.err.println("holdfast: " + busy.getMessage());
+            return plan.busyCode();
+        }
+        trace.say("holding " + plan.request().title());
+        Ended ended;
+        LossReason lostAs;
+        try {
+            if (signals.pending() != 0) {
+                return gaveUp();
+            }
+            fill(lease);
+            ended = guarded(
+                    lease, ChildGroup.start(made(pipe), session, plan.command(), environment(locks.clientId(), lease)));
+        } finally {
+            lostAs = release(lease);
+        }
+        if (!ended.byGuard && lostAs == null) {
+            return ended.status;
+        }
+        System.err.println("holdfast: " + lossMessage(ended, lostAs));
+        return ExitCode.LOST;
+    }
+
+    /**
+     * Makes the lease whole before the command starts. A grant that was handed to a waiter lives only as long as its place
+     * in the queue until it is renewed: that may be less than the grace, and the command would be ended at its start.
+     */
+    private void fill(Lease lease) {
+        Duration whole = plan.options().lease();
+        if (lease.remaining().compareTo(whole.dividedBy(2)) < 0) {
+            lease.extend(whole);
+            trace.say("renewed the lease");
+        }
+    }
+
+    /**
+     * How the command ended.
+     *
+     * @param status its exit status
+     * @param byGuard whether it was told to end because the lock was about to be lost
+     */
+    private record Ended(int status, boolean byGuard) {}
+
+    private Ended guarded(Lease lease, ChildGroup child) {
+        LossGuard guard;
+        try {
+            KillSchedule schedule = new KillSchedule(plan.onLost(), plan.grace(), plan.margin());
+            guard = LossGuard.start(lease, schedule, child);
+            signals.forwardTo(child, guard);
+        } catch (RuntimeException | Error noGuard) {
+            // A command that nobody ends in time must not run.
+            child.kill();
+            throw noGuard;
+        }
+        trace.say("started process " + child.pid());
+        int status = child.await();
+        signals.commandEnded();
+        guard.stop();
+        child.dismiss();
+        trace.say("the command ended with " + status);
+        return new Ended(status, guard.hasActed());
+    }
+
+    private @Nullable LossReason release(Lease lease) {
+        try {
+            lease.release();
+            trace.say("released");
+            return null;
+        } catch (LockLostException lost) {
+            return lost.reason();
+        }
+    }
+
+    private String lossMessage(Ended ended, @Nullable LossReason reason) {
+        String why = reason != null
+                ? "was lost (" + reason + ")"
+                : "was about to be lost: its lease could not be renewed, or --max-hold was over";
+        String command = ended.byGuard
+                ? "the command was ended before it was done"
+                : "the command went on without it and ended with " + ended.status;
+        return plan.request().title() + " " + why + "; " + command + ": check what it left behind, then run it again";
+    }
+
+    /** What the command is told; an empty value removes the variable, which an outer run may have set. */
+    private Map<String, String> environment(String owner, Lease lease) {
+        List<String> names = plan.request().names();
+        Map<String, String> variables = new LinkedHashMap<>();
+        variables.put("HOLDFAST_LOCK", names.get(0));
+        variables.put("HOLDFAST_TOKEN", Long.toString(lease.token(names.get(0))));
+        variables.put("HOLDFAST_TOKENS", names.size() == 1 ? "" : tokens(lease));
+        variables.put("HOLDFAST_OWNER", owner);
+        long deadline = System.currentTimeMillis() + lease.remaining().toMillis();
+        variables.put("HOLDFAST_DEADLINE_MS", Long.toString(deadline));
+        return variables;
+    }
+
+    /** A line NAME=TOKEN for each name; a name may hold {@code =}, so that the last one divides. */
+    private static String tokens(Lease lease) {
+        StringBuilder lines = new StringBuilder();
+        for (String name : lease.names()) {
+            lines.append(lines.isEmpty() ? "" : "\n").append(name).append('=').append(lease.token(name));
+        }
+        return lines.toString();
+    }
+
+    private static ControlPipe made(FutureTask<ControlPipe> pipe) throws InterruptedException {
+        try {
+            return pipe.get();
+        } catch (ExecutionException failed) {
+            if (failed.getCause() instanceof Failure failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(failed.getCause());
+        }
+    }
+
+    /** Whatever became of the run, the pipe's name goes. */
+    private static void close(FutureTask<ControlPipe> pipe) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            made(pipe).close();
+        } catch (InterruptedException | RuntimeException nothingToClose) {
+            // It was never made.
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,11 @@
+package dev.holdfast.cli.run;
+
+/** What happens to the child when its lock is about to be lost. */
+enum OnLost {
+    /** SIGTERM at deadline - grace, SIGKILL at deadline - margin. */
+    TERM,
+    /** SIGKILL at deadline - margin. */
+    KILL,
+    /** Nothing; the tool still exits with 79 at the end. */
+    IGNORE
+}

@@ -1,0 +1,180 @@
+package dev.holdfast.testkit.law;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.Renewed.Reason;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+import java.util.List;
+
+/** Law 9: dead waiters and dead holders delay the living by their ticket's time to live and their lease, at most. */
+abstract class DeathLaw extends HerdLaw {
+
+    @Law(9)
+    public final void deadHolderEndsWithItsLease() {
+        assumeLeases();
+        LockName name = name();
+        Claim dead = alice.mutex(name).withLease(brief());
+        granted(dead);
+        outlive(brief());
+        assertThat(inspected(name)).isEmpty();
+        granted(bob.mutex(name));
+        assertThat(gone(dead)).isEqualTo(Reason.TAKEN);
+    }
+
+    @Law(9)
+    public final void waiterGetsWhatADeadHolderLeft() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        granted(alice.mutex(name).withLease(brief()));
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(waiter);
+        outlive(brief());
+        held(waiter);
+        awaitGrant(listener);
+        listener.checkContract();
+    }
+
+    @Law(9)
+    public final void anyOperationMovesTheQueuePastADeadHolder() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        granted(alice.mutex(name).withLease(brief()));
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(waiter);
+        outlive(brief());
+        busy(alice.mutex(name));
+        awaitGrant(listener);
+        assertThat(holders(name)).extracting(Claim::id).containsExactly(waiter.id());
+    }
+
+    @Law(9)
+    public final void deadWaiterIsPassedOver() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        Claim dead = bob.mutex(name);
+        RecordingListener deadListener = waiting(dead);
+        Claim living = alice.mutex(name);
+        RecordingListener livingListener = waiting(living);
+        mostOfATicket();
+        renewed(living);
+        mostOfATicket();
+        assertThat(position(living)).isZero();
+        assertThat(waiters(name)).extracting(Claim::id).containsExactly(living.id());
+        released(holder);
+        awaitGrant(livingListener);
+        gone(dead);
+        assertThat(deadListener.first(RecordingListener.Event.Granted.class)).isEmpty();
+    }
+
+    @Law(9)
+    public final void refreshedWaiterKeepsItsPlace() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        Claim first = bob.mutex(name);
+        RecordingListener listener = waiting(first);
+        Claim second = alice.mutex(name);
+        waiting(second);
+        for (int i = 0; i < 3; i++) {
+            mostOfATicket();
+            assertThat(get(store().renew(List.of(first, second))))
+                    .extracting(DeathLaw::place)
+                    .containsExactly(0, 1);
+        }
+        released(holder);
+        awaitGrant(listener);
+    }
+
+    @Law(9)
+    public final void frozenWaiterKeepsItsGrantForTheTicketsTimeOnly() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        Claim frozen = bob.mutex(name);
+        RecordingListener frozenListener = waiting(frozen);
+        Claim living = alice.mutex(name);
+        waiting(living);
+        released(holder);
+        awaitGrant(frozenListener);
+        mostOfATicket();
+        assertThat(renewed(living)).isInstanceOf(Renewed.Waiting.class);
+        mostOfATicket();
+        held(living);
+        assertThat(gone(frozen)).isEqualTo(Reason.TAKEN);
+    }
+
+    @Law(9)
+    public final void renewedWaiterKeepsItsGrantForTheLease() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(waiter);
+        released(holder);
+        awaitGrant(listener);
+        Duration lease = held(waiter).lease();
+        assertThat(lease).isGreaterThan(LONG.minus(Duration.ofMinutes(1)));
+        mostOfATicket();
+        mostOfATicket();
+        busy(alice.mutex(name));
+        held(waiter);
+    }
+
+    @Law(9)
+    public final void deadCrowdLeavesNothing() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        granted(alice.mutex(name).withLease(brief()));
+        for (int i = 0; i < 5; i++) {
+            waiting(bob.mutex(name).withLease(brief()));
+        }
+        outlive(traits().ticketTtl().plus(brief().multipliedBy(2)));
+        // The first look may still hand the grant to a waiter whose ticket ran out in between, in a store that moves
+        // its queue by itself; nobody can hold it for longer than its lease.
+        inspected(name);
+        outlive(brief());
+        assertThat(inspected(name)).isEmpty();
+        granted(alice.write(name));
+    }
+
+    @Law(9)
+    public final void goneWaitersAreToldWhenTheyAsk() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        Claim waitSet = alice.waitSet(name);
+        RecordingListener listener = waiting(waitSet);
+        mostOfATicket();
+        mostOfATicket();
+        assertThat(gone(waitSet)).as("nobody holds what this waited for").isEqualTo(Reason.EXPIRED);
+        assertThat(inspected(name)).isEmpty();
+        assertThat(awaitEnd(listener)).isEqualTo(Reason.EXPIRED);
+        listener.checkContract();
+    }
+
+    // Two of these outlive a ticket; after one, four tenths are left for a slow machine.
+    private void mostOfATicket() {
+        advance(traits().ticketTtl().multipliedBy(6).dividedBy(10));
+    }
+
+    private static int place(Renewed renewed) {
+        assertThat(renewed).isInstanceOf(Renewed.Waiting.class);
+        return ((Renewed.Waiting) renewed).position();
+    }
+}

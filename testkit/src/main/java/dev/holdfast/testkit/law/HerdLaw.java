@@ -1,0 +1,121 @@
+package dev.holdfast.testkit.law;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.RecordingListener;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
+
+/**
+ * Law 8: no herd. Here: what became free wakes those who get it and nobody else. How many commands that costs at the
+ * server is counted in the store's own tests.
+ */
+abstract class HerdLaw extends OrderLaw {
+
+    private static final int CROWD = 20;
+
+    @Law(8)
+    public final void releaseWakesTheNextAndNobodyElse() {
+        assumeQueue();
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        List<Claim> crowd = crowd(name);
+        List<RecordingListener> listeners = crowd.stream().map(this::waiting).toList();
+        for (int next = 0; next < 3; next++) {
+            Released released = get(store().release(next == 0 ? holder : crowd.get(next - 1)));
+            awaitGrant(listeners.get(next));
+            ClaimId nextId = crowd.get(next).id();
+            assertThat(released.granted()).extracting(Released.Handed::id).isSubsetOf(nextId);
+            listeners
+                    .subList(next + 1, CROWD)
+                    .forEach(listener -> assertThat(listener.events()).hasSize(1));
+        }
+        listeners.forEach(RecordingListener::checkContract);
+    }
+
+    @Law(8)
+    public final void releaseTellsTheGrantsThatTheStoreKeeps() {
+        assumeQueue();
+        LockName name = name();
+        Claim holder = alice.claim(name, 3, 3);
+        granted(holder);
+        List<Claim> waiters =
+                IntStream.range(0, 3).mapToObj(i -> bob.claim(name, 1, 3)).toList();
+        List<RecordingListener> listeners = waiters.stream().map(this::waiting).toList();
+        List<Released.Handed> handed = get(store().release(holder)).granted();
+        listeners.forEach(this::awaitGrant);
+        for (Released.Handed grant : handed) {
+            Claim claim = waiters.stream()
+                    .filter(waiter -> waiter.id().equals(grant.id()))
+                    .findFirst()
+                    .orElseThrow();
+            assertThat(held(claim).counter()).isEqualTo(grant.counter());
+        }
+    }
+
+    @Law(8)
+    public final void expiryIsGrantedToOneOfTheCrowd() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        granted(alice.mutex(name).withLease(brief()));
+        List<Claim> crowd = crowd(name);
+        crowd.forEach(this::waiting);
+        outlive(brief());
+        List<Renewed> answers = get(store().renew(crowd));
+        assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
+        assertThat(answers.subList(1, CROWD)).allMatch(Renewed.Waiting.class::isInstance);
+    }
+
+    @Law(8)
+    public final void closedTicketHearsNothing() {
+        assumeQueue();
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        Claim claim = bob.mutex(name);
+        RecordingListener silenced = new RecordingListener();
+        ListenerRegistration ticket = store().enqueue(claim, silenced);
+        await(silenced::hasHeard, () -> "nothing was told about " + claim);
+        ticket.close();
+        ticket.close();
+        assertThat(position(claim)).as("closing a ticket ends no claim").isZero();
+        RecordingListener after = waiting(alice.mutex(name));
+        released(holder);
+        assertThat(holders(name)).extracting(Claim::id).containsExactly(claim.id());
+        released(claim);
+        awaitGrant(after);
+        assertThat(silenced.outcome()).isEmpty();
+    }
+
+    @Law(8)
+    public final void hintsAreForgotten() {
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        List<String> hints = new CopyOnWriteArrayList<>();
+        ListenerRegistration ticket = store().watch(name, () -> hints.add("may be free"));
+        ticket.close();
+        ticket.close();
+        released(holder);
+        granted(bob.mutex(name));
+        assertThat(hints).isEmpty();
+    }
+
+    private List<Claim> crowd(LockName name) {
+        List<Claim> crowd = new ArrayList<>();
+        for (int i = 0; i < CROWD; i++) {
+            crowd.add((i % 2 == 0 ? alice : bob).mutex(name));
+        }
+        return crowd;
+    }
+}

@@ -1,0 +1,358 @@
+package dev.holdfast.testkit.law;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Liveness;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.LockStoreTck;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.Seeds;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayNameGeneration;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * The store under test, its clock, and the words in which the laws are written. Each test has a store of its own and uses
+ * names that no other test uses.
+ *
+ * <p>The groups of tests extend each other in a chain that ends in {@link LockStoreTck}, so that every test is reported
+ * under the name of the store's own test class, and can be run by that name. Nested classes would be reported as the TCK's.
+ */
+@Timeout(180)
+@DisplayNameGeneration(LawNames.class)
+public abstract class StoreFixture {
+
+    /** A lease that does not end during a test. */
+    public static final Duration LONG = Duration.ofHours(1);
+
+    /** How often an awaited condition is looked at, in real time. */
+    private static final Duration LOOK_EVERY = Duration.ofMillis(1);
+
+    private final String testRun = UUID.randomUUID().toString().substring(0, 8);
+    private final List<LockStore> opened = new ArrayList<>();
+    private ManualClock manualClock = new ManualClock(0);
+    private long followedUntil;
+    private int namesMade;
+
+    private @Nullable LockStore store;
+
+    /** Two clients. Their claims have a long lease. A test that needs a kind that the store does not serve is skipped. */
+    final Claimant alice = new Claimant("alice", LONG, this::assumeKind);
+
+    final Claimant bob = new Claimant("bob", LONG, this::assumeKind);
+
+    /**
+     * Opens the store under test. Data of earlier tests may still be in it.
+     *
+     * @param clock the clock that the test holds, or the system's if {@link #runsOnRealTime()}
+     */
+    protected abstract LockStore open(MonotonicClock clock);
+
+    /**
+     * Opens another handle on the data of the stores opened before by this test, as a second process or a restarted one
+     * would. If nothing else is said, that is to open it again; a test of a store whose data live in the object says that
+     * there is none. The TCK closes it.
+     */
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(open(clock));
+    }
+
+    /** Whether leases end by a clock that a test cannot hold, such as a server's: then tests really wait. */
+    protected boolean runsOnRealTime() {
+        return false;
+    }
+
+    /** Lets time pass for the store. */
+    protected void advance(Duration duration) {
+        if (runsOnRealTime()) {
+            sleep(duration);
+        } else {
+            manualClock.advance(duration);
+        }
+    }
+
+    /** How long something that must happen is waited for, in real time. */
+    protected Duration patience() {
+        return Duration.ofSeconds(10);
+    }
+
+    @BeforeEach
+    public final void openTheStore(TestInfo test) {
+        manualClock = new ManualClock(Seeds.of(test.getDisplayName()));
+        followedUntil = System.nanoTime();
+        store = open(clock());
+        opened.add(store());
+    }
+
+    @AfterEach
+    public final void closeTheStores() {
+        opened.forEach(LockStore::close);
+    }
+
+    /** The clock of the store under test. */
+    final MonotonicClock clock() {
+        return runsOnRealTime() ? MonotonicClock.SYSTEM : manualClock;
+    }
+
+    /** The clock, in a test of a store whose clock can be held; other stores skip the test. */
+    public final ManualClock heldClock() {
+        assumeTrue(!runsOnRealTime(), "the store's clock cannot be held");
+        return manualClock;
+    }
+
+    /** The store under test. */
+    public final LockStore store() {
+        return Objects.requireNonNull(store, "the store is opened before each test");
+    }
+
+    final StoreTraits traits() {
+        return store().traits();
+    }
+
+    /** Another handle on the same data; stores that have none skip the test. */
+    final LockStore another() {
+        Optional<LockStore> handle = openAnother(clock());
+        assumeTrue(handle.isPresent(), "the data live in the store object");
+        LockStore other = handle.orElseThrow();
+        opened.add(other);
+        return other;
+    }
+
+    final void assumeQueue() {
+        assumeTrue(traits().fifo(), "the store has no queue");
+    }
+
+    final void assumeSeveral() {
+        assumeTrue(traits().atomicSeveral(), "the store cannot take several names at once");
+    }
+
+    private void assumeKind(Claim claim) {
+        if (claim.limit() != 1) {
+            assumeAllKinds();
+        }
+    }
+
+    final void assumeAllKinds() {
+        assumeTrue(traits().allKinds(), "the store serves exclusive locks only");
+    }
+
+    /**
+     * For tests in which a grant ends by its own lease while its client lives, or in which a claim is used through another
+     * handle than the one that made it: a store that grants by sessions gives it to one session only.
+     */
+    final void assumeLeases() {
+        assumeTrue(traits().liveness() == Liveness.LEASE, "grants end with their client's session");
+    }
+
+    /** A name that no other test uses. */
+    final LockName name() {
+        return name(Integer.toString(++namesMade));
+    }
+
+    /** A name with such an ending that no other test uses. */
+    final LockName name(String ending) {
+        return new LockName(prefix() + ending);
+    }
+
+    /** What all names of this test begin with. */
+    public final String prefix() {
+        return "tck-" + testRun + "-";
+    }
+
+    /** A lease that ends soon, but not before a few calls are done. */
+    final Duration brief() {
+        Duration least = runsOnRealTime() ? Duration.ofMillis(400) : Duration.ofSeconds(1);
+        return LockStore.roundUp(least, traits().leaseStep());
+    }
+
+    /** Lets a brief lease, or any other time, end for sure. */
+    final void outlive(Duration duration) {
+        advance(LockStore.roundUp(duration.plusMillis(1), traits().leaseStep()).plus(traits().leaseStep()));
+    }
+
+    final Attempt.Granted granted(Claim claim) {
+        return granted(store(), claim);
+    }
+
+    static Attempt.Granted granted(LockStore store, Claim claim) {
+        Attempt attempt = get(store.tryAcquire(claim));
+        assertThat(attempt).as("acquiring %s", claim).isInstanceOf(Attempt.Granted.class);
+        return (Attempt.Granted) attempt;
+    }
+
+    final Attempt.Busy busy(Claim claim) {
+        return busy(store(), claim);
+    }
+
+    static Attempt.Busy busy(LockStore store, Claim claim) {
+        Attempt attempt = get(store.tryAcquire(claim));
+        assertThat(attempt).as("acquiring %s", claim).isInstanceOf(Attempt.Busy.class);
+        return (Attempt.Busy) attempt;
+    }
+
+    /** Enqueues and waits until the place, or an outcome, is told. */
+    final RecordingListener enqueued(Claim claim) {
+        return enqueued(store(), claim);
+    }
+
+    final RecordingListener enqueued(LockStore store, Claim claim) {
+        RecordingListener listener = new RecordingListener();
+        ListenerRegistration ignored = store.enqueue(claim, listener);
+        await(listener::hasHeard, () -> "nothing was told about " + claim);
+        return listener;
+    }
+
+    /** Enqueues a claim that must wait. */
+    final RecordingListener waiting(Claim claim) {
+        RecordingListener listener = enqueued(claim);
+        assertThat(listener.events())
+                .as("enqueuing %s", claim)
+                .allMatch(RecordingListener.Event.Waiting.class::isInstance);
+        return listener;
+    }
+
+    final RecordingListener.Event.Granted awaitGrant(RecordingListener listener) {
+        await(() -> listener.outcome().isPresent(), () -> "a waiter was not granted: " + listener);
+        assertThat(listener.outcome().orElseThrow()).isInstanceOf(RecordingListener.Event.Granted.class);
+        return (RecordingListener.Event.Granted) listener.outcome().orElseThrow();
+    }
+
+    final Renewed.Reason awaitEnd(RecordingListener listener) {
+        await(() -> listener.outcome().isPresent(), () -> "a waiter was not told of its end: " + listener);
+        assertThat(listener.outcome().orElseThrow()).isInstanceOf(RecordingListener.Event.Ended.class);
+        return ((RecordingListener.Event.Ended) listener.outcome().orElseThrow()).reason();
+    }
+
+    final Renewed renewed(Claim claim) {
+        return get(store().renew(List.of(claim))).get(0);
+    }
+
+    final Renewed.Held held(Claim claim) {
+        Renewed renewed = renewed(claim);
+        assertThat(renewed).as("renewing %s", claim).isInstanceOf(Renewed.Held.class);
+        return (Renewed.Held) renewed;
+    }
+
+    final Renewed.Reason gone(Claim claim) {
+        Renewed renewed = renewed(claim);
+        assertThat(renewed).as("renewing %s", claim).isInstanceOf(Renewed.Gone.class);
+        return ((Renewed.Gone) renewed).reason();
+    }
+
+    final int position(Claim claim) {
+        Renewed renewed = renewed(claim);
+        assertThat(renewed).as("refreshing %s", claim).isInstanceOf(Renewed.Waiting.class);
+        return ((Renewed.Waiting) renewed).position();
+    }
+
+    final boolean released(Claim claim) {
+        return get(store().release(claim)).wasOwner();
+    }
+
+    /** What the store tells of a name that is in use. */
+    final Optional<ResourceState> inspected(LockName name) {
+        return get(store().inspect(name)).filter(ResourceState::isInUse);
+    }
+
+    final List<Claim> holders(LockName name) {
+        return inspected(name).stream()
+                .flatMap(state -> state.holders().stream())
+                .map(ResourceState.Entry::claim)
+                .toList();
+    }
+
+    final List<Claim> waiters(LockName name) {
+        return inspected(name).stream()
+                .flatMap(state -> state.waiters().stream())
+                .map(ResourceState.Entry::claim)
+                .toList();
+    }
+
+    /** What a stage is completed with; what it fails with is thrown. */
+    public static <T> T get(CompletionStage<T> stage) {
+        try {
+            return stage.toCompletableFuture().get(60, TimeUnit.SECONDS);
+        } catch (ExecutionException failure) {
+            if (failure.getCause() instanceof StoreException cause) {
+                throw cause;
+            }
+            throw new AssertionError("A stage fails with a StoreException only", failure.getCause());
+        } catch (TimeoutException | InterruptedException failure) {
+            throw new AssertionError("A call did not end", failure);
+        }
+    }
+
+    /** What a stage fails with. */
+    public static StoreException failure(CompletionStage<?> stage) {
+        try {
+            Object value = get(stage);
+            return fail("a call should have failed, but gave " + value);
+        } catch (StoreException failure) {
+            return failure;
+        }
+    }
+
+    /** Waits in real time; a clock that is held follows it, for stores that poll by their clock. */
+    final void await(BooleanSupplier condition, Supplier<String> otherwise) {
+        long deadline = System.nanoTime() + patience().toNanos();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new AssertionError(otherwise.get() + " within " + patience());
+            }
+            breathe();
+        }
+    }
+
+    /** Gives other threads, and a store that polls, a moment. */
+    final void breathe() {
+        LockSupport.parkNanos(this, LOOK_EVERY.toNanos());
+        if (!runsOnRealTime() && !traits().push()) {
+            followRealTime();
+        }
+    }
+
+    // Together, waiting threads move the clock no faster than real time, or leases would end while they wait.
+    private synchronized void followRealTime() {
+        long now = System.nanoTime();
+        long passed = Math.min(now - followedUntil, LOOK_EVERY.toNanos());
+        followedUntil = now;
+        manualClock.advance(Duration.ofNanos(Math.max(0, passed)));
+    }
+
+    private static void sleep(Duration duration) {
+        try {
+            Thread.sleep(duration.toMillis() + 1);
+        } catch (InterruptedException interrupted) {
+            throw new AssertionError("A test was interrupted while it waited", interrupted);
+        }
+    }
+}

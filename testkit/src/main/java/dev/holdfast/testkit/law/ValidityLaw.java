@@ -1,0 +1,106 @@
+package dev.holdfast.testkit.law;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.RecordingListener;
+import java.time.Duration;
+
+/**
+ * Law 5: validity counts from before the request was sent. That is the engine's part; the store's is that no lease that it
+ * tells is longer than what it keeps, and that the wall clock has no say.
+ */
+abstract class ValidityLaw extends ReleaseLaw {
+
+    @Law(5)
+    public final void grantDoesNotLastLongerThanTold() {
+        assumeLeases();
+        LockName name = name();
+        Attempt.Granted grant = granted(alice.mutex(name).withLease(brief()));
+        assertThat(grant.lease()).isPositive().isLessThanOrEqualTo(kept(brief()));
+        outlive(grant.lease());
+        granted(bob.mutex(name));
+    }
+
+    @Law(5)
+    public final void toldLeaseIsNotLongerThanKept() {
+        assumeLeases();
+        heldClock();
+        LockName name = name();
+        Claim claim = alice.mutex(name).withLease(brief());
+        Duration told = granted(claim).lease();
+        advance(told.minus(traits().leaseStep()));
+        busy(bob.mutex(name));
+        told = held(claim).lease();
+        advance(told.minus(traits().leaseStep()));
+        busy(bob.mutex(name));
+        told = granted(claim.again()).lease();
+        assertThat(told).isLessThanOrEqualTo(traits().leaseStep().multipliedBy(2));
+    }
+
+    @Law(5)
+    public final void renewalIsToldAsItIsKept() {
+        assumeLeases();
+        LockName name = name();
+        Claim claim = alice.mutex(name).withLease(brief());
+        granted(claim);
+        Renewed.Held renewal = held(claim);
+        assertThat(renewal.lease()).isPositive().isLessThanOrEqualTo(kept(brief()));
+        outlive(renewal.lease());
+        gone(claim);
+    }
+
+    @Law(5)
+    public final void handedGrantIsToldAsItIsKept() {
+        assumeQueue();
+        assumeLeases();
+        LockName name = name();
+        Claim holder = alice.mutex(name);
+        granted(holder);
+        RecordingListener waiter = waiting(bob.mutex(name));
+        RecordingListener briefWaiter = waiting(bob.mutex(name).withLease(brief()));
+        released(holder);
+        assertThat(awaitGrant(waiter).lease()).isPositive().isLessThanOrEqualTo(kept(traits().ticketTtl()));
+        released(holders(name).get(0));
+        assertThat(awaitGrant(briefWaiter).lease()).isPositive().isLessThanOrEqualTo(kept(brief()));
+    }
+
+    @Law(5)
+    public final void busyTellsWhenToAskAgain() {
+        assumeLeases();
+        LockName name = name();
+        granted(alice.claim(name, 1, 2));
+        Attempt.Granted sooner = granted(alice.claim(name, 1, 2).withLease(brief()));
+        Duration retryAfter = busy(bob.claim(name, 1, 2)).retryAfter();
+        assertThat(retryAfter).isLessThanOrEqualTo(sooner.lease());
+        assertThat(retryAfter).as("zero is for a store that does not know").isGreaterThanOrEqualTo(Duration.ZERO);
+        outlive(retryAfter.isZero() ? brief() : retryAfter);
+        granted(bob.claim(name, 1, 2));
+    }
+
+    @Law(5)
+    public final void stepsOfTheWallClockExpireNothingAndProlongNothing() {
+        assumeLeases();
+        ManualClock clock = heldClock();
+        LockName name = name();
+        Claim claim = alice.mutex(name).withLease(brief());
+        granted(claim);
+        clock.stepWallClock(Duration.ofDays(400));
+        busy(bob.mutex(name));
+        assertThat(held(claim).lease()).isLessThanOrEqualTo(kept(brief()));
+        clock.stepWallClock(Duration.ofDays(-800));
+        busy(bob.mutex(name));
+        outlive(brief());
+        granted(bob.mutex(name));
+    }
+
+    /** A lease as this store keeps it. */
+    final Duration kept(Duration lease) {
+        return LockStore.roundUp(lease, traits().leaseStep());
+    }
+}

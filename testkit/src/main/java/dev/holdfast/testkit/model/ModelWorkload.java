@@ -1,0 +1,376 @@
+package dev.holdfast.testkit.model;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.model.ModelName.Tracked;
+import dev.holdfast.testkit.model.StoreModelRun.Met;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The operations of a run beside the model: what clients do when all goes well, and what happens when it does not. */
+final class ModelWorkload {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration LOOK_EVERY = Duration.ofMillis(1);
+
+    private final TwinStores twins;
+    private final ModelTime time;
+    private final Random random;
+    private final List<Duration> leases;
+    private final boolean fifo;
+    private final boolean several;
+    private final boolean allKinds;
+    private final boolean push;
+    private final List<Claimant> clients;
+    private final EnumMap<Met, Integer> met = new EnumMap<>(Met.class);
+    private Runnable touch = () -> {};
+    private boolean timePassed;
+
+    ModelWorkload(TwinStores twins, ModelTime time, Random random, List<Duration> leases) {
+        this.twins = twins;
+        this.time = time;
+        this.random = random;
+        this.leases = leases;
+        this.fifo = twins.tested().traits().fifo();
+        this.several = twins.tested().traits().atomicSeveral();
+        this.allKinds = twins.tested().traits().allKinds();
+        this.push = twins.tested().traits().push();
+        Duration any = leases.get(0);
+        this.clients = List.of(new Claimant("a", any), new Claimant("b", any), new Claimant("c", any));
+        for (Met kind : Met.values()) {
+            met.put(kind, 0);
+        }
+    }
+
+    Map<Met, Integer> met() {
+        return met;
+    }
+
+    /** What keeps the stores in step whenever time passes while the run waits for a store that polls. */
+    void touchWhileWaiting(Runnable touch) {
+        this.touch = touch;
+    }
+
+    /** One operation on one of the names, or a few that belong together, and the comparison after it. */
+    void step(List<ModelName> names) {
+        ModelName name = names.get(random.nextInt(names.size()));
+        if (allKinds && !name.isInUse() && random.nextInt(3) == 0) {
+            int[] limits = {1, Claim.ALL, 3, 5, 1, Claim.ALL, fifo ? 0 : 1};
+            name.limit = limits[random.nextInt(limits.length)];
+        }
+        int dice = random.nextInt(100);
+        if (dice < 20) {
+            tryAcquire("new", name, newClaim(name));
+        } else if (dice < 44) {
+            queueUp("new", name, newClaim(name));
+        } else if (dice < 53) {
+            renewSome(name);
+        } else if (dice < 62) {
+            releaseHolder(name);
+        } else if (dice < 70) {
+            cancel(name);
+        } else if (dice < 80) {
+            repeat(name);
+        } else if (dice < 88) {
+            loseReply(name);
+        } else if (dice < 91) {
+            releaseBeforeAcquire(name);
+        } else if (dice < 94) {
+            shrink(name);
+        } else if (dice < 96) {
+            stale(name);
+        } else if (dice < 98) {
+            otherKind(name);
+        } else {
+            severalAtOnce(names);
+        }
+        look(name);
+    }
+
+    /**
+     * Puts deadlines apart before names are left alone. Grants that were handed on live for a ticket's time, and would end
+     * together with the waiting tickets: they are renewed. Tickets are refreshed from the last to the first, so that no
+     * waiter outlives one before it, and none is let in by another's death.
+     */
+    void settleBeforeRest(List<ModelName> names, Duration ticket) {
+        Duration longest = Collections.max(leases);
+        List<Claim> batch = new ArrayList<>();
+        for (ModelName name : names) {
+            name.holdersLeftBetween(ticket.dividedBy(2), ticket.multipliedBy(2)).stream()
+                    .map(claim -> claim.withLease(longest))
+                    .forEach(batch::add);
+            batch.addAll(name.waitersFromTheLast());
+        }
+        if (!batch.isEmpty()) {
+            twins.renew("before rest", batch);
+            names.forEach(this::look);
+        }
+    }
+
+    /** Compares what both stores tell of a name. */
+    private void look(ModelName name) {
+        name.see(twins.compareViews(name.name()));
+    }
+
+    /** Compares after time has passed, and counts who did not outlive it. */
+    void lookAfterTime(ModelName name) {
+        List<Tracked> held = name.holding();
+        List<Tracked> waited = name.waiting();
+        look(name);
+        List<Tracked> gone = name.gone();
+        for (Tracked tracked : gone) {
+            boolean granted = tracked.listeners != null && tracked.listeners.toldGrant();
+            if (held.contains(tracked) || (waited.contains(tracked) && granted)) {
+                meet(Met.EXPIRY);
+            } else if (waited.contains(tracked)) {
+                meet(Met.DEAD_WAITER);
+            }
+        }
+    }
+
+    /**
+     * Compares what the listeners of a name have heard, and waits for what is still on its way.
+     *
+     * @return whether time has passed meanwhile
+     */
+    boolean checkListeners(ModelName name) {
+        timePassed = false;
+        List<Tracked> gone = name.gone();
+        for (Tracked tracked : name.claims()) {
+            ListenerTwins twinned = tracked.listeners;
+            if (twinned != null) {
+                await(twinned::isComparable, "an outcome of " + TwinStores.shown(tracked.claim) + ": " + twinned);
+                twinned.compare(tracked.claim, gone.contains(tracked));
+                tracked.listeners = twinned.isOver() ? null : twinned;
+            }
+        }
+        return timePassed;
+    }
+
+    private void tryAcquire(String why, ModelName name, Claim claim) {
+        name.track(claim);
+        twins.tryAcquire(why, claim);
+    }
+
+    private void queueUp(String why, ModelName name, Claim claim) {
+        if (fifo) {
+            enqueue(why, name.track(claim), claim);
+        } else {
+            tryAcquire(why, name, claim);
+        }
+    }
+
+    private void enqueue(String why, Tracked tracked, Claim claim) {
+        ListenerTwins listeners = new ListenerTwins();
+        tracked.listeners = listeners;
+        twins.enqueue(why, claim, listeners);
+        await(listeners::haveHeard, "any word about " + TwinStores.shown(claim));
+        twins.note("  " + listeners);
+        twins.compareFirstWords(claim, listeners);
+    }
+
+    private void renewSome(ModelName name) {
+        List<Tracked> candidates = new ArrayList<>(name.holding());
+        candidates.addAll(name.waiting());
+        Collections.shuffle(candidates, random);
+        List<Claim> batch = candidates.stream()
+                .limit(1 + random.nextInt(4))
+                .map(tracked -> random.nextInt(3) == 0 ? tracked.claim.withLease(anyLease()) : tracked.claim)
+                .toList();
+        if (batch.isEmpty()) {
+            tryAcquire("new", name, newClaim(name));
+        } else {
+            twins.renew("some", batch);
+        }
+    }
+
+    private void releaseHolder(ModelName name) {
+        ModelName.@Nullable Tracked holder = ModelName.any(name.holding(), random);
+        if (holder == null) {
+            queueUp("new", name, newClaim(name));
+        } else if (random.nextInt(4) == 0) {
+            breakAsSeen(name);
+        } else {
+            twins.release("holder", random.nextInt(3) == 0 ? holder.claim.again() : holder.claim);
+        }
+    }
+
+    // As an operator does: what is released is the claim that each store has shown.
+    private void breakAsSeen(ModelName name) {
+        TwinStores.@Nullable Views views = name.seen();
+        if (views == null || views.model().isEmpty()) {
+            return;
+        }
+        List<ResourceState.Entry> holders = views.model().orElseThrow().holders();
+        int which = random.nextInt(holders.size());
+        Claim ours = views.tested().orElseThrow().holders().get(which).claim();
+        twins.release("as seen", ours.again(), holders.get(which).claim().again());
+    }
+
+    private void cancel(ModelName name) {
+        ModelName.@Nullable Tracked waiter = ModelName.any(name.waiting(), random);
+        if (waiter == null) {
+            queueUp("new", name, newClaim(name));
+            return;
+        }
+        meet(Met.CANCELLATION);
+        twins.release("cancel", random.nextBoolean() ? waiter.claim.again() : waiter.claim);
+    }
+
+    private void repeat(ModelName name) {
+        ModelName.@Nullable Tracked holder = ModelName.any(name.holding(), random);
+        ModelName.@Nullable Tracked waiter = ModelName.any(name.waiting(), random);
+        ModelName.@Nullable Tracked gone = ModelName.any(name.gone(), random);
+        int dice = random.nextInt(4);
+        if (dice == 0 && gone != null) {
+            twins.release("repeated", gone.claim.again());
+        } else if (waiter != null && dice < 3) {
+            enqueue("repeated", waiter, waiter.claim.again());
+        } else if (holder != null && fifo && dice == 3) {
+            enqueue("repeated", holder, holder.claim.again());
+        } else if (holder != null) {
+            twins.tryAcquire("repeated", holder.claim.again());
+        } else {
+            Claim claim = newClaim(name);
+            tryAcquire("first", name, claim);
+            twins.tryAcquire("repeated", claim.again());
+        }
+        meet(Met.REPEAT);
+    }
+
+    // The first answer is compared, but the client acts as if it had never come.
+    private void loseReply(ModelName name) {
+        Claim claim = newClaim(name);
+        boolean queued = fifo && random.nextBoolean();
+        Tracked tracked = name.track(claim);
+        if (queued) {
+            enqueue("lost", tracked, claim);
+        } else {
+            twins.tryAcquire("lost", claim);
+        }
+        meet(Met.LOST_REPLY);
+        int dice = random.nextInt(3);
+        if (dice == 0) {
+            twins.release("given up", claim.again());
+        } else if (queued) {
+            enqueue("asked again", tracked, claim.again());
+        } else {
+            twins.tryAcquire("asked again", claim.again());
+        }
+    }
+
+    private void releaseBeforeAcquire(ModelName name) {
+        Claim claim = newClaim(name);
+        twins.release("before its acquire", random.nextBoolean() ? claim.again() : claim);
+        if (random.nextBoolean()) {
+            tryAcquire("late", name, claim);
+        } else {
+            queueUp("late", name, claim);
+        }
+    }
+
+    private void shrink(ModelName name) {
+        List<Tracked> large = name.holding().stream()
+                .filter(tracked -> tracked.claim.permits() > 1)
+                .toList();
+        ModelName.@Nullable Tracked holder = ModelName.any(large, random);
+        if (holder == null) {
+            tryAcquire("new", name, newClaim(name));
+            return;
+        }
+        Claim before = holder.claim;
+        holder.claim = before.withPermits(1 + random.nextInt(before.permits() - 1));
+        twins.tryAcquire("shrink", holder.claim);
+        if (random.nextInt(3) == 0) {
+            twins.tryAcquire("grow", before);
+        }
+    }
+
+    private void stale(ModelName name) {
+        ModelName.@Nullable Tracked gone = ModelName.any(name.gone(), random);
+        if (gone == null) {
+            twins.renew("unknown", List.of(newClaim(name)));
+        } else if (random.nextBoolean()) {
+            twins.renew("stale", List.of(gone.claim));
+        } else {
+            twins.release("stale", gone.claim);
+        }
+    }
+
+    private void otherKind(ModelName name) {
+        if (!allKinds) {
+            tryAcquire("new", name, newClaim(name));
+            return;
+        }
+        int other = name.limit == 7 ? 8 : 7;
+        Claim claim = clients.get(0).claim(name.name(), 1, other).withLease(anyLease());
+        twins.tryAcquire("other kind", claim);
+        twins.release("other kind", claim.again());
+    }
+
+    private void severalAtOnce(List<ModelName> names) {
+        Set<ModelName> chosen = new LinkedHashSet<>();
+        for (int i = 0; i < 3; i++) {
+            chosen.add(names.get(random.nextInt(names.size())));
+        }
+        if (!several) {
+            ModelName first = chosen.iterator().next();
+            tryAcquire("new", first, newClaim(first));
+            look(first);
+            return;
+        }
+        List<Claim> claims = new ArrayList<>();
+        for (ModelName name : chosen) {
+            claims.add(newClaim(name));
+            name.track(claims.get(claims.size() - 1));
+        }
+        twins.tryAcquireAll(claims);
+        chosen.forEach(this::look);
+    }
+
+    private Claim newClaim(ModelName name) {
+        int limit = name.limit;
+        int permits = 1;
+        if (limit == Claim.ALL) {
+            permits = random.nextInt(3) == 0 ? Claim.ALL : 1;
+        } else if (limit > 1) {
+            permits = 1 + Math.min(random.nextInt(limit), random.nextInt(limit));
+        }
+        Claimant client = clients.get(random.nextInt(clients.size()));
+        return client.claim(name.name(), permits, limit).withLease(anyLease());
+    }
+
+    private Duration anyLease() {
+        return leases.get(random.nextInt(leases.size()));
+    }
+
+    private void meet(Met what) {
+        met.merge(what, 1, Integer::sum);
+    }
+
+    private void await(BooleanSupplier condition, String what) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new AssertionError("The store has not told " + what + " within " + PATIENCE);
+            }
+            LockSupport.parkNanos(this, LOOK_EVERY.toNanos());
+            if (!push && time.isExact()) {
+                time.pass(LOOK_EVERY);
+                touch.run();
+                timePassed = true;
+            }
+        }
+    }
+}

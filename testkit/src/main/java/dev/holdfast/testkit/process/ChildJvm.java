@@ -1,0 +1,226 @@
+package dev.holdfast.testkit.process;
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Another JVM on this machine, with this one's class path: for what threads cannot show. It is talked to in lines over its
+ * standard input and output, and can be killed and paused like a process in trouble.
+ *
+ * <p>Every wait is bounded, and its error tells what the child said last on both streams. {@link #close()} always ends the
+ * child, also a paused one; so does the end of this JVM. Needs a system with {@code kill} and signals.
+ */
+public final class ChildJvm implements AutoCloseable {
+
+    /** How long a line, an exit or a signal is waited for unless told otherwise. */
+    public static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private static final int REMEMBERED_LINES = 50;
+
+    private final String title;
+    private final Process process;
+    private final BufferedWriter input;
+    /** What it said on its standard output; empty at the end. */
+    private final BlockingQueue<Optional<String>> output = new LinkedBlockingQueue<>();
+
+    private final Deque<String> heard = new ArrayDeque<>();
+    private final Thread endWithThisJvm;
+
+    private ChildJvm(String title, Process process) {
+        this.title = title;
+        this.process = process;
+        this.input = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
+        this.endWithThisJvm = new Thread(process::destroyForcibly);
+        Runtime.getRuntime().addShutdownHook(endWithThisJvm);
+        listen(process.getInputStream(), "", output);
+        listen(process.getErrorStream(), "stderr: ", null);
+    }
+
+    /** Starts {@code main} with arguments. */
+    public static ChildJvm start(Class<?> main, String... arguments) {
+        return start(List.of(), main, arguments);
+    }
+
+    /** Starts {@code main} with options for its JVM, such as {@code -Xmx64m}. */
+    public static ChildJvm start(List<String> jvmOptions, Class<?> main, String... arguments) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(jvmOptions);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of(arguments));
+        try {
+            String title = main.getSimpleName() + " " + String.join(" ", arguments);
+            return new ChildJvm(title.strip(), new ProcessBuilder(command).start());
+        } catch (IOException failure) {
+            throw new UncheckedIOException("Could not start a JVM for " + main.getName(), failure);
+        }
+    }
+
+    /** The process id. */
+    public long pid() {
+        return process.pid();
+    }
+
+    /** Whether the process is there, running or paused. */
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Sends a line to its standard input. */
+    public void send(String line) {
+        try {
+            input.write(line);
+            input.newLine();
+            input.flush();
+        } catch (IOException failure) {
+            throw new AssertionError(this + " does not listen. " + lastWords(), failure);
+        }
+    }
+
+    /** Waits for the next line of its standard output. */
+    public String readLine() {
+        return readLine(PATIENCE);
+    }
+
+    /**
+     * Waits for the next line of its standard output.
+     *
+     * @throws AssertionError if none comes in time
+     */
+    public String readLine(Duration patience) {
+        return readLine(patience, "a line");
+    }
+
+    /** Waits for a line that begins with {@code beginning}, skips those before it, and gives the rest of it. */
+    public String expect(String beginning) {
+        return expect(beginning, PATIENCE);
+    }
+
+    /** Waits for a line that begins with {@code beginning}, skips those before it, and gives the rest of it. */
+    public String expect(String beginning, Duration patience) {
+        long deadline = System.nanoTime() + patience.toNanos();
+        while (true) {
+            Duration left = Duration.ofNanos(deadline - System.nanoTime());
+            String line = readLine(left, "\"" + beginning + "\"");
+            if (line.startsWith(beginning)) {
+                return line.substring(beginning.length()).strip();
+            }
+        }
+    }
+
+    /** Waits for its end and gives its exit code. */
+    public int awaitExit() {
+        try {
+            if (!process.waitFor(PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
+                throw new AssertionError(this + " did not end within " + PATIENCE + ". " + lastWords());
+            }
+            return process.exitValue();
+        } catch (InterruptedException interrupted) {
+            throw new AssertionError("Interrupted while waiting for the end of " + this, interrupted);
+        }
+    }
+
+    /** Ends it at once (SIGKILL): no shutdown hook and no finally runs. Returns when it is gone. */
+    public void kill() {
+        process.destroyForcibly();
+        awaitExit();
+    }
+
+    /** Freezes all its threads (SIGSTOP). Returns when they stand still. */
+    public void pause() {
+        signal("STOP");
+    }
+
+    /** Lets it run on after {@link #pause()} (SIGCONT). */
+    public void resume() {
+        signal("CONT");
+    }
+
+    @Override
+    public void close() {
+        kill();
+        Runtime.getRuntime().removeShutdownHook(endWithThisJvm);
+    }
+
+    @Override
+    public String toString() {
+        return "child JVM " + pid() + " (" + title + ")";
+    }
+
+    private String readLine(Duration patience, String what) {
+        try {
+            Optional<String> line = output.poll(patience.toNanos(), TimeUnit.NANOSECONDS);
+            if (line == null) {
+                throw new AssertionError(this + " did not say " + what + " in time. " + lastWords());
+            }
+            if (line.isEmpty()) {
+                output.add(line);
+                throw new AssertionError(this + " has closed its standard output. " + lastWords());
+            }
+            return line.get();
+        } catch (InterruptedException interrupted) {
+            throw new AssertionError("Interrupted while waiting for " + this, interrupted);
+        }
+    }
+
+    private void signal(String name) {
+        if (!Signals.send(name, pid())) {
+            throw new AssertionError("SIG" + name + " could not be sent to " + this + ". " + lastWords());
+        }
+    }
+
+    private void listen(InputStream stream, String mark, @Nullable BlockingQueue<Optional<String>> lines) {
+        Thread reader = new Thread(() -> {
+            try (BufferedReader text = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
+                for (String line = text.readLine(); line != null; line = text.readLine()) {
+                    remember(mark + line);
+                    if (lines != null) {
+                        lines.add(Optional.of(line));
+                    }
+                }
+            } catch (IOException closed) {
+                remember(mark + "(closed: " + closed.getMessage() + ")");
+            } finally {
+                if (lines != null) {
+                    lines.add(Optional.empty());
+                }
+            }
+        });
+        reader.setName("listens to " + pid());
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    private void remember(String line) {
+        synchronized (heard) {
+            heard.addLast(line);
+            if (heard.size() > REMEMBERED_LINES) {
+                heard.removeFirst();
+            }
+        }
+    }
+
+    private String lastWords() {
+        String state = isAlive() ? "It is alive" : "It ended with exit code " + process.exitValue();
+        synchronized (heard) {
+            return state + ". It said: " + (heard.isEmpty() ? "nothing" : String.join(System.lineSeparator(), heard));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** Other processes of a test: JVMs with its class path, servers, their ports, and signals to them. */
+@NullMarked
+package dev.holdfast.testkit.process;
+
+import org.jspecify.annotations.NullMarked;

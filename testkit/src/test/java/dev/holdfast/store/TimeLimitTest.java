@@ -1,0 +1,104 @@
+package dev.holdfast.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.testkit.ManualClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class TimeLimitTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    private final ManualClock clock = new ManualClock();
+    private final List<Duration> delays = new ArrayList<>();
+    private final List<Runnable> looks = new ArrayList<>();
+    private final TimeLimit limit = new TimeLimit(LIMIT, clock, delay -> {
+        delays.add(delay);
+        return looks::add;
+    });
+
+    private void look() {
+        looks.remove(0).run();
+    }
+
+    @Test
+    void aLateFutureFailsAndAnEarlyOneDoesNot() {
+        CompletableFuture<String> early = limit.on(new CompletableFuture<>());
+        CompletableFuture<String> late = limit.on(new CompletableFuture<>());
+        early.complete("done");
+        clock.advance(LIMIT);
+        look();
+        assertThat(early).isCompletedWithValue("done");
+        assertThat(late).isCompletedExceptionally();
+        assertThat(late.handle((value, failure) -> failure).join())
+                .isInstanceOf(TimeoutException.class)
+                .hasMessageContaining("10000 ms");
+    }
+
+    @Test
+    void manyCallsCostOneLook() {
+        for (int i = 0; i < 1_000; i++) {
+            limit.on(CompletableFuture.completedFuture("done"));
+            limit.begin(() -> {}).end();
+        }
+        assertThat(delays).containsExactly(LIMIT);
+        clock.advance(LIMIT);
+        look();
+        assertThat(looks).as("nothing is under way").isEmpty();
+    }
+
+    @Test
+    void aCallThatBeganLaterIsLookedAtWhenItsOwnTimeIsOver() {
+        limit.begin(() -> {}).end();
+        clock.advance(Duration.ofSeconds(7));
+        AtomicInteger late = new AtomicInteger();
+        limit.begin(late::incrementAndGet);
+        clock.advance(Duration.ofSeconds(3));
+        look();
+        assertThat(late).hasValue(0);
+        assertThat(delays).containsExactly(LIMIT, Duration.ofSeconds(7));
+        clock.advance(Duration.ofSeconds(7));
+        look();
+        assertThat(late).hasValue(1);
+        assertThat(looks).isEmpty();
+    }
+
+    @Test
+    void afterAQuietTimeTheNextCallIsLimitedAgain() {
+        limit.begin(() -> {}).end();
+        clock.advance(LIMIT);
+        look();
+        AtomicInteger late = new AtomicInteger();
+        limit.begin(late::incrementAndGet);
+        assertThat(delays).containsExactly(LIMIT, LIMIT);
+        clock.advance(LIMIT);
+        look();
+        assertThat(late).hasValue(1);
+    }
+
+    @Test
+    void aCallIsToldOnce() {
+        AtomicInteger late = new AtomicInteger();
+        TimeLimit.Call call = limit.begin(late::incrementAndGet);
+        limit.begin(() -> {});
+        clock.advance(LIMIT);
+        look();
+        limit.begin(() -> {});
+        clock.advance(LIMIT);
+        look();
+        call.end();
+        assertThat(late).hasValue(1);
+    }
+
+    @Test
+    void realTimeLimitsToo() {
+        CompletableFuture<String> late = new TimeLimit(Duration.ofMillis(20)).on(new CompletableFuture<>());
+        assertThat(late.handle((value, failure) -> failure).join()).isInstanceOf(TimeoutException.class);
+    }
+}

@@ -1,0 +1,76 @@
+package dev.holdfast.testkit.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.Mutant;
+import dev.holdfast.testkit.Seeds;
+import dev.holdfast.testkit.fault.ForwardingStore;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The run beside the model passes on a lawful store and finds seeded mutants. */
+@Timeout(120)
+class StoreModelRunTest {
+
+    private static final long SEED = Seeds.of("model run");
+
+    @Test
+    void lawfulStorePassesOnAHeldClock() {
+        for (int i = 0; i < 5; i++) {
+            ManualClock clock = new ManualClock(SEED + i);
+            String report = run(new MemoryLockStore(clock, Duration.ofSeconds(3)), clock, 5_000, SEED + i);
+            System.out.println(report);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            names = {"FOREIGN_RELEASE", "REVIVED_CLAIM", "LOST_TOMBSTONE", "TOKEN_GOES_BACK", "BUSY_WAITS", "BARGING"})
+    void mutantIsFound(Mutant mutant) {
+        ManualClock clock = new ManualClock(SEED);
+        LockStore store = mutant.of(new MemoryLockStore(clock));
+        assertThatThrownBy(() -> run(store, clock, 10_000, SEED))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining(StoreModelRun.SEED + "=" + SEED);
+    }
+
+    @Test
+    void whatAStopOfTheMachineHasSpoiledIsMadeUpFor() {
+        // Until the end of the first round, so that nothing of it is worth anything.
+        int last = 350;
+        AtomicInteger calls = new AtomicInteger();
+        Duration ticket = Duration.ofMillis(500);
+        try (LockStore store = new ForwardingStore(new MemoryLockStore(MonotonicClock.SYSTEM, ticket)) {
+            @Override
+            public CompletionStage<Attempt> tryAcquire(Claim claim) {
+                int call = calls.incrementAndGet();
+                if (call % 20 == 0 && call <= last) {
+                    LockSupport.parkNanos(ticket.toNanos() / 2);
+                }
+                return super.tryAcquire(claim);
+            }
+        }) {
+            new StoreModelRun(store, ModelTime.real(), "run-", 1_000, SEED).run();
+        }
+        assertThat(calls).hasValueGreaterThan(last);
+    }
+
+    private static String run(LockStore store, ManualClock clock, int operations, long seed) {
+        try (store) {
+            return new StoreModelRun(store, ModelTime.held(clock), "run-", operations, seed).run();
+        }
+    }
+}
