@@ -69,6 +69,12 @@ class ArchitectureTest {
     }
 
     @Test
+    void packagesFormNoCycles() {
+        holds(Rules::packagesFormNoCycles);
+        rejects(Rules::packagesFormNoCycles, "onestore.NeedsTheRoom", "onestore.room.NeedsTheStore");
+    }
+
+    @Test
     void theCoreNeedsTheJdkOnly() {
         holds(Rules::coreNeedsTheJdkOnly);
         rejects(Rules::coreNeedsTheJdkOnly, "internal.UsesALibrary");

@@ -4,6 +4,7 @@ import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaAccess;
@@ -13,6 +14,8 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
@@ -30,6 +33,9 @@ record Rules(String root) {
 
     /** May use the store in memory by its class. Everyone else connects to it by its URL. */
     private static final Set<String> MAY_USE_MEMORY = Set.of("testkit", "cli");
+
+    /** The API is made of the engine, and the engine speaks in types of the API; the TCK is made of laws that use its tools. */
+    private static final Set<String> MAY_HAVE_CYCLES = Set.of("", "internal", "testkit");
 
     /** Programs may use stores and tools by their classes. Nothing depends on a program. */
     private static final Set<String> PROGRAMS = Set.of("cli", "benchmarks");
@@ -89,6 +95,26 @@ record Rules(String root) {
                 .dependOnClassesThat(are(
                         "ours, outside store and the spi",
                         type -> isOurs(type) && !Set.of("store", "spi").contains(module(type))))
+                .allowEmptyShould(true);
+    }
+
+    /** The rooms of a module are built one upon the other: no two of its packages need each other. */
+    ArchRule packagesFormNoCycles() {
+        return slices().assignedFrom(new SliceAssignment() {
+                    @Override
+                    public SliceIdentifier getIdentifierOf(JavaClass type) {
+                        return isOurs(type) && !MAY_HAVE_CYCLES.contains(module(type))
+                                ? SliceIdentifier.of(type.getPackageName())
+                                : SliceIdentifier.ignore();
+                    }
+
+                    @Override
+                    public String getDescription() {
+                        return "packages";
+                    }
+                })
+                .should()
+                .beFreeOfCycles()
                 .allowEmptyShould(true);
     }
 

@@ -6,6 +6,7 @@ import dev.holdfast.cli.inspect.BreakCommand;
 import dev.holdfast.cli.inspect.ListCommand;
 import dev.holdfast.cli.inspect.SchemaCommand;
 import dev.holdfast.cli.inspect.ShowCommand;
+import dev.holdfast.cli.option.ToolOptions;
 import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;

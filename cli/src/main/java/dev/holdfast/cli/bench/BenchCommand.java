@@ -1,7 +1,7 @@
 package dev.holdfast.cli.bench;
 
-import dev.holdfast.cli.DurationConverter;
-import dev.holdfast.cli.ToolOptions;
+import dev.holdfast.cli.option.DurationConverter;
+import dev.holdfast.cli.option.ToolOptions;
 import dev.holdfast.cli.output.Failure;
 import dev.holdfast.workload.Workload;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package dev.holdfast.cli.bench;
 
 import dev.holdfast.Holdfast;
-import dev.holdfast.cli.StoreChoice;
+import dev.holdfast.cli.option.StoreChoice;
 import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;

@@ -1,6 +1,6 @@
 package dev.holdfast.cli.demo;
 
-import dev.holdfast.cli.ToolOptions;
+import dev.holdfast.cli.option.ToolOptions;
 import dev.holdfast.cli.output.Failure;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;

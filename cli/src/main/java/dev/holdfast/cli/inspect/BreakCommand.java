@@ -1,7 +1,7 @@
 package dev.holdfast.cli.inspect;
 
 import dev.holdfast.Holdfast;
-import dev.holdfast.cli.ToolOptions;
+import dev.holdfast.cli.option.ToolOptions;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;
 import dev.holdfast.spi.ResourceState;

@@ -1,8 +1,8 @@
 package dev.holdfast.cli.inspect;
 
 import dev.holdfast.Holdfast;
-import dev.holdfast.cli.DurationConverter;
-import dev.holdfast.cli.ToolOptions;
+import dev.holdfast.cli.option.DurationConverter;
+import dev.holdfast.cli.option.ToolOptions;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Json;
 import dev.holdfast.cli.output.Table;

@@ -1,6 +1,6 @@
 package dev.holdfast.cli.inspect;
 
-import dev.holdfast.cli.ToolOptions;
+import dev.holdfast.cli.option.ToolOptions;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;
 import dev.holdfast.jdbc.JdbcLockStore;

@@ -1,6 +1,6 @@
 package dev.holdfast.cli.inspect;
 
-import dev.holdfast.cli.DurationConverter;
+import dev.holdfast.cli.option.DurationConverter;
 import dev.holdfast.cli.output.Json;
 import dev.holdfast.cli.output.Table;
 import dev.holdfast.spi.OwnerInfo;

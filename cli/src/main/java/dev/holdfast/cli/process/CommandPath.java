@@ -29,6 +29,8 @@ public final class CommandPath {
     }
 
     /**
+     * The file that a program's name leads to.
+     *
      * @return the file to execute
      * @throws Failure with 127 if there is none, 126 if there is one that cannot be executed
      */

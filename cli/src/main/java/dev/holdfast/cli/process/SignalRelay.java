@@ -1,7 +1,6 @@
 package dev.holdfast.cli.process;
 
 import dev.holdfast.cli.output.ExitCode;
-import dev.holdfast.cli.run.LossGuard;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import sun.misc.Signal;

@@ -11,6 +11,8 @@ import dev.holdfast.cli.output.Trace;
 import dev.holdfast.cli.process.ChildGroup;
 import dev.holdfast.cli.process.CommandPath;
 import dev.holdfast.cli.process.ControlPipe;
+import dev.holdfast.cli.process.KillSchedule;
+import dev.holdfast.cli.process.LossGuard;
 import dev.holdfast.cli.process.NewSession;
 import dev.holdfast.cli.process.SignalRelay;
 import java.io.File;

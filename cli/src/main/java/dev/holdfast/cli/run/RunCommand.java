@@ -1,11 +1,13 @@
 package dev.holdfast.cli.run;
 
 import dev.holdfast.LockOptions;
-import dev.holdfast.cli.DurationConverter;
-import dev.holdfast.cli.StoreChoice;
+import dev.holdfast.cli.option.DurationConverter;
+import dev.holdfast.cli.option.StoreChoice;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;
 import dev.holdfast.cli.output.Trace;
+import dev.holdfast.cli.process.KillSchedule;
+import dev.holdfast.cli.process.OnLost;
 import dev.holdfast.cli.run.LockRequest.Kind;
 import dev.holdfast.spi.Claim;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package dev.holdfast.cli.run;
 
-import dev.holdfast.cli.DurationConverter;
-import dev.holdfast.cli.ToolOptions;
+import dev.holdfast.cli.option.DurationConverter;
+import dev.holdfast.cli.option.ToolOptions;
 import java.time.Duration;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;

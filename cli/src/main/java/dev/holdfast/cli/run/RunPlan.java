@@ -1,7 +1,8 @@
 package dev.holdfast.cli.run;
 
 import dev.holdfast.LockOptions;
-import dev.holdfast.cli.StoreChoice;
+import dev.holdfast.cli.option.StoreChoice;
+import dev.holdfast.cli.process.OnLost;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.Failure;
+import dev.holdfast.cli.process.OnLost;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -90,7 +90,8 @@ public final class EtcdLockStore implements LockStore {
         this.attempts = new TryAcquire(port, session, places, keys, clock);
         this.renewing = new Renew(port, session, places, waiting, keys, clock);
         this.views = new Inspect(port, places, keys, clock, ttl);
-        this.keeper = new SessionMaintenance(port, session, places, waiting, clock, ttl);
+        this.keeper = new SessionMaintenance(port, session, places, waiting::look, clock, ttl);
+        waiting.whenInDoubt(keeper::inDoubt);
         this.traits = new StoreTraits(
                 "etcd",
                 true,

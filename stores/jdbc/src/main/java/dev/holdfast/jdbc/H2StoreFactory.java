@@ -17,13 +17,12 @@ final class H2StoreFactory {
 
     private H2StoreFactory() {}
 
-    static JdbcLockStore open(String url, String shown, ServerOptions options, MonotonicClock clock) {
+    static RowLockStore open(String url, String shown, ServerOptions options, MonotonicClock clock) {
         options.check("H2", false, false);
         return open(url, shown, options, clock, new H2Dialect(shown));
     }
 
-    static JdbcLockStore open(
-            String url, String shown, ServerOptions options, MonotonicClock clock, H2Dialect dialect) {
+    static RowLockStore open(String url, String shown, ServerOptions options, MonotonicClock clock, H2Dialect dialect) {
         JdbcDataSource database = source(url);
         Duration timeout = options.store().busyTimeout();
         return open(
@@ -51,7 +50,7 @@ final class H2StoreFactory {
         return database;
     }
 
-    static JdbcLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
+    static RowLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
         // H2 closes its file when a thread is interrupted in the middle of a call, so no caller's thread makes one.
         StoreWiring wiring = new StoreWiring(
                 false, options.connections() > 1, Duration.ZERO, new PollSchedule.Rows(false), WaiterNotifier.NONE);
@@ -59,7 +58,7 @@ final class H2StoreFactory {
     }
 
     /** Over the user's own pool. */
-    static JdbcLockStore over(ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
+    static RowLockStore over(ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
         options.check("H2", false, false);
         return open(new H2Dialect(pool.toString()), pool, options, clock);
     }

@@ -27,7 +27,7 @@ final class ServerStoreFactory {
 
     private ServerStoreFactory() {}
 
-    static JdbcLockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock) {
+    static RowLockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock) {
         ServerDialect dialect = url.dialect(options);
         Duration timeout = options.store().busyTimeout();
         Duration statement = statementTimeout(timeout);
@@ -42,7 +42,7 @@ final class ServerStoreFactory {
     }
 
     /** Over the user's own pool. */
-    static JdbcLockStore over(DataSource database, ServerOptions options, MonotonicClock clock) {
+    static RowLockStore over(DataSource database, ServerOptions options, MonotonicClock clock) {
         Duration statement = statementTimeout(options.store().busyTimeout());
         BorrowedConnections pool = new BorrowedConnections(database, statement);
         String product = product(pool);
@@ -89,9 +89,9 @@ final class ServerStoreFactory {
         return Duration.ofSeconds((busyTimeout.toMillis() + 1_999) / 2_000);
     }
 
-    static JdbcLockStore open(
+    static RowLockStore open(
             Dialect dialect, ConnectionSource pool, ServerOptions options, StoreWiring wiring, MonotonicClock clock) {
-        JdbcLockStore store = new JdbcLockStore(dialect, pool, options.store(), wiring, clock);
+        RowLockStore store = new RowLockStore(dialect, pool, options.store(), wiring, clock);
         boolean ready = false;
         // On a thread that nobody interrupts.
         try (BlockingCalls first = new BlockingCalls("holdfast-" + dialect.product() + "-open", 1, false)) {

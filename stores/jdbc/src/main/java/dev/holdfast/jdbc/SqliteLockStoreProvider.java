@@ -61,19 +61,18 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
         return open(path, options, clock, boot == null ? BootId.ofThisHost() : boot);
     }
 
-    static JdbcLockStore open(Path path, StoreOptions options, MonotonicClock clock, String boot) {
+    static RowLockStore open(Path path, StoreOptions options, MonotonicClock clock, String boot) {
         SqliteDialect dialect = new SqliteDialect(clock, boot, path.toString());
         SqliteFile file = new SqliteFile(path, options.busyTimeout(), dialect);
         file.create();
         return open(dialect, file, options, clock);
     }
 
-    public static JdbcLockStore open(
-            SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
+    static RowLockStore open(SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
         // The driver is native code, which no interrupt reaches, so calls are made on the thread that calls.
         StoreWiring wiring =
                 new StoreWiring(true, true, Duration.ZERO, new PollSchedule.DataVersion(), WaiterNotifier.NONE);
-        JdbcLockStore store = new JdbcLockStore(dialect, file, options, wiring, clock);
+        RowLockStore store = new RowLockStore(dialect, file, options, wiring, clock);
         boolean ready = false;
         try {
             TableSchema schema = new TableSchema(dialect, file.toString());

@@ -98,7 +98,7 @@ class BusyFileTest {
         Claim held = alice.mutex(NAME);
         SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", "file");
         SqliteFile source = new SqliteFile(folder.resolve("stuck.db"), Duration.ofSeconds(5), dialect);
-        try (JdbcLockStore stuck =
+        try (RowLockStore stuck =
                 SqliteLockStoreProvider.open(dialect, source, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
             stuck.tryAcquire(held).toCompletableFuture().join();
             CountDownLatch inside = new CountDownLatch(1);

@@ -112,7 +112,7 @@ class FastPathTest {
             }
         };
         Path path = folder.resolve("restless.db");
-        try (JdbcLockStore store = SqliteLockStoreProvider.open(path, StoreOptions.DEFAULTS, restless, "boot")) {
+        try (RowLockStore store = SqliteLockStoreProvider.open(path, StoreOptions.DEFAULTS, restless, "boot")) {
             Claim claim = claim();
             Granted granted =
                     (Granted) store.tryAcquire(claim).toCompletableFuture().join();

@@ -50,7 +50,7 @@ public class HalfRenewedTest {
         JdbcDataSource database = new JdbcDataSource();
         database.setURL("jdbc:h2:mem:" + folder.getFileName());
         ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, "h2", Duration.ofSeconds(5), "test");
-        try (JdbcLockStore store = H2StoreFactory.open(failing, pool, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
+        try (RowLockStore store = H2StoreFactory.open(failing, pool, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
             List<Claim> held = new ArrayList<>();
             for (int i = 0; i <= LockTable.MAX_BATCH; i++) {
                 Claim claim = alice.mutex(new LockName("held " + i));

@@ -42,7 +42,7 @@ class IdleRowCleanerTest {
     private final ManualClock clock = new ManualClock(Seeds.of("idle rows"));
     private final Claimant alice = new Claimant("alice", Duration.ofHours(20));
     private Path file;
-    private JdbcLockStore store;
+    private RowLockStore store;
 
     @BeforeEach
     void open() {

@@ -116,7 +116,7 @@ class SqliteClockTest {
         assertThat(BootId.ofThisHost()).isNotBlank().isEqualTo(BootId.ofThisHost());
     }
 
-    private JdbcLockStore open(MonotonicClock clock, String boot) {
+    private RowLockStore open(MonotonicClock clock, String boot) {
         return SqliteLockStoreProvider.open(folder.resolve("locks.db"), StoreOptions.DEFAULTS, clock, boot);
     }
 

@@ -43,7 +43,7 @@ class StatementCountTest {
 
     private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
     private CountingSource statements;
-    private JdbcLockStore store;
+    private RowLockStore store;
 
     private void open(String product) {
         if (product.equals("sqlite")) {

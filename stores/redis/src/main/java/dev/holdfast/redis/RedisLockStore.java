@@ -1,111 +1,27 @@
 package dev.holdfast.redis;
 
 import dev.holdfast.redis.client.RedisPort;
-import dev.holdfast.redis.client.Script;
-import dev.holdfast.redis.client.ServerCall;
-import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.config.Layout;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.redis.jedis.JedisPorts;
 import dev.holdfast.redis.plain.PlainRedisLockStore;
-import dev.holdfast.redis.record.ClaimArguments;
-import dev.holdfast.redis.record.InspectReply;
-import dev.holdfast.redis.record.KeyScan;
-import dev.holdfast.redis.record.LockKeys;
-import dev.holdfast.redis.record.ReplicaAcks;
-import dev.holdfast.redis.record.ScriptCalls;
-import dev.holdfast.redis.record.ScriptReply;
-import dev.holdfast.redis.record.WaiterChannels;
-import dev.holdfast.redis.record.WaiterRegistry;
-import dev.holdfast.spi.Attempt;
-import dev.holdfast.spi.Claim;
-import dev.holdfast.spi.ClaimId;
-import dev.holdfast.spi.ClaimListener;
-import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.redis.record.RecordLockStore;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.Released;
-import dev.holdfast.spi.Released.Handed;
-import dev.holdfast.spi.Renewed;
-import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreTraits;
-import dev.holdfast.spi.StoreTraits.Liveness;
-import dev.holdfast.spi.StoreTraits.TokenSurvival;
-import dev.holdfast.store.BlockingCalls;
-import dev.holdfast.store.Bounds;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.List;
-import java.util.Objects;
-import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 
 /**
- * A store in a Redis server. Every transition is one script inside the server, which decides by the server's own clock, so
- * acquiring a free lock is one request and releasing it is another. The scripts do what {@link
- * dev.holdfast.store.ResourceRecord} does; {@code record.lua} says which keys they use.
- *
- * <p>Opened by URL with {@link RedisLockStoreProvider}, or over a client of the user's with {@link #over(RedisClient)}.
- * Thread-safe.
- *
- * <h2>Overview for maintainers</h2>
- *
- * <p>Each store object has a channel of its own, and one subscription to it. A waiter's record names the channel. Whichever
- * client's call makes a waiter the owner publishes that on the waiter's channel; grants to waiters on the caller's own channel
- * come in the answer instead. So nothing is published if nobody waits, or if only the caller's waiters do.
+ * Makes stores in Redis over a client that the program has already. {@link RedisLockStoreProvider} makes them by URL. What
+ * they guarantee is said in the {@linkplain dev.holdfast.redis description of the package}.
  */
-public final class RedisLockStore implements LockStore {
+public final class RedisLockStore {
 
-    private static final int CONFIRMATIONS_AT_ONCE = 8;
-
-    private final RedisPort port;
-    private final RedisOptions options;
-    private final StoreTraits traits;
-    private final LockKeys keys;
-    private final MonotonicClock clock;
-    private final WaiterChannels channels;
-    private final ScriptCalls calls;
-    private final WaiterRegistry waiting;
-    private final ReplicaAcks replication = new ReplicaAcks(this::undo);
-    private final @Nullable BlockingCalls confirmations;
-
-    private RedisLockStore(RedisPort port, RedisOptions options, MonotonicClock clock) {
-        this.port = port;
-        this.options = options;
-        this.clock = clock;
-        this.keys = new LockKeys(options.prefix());
-        this.channels = new WaiterChannels(port, keys, Hearing::new, this::slotsInUse);
-        this.calls = new ScriptCalls(keys, options, port.isCluster(), channels);
-        this.confirmations = options.replicas() == 0
-                ? null
-                : new BlockingCalls("holdfast-redis-confirm", CONFIRMATIONS_AT_ONCE, false);
-        this.waiting = new WaiterRegistry(options.replicas() == 0 ? null : this::confirm);
-        this.traits = new StoreTraits(
-                "redis",
-                true,
-                true,
-                // A script's keys share a slot, and only the user knows whether his names do.
-                !port.isCluster(),
-                TokenSurvival.DATA_LOSS,
-                Liveness.LEASE,
-                Duration.ofMillis(1),
-                Duration.ofMillis(ClaimArguments.millis(options.ticketTtl())),
-                port.callTimeout());
-    }
-
-    private Set<Integer> slotsInUse() {
-        return waiting.names().map(calls::slot).collect(Collectors.toSet());
-    }
+    private RedisLockStore() {}
 
     /** A store over a client of the user's, with the default options. See {@link #over(RedisClient, String)}. */
     public static LockStore over(RedisClient client) {
@@ -123,7 +39,8 @@ public final class RedisLockStore implements LockStore {
      * @throws IllegalArgumentException if an option is wrong, or the pool too small
      */
     public static LockStore over(RedisClient client, String options) {
-        return JedisPorts.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+        RedisOptions parsed = RedisOptions.parse(options);
+        return opened(JedisPorts.over(client, parsed, MonotonicClock.SYSTEM), parsed, MonotonicClock.SYSTEM);
     }
 
     /**
@@ -133,7 +50,8 @@ public final class RedisLockStore implements LockStore {
      * @throws IllegalArgumentException if an option is wrong, or the pool too small
      */
     public static LockStore over(RedisSentinelClient client, String options) {
-        return JedisPorts.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+        RedisOptions parsed = RedisOptions.parse(options);
+        return opened(JedisPorts.over(client, parsed, MonotonicClock.SYSTEM), parsed, MonotonicClock.SYSTEM);
     }
 
     /**
@@ -142,7 +60,8 @@ public final class RedisLockStore implements LockStore {
      * @throws IllegalArgumentException if an option is wrong, or the pools too small
      */
     public static LockStore over(RedisClusterClient client, String options) {
-        return JedisPorts.over(client, RedisOptions.parse(options), MonotonicClock.SYSTEM);
+        RedisOptions parsed = RedisOptions.parse(options).withCluster();
+        return opened(JedisPorts.over(client, parsed, MonotonicClock.SYSTEM), parsed, MonotonicClock.SYSTEM);
     }
 
     /**
@@ -156,9 +75,9 @@ public final class RedisLockStore implements LockStore {
         return opened(port, RedisOptions.parse(options), clock);
     }
 
-    public static LockStore opened(RedisPort port, RedisOptions options, MonotonicClock clock) {
+    static LockStore opened(RedisPort port, RedisOptions options, MonotonicClock clock) {
         LockStore store = options.layout() == Layout.RECORD
-                ? new RedisLockStore(port, options, clock)
+                ? new RecordLockStore(port, options, clock)
                 : new PlainRedisLockStore(port, options, clock);
         boolean ready = false;
         try {
@@ -174,268 +93,6 @@ public final class RedisLockStore implements LockStore {
         } finally {
             if (!ready) {
                 store.close();
-            }
-        }
-    }
-
-    @Override
-    public StoreTraits traits() {
-        return traits;
-    }
-
-    @Override
-    public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        ServerCall call = calls.one(Script.ACQUIRE, claim);
-        if (options.replicas() == 0) {
-            return port.run(call, reply -> attempt(claim, reply));
-        }
-        return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempt(claim, bare)))
-                .thenCompose(answer ->
-                        replication.kept(answer, List.of(claim), ReplicaAcks.granted(List.of(answer.value()))));
-    }
-
-    private Attempt attempt(Claim claim, Object reply) {
-        ScriptReply read = ScriptReply.of(reply, claim);
-        waiting.grantedAll(read.handed());
-        return read.attempt(claim);
-    }
-
-    @Override
-    public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
-        if (!traits.atomicSeveral()) {
-            throw new UnsupportedOperationException(
-                    "A cluster cannot take several names at once: they are in different slots");
-        }
-        List<Claim> several = Bounds.several(claims);
-        ServerCall call = calls.several(Script.ACQUIRE_ALL, several);
-        return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempts(several, bare)))
-                .thenCompose(answer -> replication.kept(answer, several, ReplicaAcks.granted(answer.value())));
-    }
-
-    private List<Attempt> attempts(List<Claim> several, Object reply) {
-        List<?> parts = ScriptReply.list(reply);
-        waiting.grantedAll(ScriptReply.handed(ScriptReply.list(parts.get(2)), 0));
-        List<?> numbers = ScriptReply.list(parts.get(1));
-        int code = (int) ScriptReply.number(parts, 0);
-        if (code == ScriptReply.HELD) {
-            List<Attempt> attempts = new ArrayList<>(several.size());
-            for (int i = 0; i < several.size(); i++) {
-                Duration left = ClaimArguments.micros(ScriptReply.number(numbers, 2 * i + 1));
-                attempts.add(new Attempt.Granted(ScriptReply.number(numbers, 2 * i), left));
-            }
-            return attempts;
-        }
-        if (code == ScriptReply.BUSY) {
-            return List.of(new Attempt.Busy(ClaimArguments.micros(ScriptReply.number(numbers, 0))));
-        }
-        Claim refused = several.get((int) ScriptReply.number(numbers, 0) - 1);
-        long second = numbers.size() > 2 ? ScriptReply.number(numbers, 2) : 0;
-        return List.of(new ScriptReply(code, ScriptReply.number(numbers, 1), second, List.of()).attempt(refused));
-    }
-
-    @Override
-    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        WaiterRegistry.Waiter waiter = waiting.add(claim, listener);
-        int slot = calls.slot(claim.name());
-        if (channels.isHeard(slot)) {
-            enqueue(claim, waiter);
-        } else {
-            channels.heard(slot).whenComplete((done, failure) -> {
-                if (failure != null) {
-                    waiter.failed(StoreException.of(failure));
-                } else {
-                    enqueue(claim, waiter);
-                }
-            });
-        }
-        return waiter;
-    }
-
-    private void enqueue(Claim claim, WaiterRegistry.Waiter waiter) {
-        port.run(
-                        calls.one(Script.ENQUEUE, claim),
-                        reply -> ReplicaAcks.read(reply, bare -> {
-                            ScriptReply read = ScriptReply.of(bare, claim);
-                            waiting.grantedAll(read.handed());
-                            return read.renewed(claim);
-                        }))
-                .thenCompose(answer -> replication.kept(answer, List.of(claim), ReplicaAcks.granted(answer.value())))
-                .whenComplete((answer, failure) -> {
-                    if (failure != null) {
-                        waiter.failed(StoreException.of(failure));
-                    } else {
-                        waiter.answered(answer);
-                    }
-                });
-    }
-
-    @Override
-    public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
-        List<Claim> batch = Bounds.batch(claims);
-        List<ScriptCalls.Part> parts = calls.renewals(batch);
-        return port.runAll(
-                parts.stream().map(ScriptCalls.Part::call).toList(), replies -> renewed(batch, parts, replies));
-    }
-
-    private List<Renewed> renewed(List<Claim> batch, List<ScriptCalls.Part> parts, List<Object> replies) {
-        Renewed[] answers = new Renewed[batch.size()];
-        List<Handed> handed = new ArrayList<>();
-        for (int i = 0; i < replies.size(); i++) {
-            List<Integer> part = parts.get(i).claims();
-            if (replies.get(i) instanceof StoreException failure) {
-                if (replies.size() == 1) {
-                    throw failure;
-                }
-                for (int index : part) {
-                    answers[index] = new Renewed.Failed(failure);
-                }
-            } else {
-                List<Claim> asked = part.stream().map(batch::get).toList();
-                List<Renewed> told = renewed(asked, replies.get(i), handed);
-                for (int j = 0; j < part.size(); j++) {
-                    answers[part.get(j)] = told.get(j);
-                }
-            }
-        }
-        waiting.grantedAll(handed);
-        for (int i = 0; i < answers.length; i++) {
-            waiting.renewed(batch.get(i).id(), answers[i]);
-        }
-        return List.of(answers);
-    }
-
-    /** Reads the reply to one call. What it has granted to waiters is added to what was handed. */
-    private static List<Renewed> renewed(List<Claim> asked, Object reply, List<Handed> handed) {
-        ReplicaAcks.Answer<List<?>> answer = ReplicaAcks.read(reply, ScriptReply::list);
-        handed.addAll(ScriptReply.handed(ScriptReply.list(answer.value().get(1)), 0));
-        List<?> numbers = ScriptReply.list(answer.value().get(0));
-        List<Renewed> answers = new ArrayList<>(asked.size());
-        for (int i = 0; i < asked.size(); i++) {
-            Renewed one = renewed(asked.get(i), numbers, 3 * i);
-            String missing = answer.missing();
-            answers.add(
-                    missing != null && one instanceof Renewed.Held
-                            ? new Renewed.Failed(ReplicaAcks.unknown(List.of(asked.get(i)), missing))
-                            : one);
-        }
-        return answers;
-    }
-
-    private static Renewed renewed(Claim claim, List<?> numbers, int at) {
-        int code = (int) ScriptReply.number(numbers, at);
-        if (code == ScriptReply.UNREADABLE) {
-            return new Renewed.Failed(ServerError.of(ScriptReply.text(numbers, at + 1), claim.name(), null));
-        }
-        return new ScriptReply(
-                        code, ScriptReply.number(numbers, at + 1), ScriptReply.number(numbers, at + 2), List.of())
-                .renewed(claim);
-    }
-
-    // By the grantee's own renewal. If it is not acknowledged the claim goes on waiting, and its next refresh asks
-    // again; the grant itself lasts no longer than it was pushed for unless a refresh renews it.
-    private void confirm(Claim claim, Duration lease) {
-        Claim brief = lease.compareTo(claim.lease()) < 0 ? claim.withLease(lease) : claim;
-        BlockingCalls pool = Objects.requireNonNull(confirmations, "only a store with replicas is in doubt");
-        pool.call(() -> port.run(calls.several(Script.RENEW, List.of(brief)), reply -> {
-            List<Handed> handed = new ArrayList<>();
-            Renewed answer = renewed(List.of(brief), reply, handed).get(0);
-            waiting.grantedAll(handed);
-            if (answer instanceof Renewed.Held) {
-                waiting.renewed(claim.id(), answer);
-            }
-            return answer;
-        }));
-    }
-
-    @Override
-    public CompletionStage<Released> release(Claim claim) {
-        return port.run(calls.release(claim), reply -> {
-            waiting.ended(claim.id(), Renewed.Reason.RELEASED);
-            return released(claim, reply);
-        });
-    }
-
-    // Its listener is told of the failure, not of an end.
-    private CompletionStage<Released> undo(Claim claim) {
-        return port.run(calls.release(claim), reply -> released(claim, reply));
-    }
-
-    private Released released(Claim claim, Object reply) {
-        if (reply instanceof Long) {
-            return Released.ALONE;
-        }
-        ScriptReply read = ScriptReply.of(reply, claim);
-        List<Handed> elsewhere = waiting.grantedAll(read.handed());
-        boolean found = read.code() == 1;
-        if (elsewhere.isEmpty()) {
-            return found ? Released.ALONE : Released.NOT_OWNER;
-        }
-        return new Released(found, elsewhere);
-    }
-
-    @Override
-    public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        return port.run(calls.inspect(name), reply -> {
-            List<?> parts = ScriptReply.list(reply);
-            waiting.grantedAll(ScriptReply.handed(ScriptReply.list(parts.get(5)), 0));
-            return Optional.of(InspectReply.state(name, parts)).filter(ResourceState::isInUse);
-        });
-    }
-
-    @Override
-    public CompletionStage<List<LockName>> list(String prefix, int limit) {
-        Bounds.list(limit);
-        return new KeyScan(port, Script.LIST, keys, prefix, limit, clock).run();
-    }
-
-    @Override
-    public void close() {
-        waiting.clear();
-        channels.close();
-        if (confirmations != null) {
-            confirmations.close();
-        }
-        port.close();
-    }
-
-    @Override
-    public String toString() {
-        return "redis store " + port;
-    }
-
-    /** Hears what other clients' calls have made of this store's waiters. */
-    private final class Hearing implements RedisPort.Subscriber {
-
-        private final int slot;
-
-        private Hearing(int slot) {
-            this.slot = slot;
-        }
-
-        @Override
-        public void message(String text) {
-            String[] words = text.split(" ", -1);
-            try {
-                if (words.length == 2 && words[0].equals("ended")) {
-                    waiting.ended(ClaimId.parse(words[1]), Renewed.Reason.RELEASED);
-                } else if (words.length == 4 && words[0].equals("granted")) {
-                    Duration lease = Duration.ofMillis(Long.parseLong(words[3]));
-                    waiting.granted(ClaimId.parse(words[1]), Long.parseLong(words[2]), lease);
-                }
-            } catch (IllegalArgumentException notOurs) {
-                // Somebody else's message on our channel must not end the subscription.
-                return;
-            }
-        }
-
-        @Override
-        public void resubscribed() {
-            List<Claim> queued = waiting.queued().stream()
-                    .filter(claim -> calls.slot(claim.name()) == slot)
-                    .toList();
-            for (int from = 0; from < queued.size(); from += MAX_BATCH) {
-                // What fails now is refreshed when the next refresh is due.
-                renew(queued.subList(from, Math.min(queued.size(), from + MAX_BATCH)));
             }
         }
     }

@@ -65,7 +65,8 @@ public final class RedisLockStoreProvider implements LockStoreProvider {
 
     @Override
     public LockStore open(String url, MonotonicClock clock) {
-        return JedisPorts.open(RedisUrl.parse(isTair(url) ? asRedis(url) : url), clock);
+        RedisUrl parsed = RedisUrl.parse(isTair(url) ? asRedis(url) : url);
+        return RedisLockStore.opened(JedisPorts.open(parsed, clock), parsed.options(), clock);
     }
 
     private static boolean isTair(String url) {

@@ -3,7 +3,7 @@ package dev.holdfast.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Holdfast;
-import dev.holdfast.redis.plain.PlainKeys;
+import dev.holdfast.redis.config.Layout;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -216,7 +216,7 @@ class PlainCommandsTest extends WithDouble {
             others.readWriteLock("b").writeLock().unlock();
         }
         try (Jedis jedis = server.connect()) {
-            assertThat(jedis.keys("*")).allMatch(key -> key.startsWith(PlainKeys.RECORDS));
+            assertThat(jedis.keys("*")).allMatch(key -> key.startsWith(Layout.PLAIN_RECORDS));
         }
     }
 

@@ -3,7 +3,7 @@ package dev.holdfast.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.redis.CommandDouble.Speech;
-import dev.holdfast.redis.plain.PlainKeys;
+import dev.holdfast.redis.config.Layout;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -207,7 +207,7 @@ class PlainFaultTest extends WithDouble {
         Claim claim = alice.mutex(name);
         long first = granted(store, claim).counter();
         try (Jedis jedis = server.connect()) {
-            String record = PlainKeys.RECORDS + "{" + key(name) + "}";
+            String record = Layout.PLAIN_RECORDS + "{" + key(name) + "}";
             assertThat(jedis.hget(record, "counter")).isEqualTo(Long.toString(first));
             jedis.del(record);
             assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);

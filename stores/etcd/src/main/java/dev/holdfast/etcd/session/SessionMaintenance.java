@@ -1,7 +1,6 @@
 package dev.holdfast.etcd.session;
 
 import com.google.protobuf.ByteString;
-import dev.holdfast.etcd.op.QueueWait;
 import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.etcd.rpc.Txns;
 import dev.holdfast.spi.MonotonicClock;
@@ -13,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * What a client does by itself: it renews its session, ends claims whose own time is over, looks again for waiters whose
@@ -34,7 +34,7 @@ public final class SessionMaintenance implements AutoCloseable {
     private final EtcdClient port;
     private final Session session;
     private final ClaimTable places;
-    private final QueueWait waiting;
+    private final Consumer<ClaimState> lookAgain;
     private final MonotonicClock clock;
     private final long ttlNanos;
     private final Map<ByteString, Long> tombstones = new LinkedHashMap<>();
@@ -49,13 +49,13 @@ public final class SessionMaintenance implements AutoCloseable {
             EtcdClient port,
             Session session,
             ClaimTable places,
-            QueueWait waiting,
+            Consumer<ClaimState> lookAgain,
             MonotonicClock clock,
             Duration ttl) {
         this.port = port;
         this.session = session;
         this.places = places;
-        this.waiting = waiting;
+        this.lookAgain = lookAgain;
         this.clock = clock;
         this.ttlNanos = ttl.toNanos();
         this.beatAt = clock.nanoTime();
@@ -63,7 +63,6 @@ public final class SessionMaintenance implements AutoCloseable {
         this.thread = new Thread(this::run, "holdfast-etcd-keeper");
         thread.setDaemon(true);
         places.whenEarlier(this::wakeBy);
-        waiting.whenInDoubt(this::inDoubt);
     }
 
     public void start() {
@@ -164,7 +163,7 @@ public final class SessionMaintenance implements AutoCloseable {
     private void look(ClaimState place, long now) {
         if (place.lookAt != Long.MAX_VALUE) {
             if (place.lookAt - now <= 0) {
-                waiting.look(place);
+                lookAgain.accept(place);
             } else {
                 wakeBy(place.lookAt);
             }

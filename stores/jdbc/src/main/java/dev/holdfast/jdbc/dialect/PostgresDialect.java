@@ -4,7 +4,7 @@ import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.NameEncoding;
 import dev.holdfast.jdbc.row.RowCodec;
-import dev.holdfast.jdbc.schema.TablePlace;
+import dev.holdfast.jdbc.row.TablePlace;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;

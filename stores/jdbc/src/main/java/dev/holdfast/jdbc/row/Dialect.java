@@ -1,7 +1,5 @@
 package dev.holdfast.jdbc.row;
 
-import dev.holdfast.jdbc.schema.ColumnType;
-import dev.holdfast.jdbc.schema.TablePlace;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;

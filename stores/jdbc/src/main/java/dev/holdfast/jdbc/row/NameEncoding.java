@@ -1,6 +1,5 @@
 package dev.holdfast.jdbc.row;
 
-import dev.holdfast.jdbc.schema.RequiredTable.Need;
 import dev.holdfast.spi.LockName;
 import java.nio.charset.StandardCharsets;
 import java.sql.PreparedStatement;
@@ -57,11 +56,11 @@ public enum NameEncoding {
     abstract LockName read(ResultSet rows, int index) throws SQLException;
 
     /** What the column of the names must be able to hold. */
-    public Need column() {
+    public ColumnNeed column() {
         return switch (this) {
-            case TEXT -> Need.NAME_TEXT;
-            case BYTES -> Need.NAME_BYTES;
-            case DIGITS -> Need.NAME_DIGITS;
+            case TEXT -> ColumnNeed.NAME_TEXT;
+            case BYTES -> ColumnNeed.NAME_BYTES;
+            case DIGITS -> ColumnNeed.NAME_DIGITS;
         };
     }
 

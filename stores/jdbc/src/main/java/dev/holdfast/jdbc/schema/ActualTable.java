@@ -1,6 +1,8 @@
 package dev.holdfast.jdbc.schema;
 
+import dev.holdfast.jdbc.row.ColumnType;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.TablePlace;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;

@@ -1,9 +1,9 @@
 package dev.holdfast.jdbc.sqlite;
 
+import dev.holdfast.jdbc.row.ColumnType;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.NameEncoding;
-import dev.holdfast.jdbc.schema.ColumnType;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;

@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 /** One call of a script, or of a single command: what it is about, and with which arguments. */
 public final class ServerCall {
 
+    private static final byte[] ONE = {'1'};
+
     private final @Nullable Script script;
     private final @Nullable String command;
     private final int keys;
@@ -38,6 +40,11 @@ public final class ServerCall {
      */
     public static ServerCall command(String command, byte[]... arguments) {
         return new ServerCall(null, command, 1, arguments, 0, 0, Duration.ZERO);
+    }
+
+    /** A number as an argument. Not to be changed. */
+    public static byte[] number(long number) {
+        return number == 1 ? ONE : Long.toString(number).getBytes(StandardCharsets.US_ASCII);
     }
 
     private ServerCall(

@@ -13,6 +13,9 @@ public enum Layout {
     /** The same on a Tair server, whose commands come first. */
     TAIR;
 
+    /** What the keys of all records begin with in the layouts that keep strings, whatever the prefix. */
+    public static final String PLAIN_RECORDS = "holdfast:plain:";
+
     /** @throws IllegalArgumentException if there is no such layout */
     static Layout of(String word) {
         return switch (word) {

@@ -1,7 +1,6 @@
 package dev.holdfast.redis.config;
 
 import dev.holdfast.redis.RedisLockStoreProvider;
-import dev.holdfast.redis.plain.PlainKeys;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.store.OptionTimes;
 import dev.holdfast.store.UrlOptions;
@@ -97,9 +96,9 @@ public record RedisOptions(
 
     private static void checkLayout(Layout layout, String prefix, int replicas, Duration timeout) {
         if (layout == Layout.RECORD) {
-            if (prefix.startsWith(PlainKeys.RECORDS)) {
+            if (prefix.startsWith(Layout.PLAIN_RECORDS)) {
                 throw new IllegalArgumentException(
-                        "Option prefix must not begin with " + PlainKeys.RECORDS + ", which the other layouts use");
+                        "Option prefix must not begin with " + Layout.PLAIN_RECORDS + ", which the other layouts use");
             }
             return;
         }

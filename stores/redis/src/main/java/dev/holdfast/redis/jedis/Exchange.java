@@ -4,7 +4,6 @@ import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.client.Unacknowledged;
 import dev.holdfast.redis.config.Address;
-import dev.holdfast.redis.record.ClaimArguments;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -86,8 +85,8 @@ final class Exchange {
 
     private static CommandArguments wait(ServerCall call) {
         return new CommandArguments(Protocol.Command.WAIT)
-                .add(ClaimArguments.number(call.replicas()))
-                .add(ClaimArguments.number(call.replicaTimeout().toMillis()));
+                .add(ServerCall.number(call.replicas()))
+                .add(ServerCall.number(call.replicaTimeout().toMillis()));
     }
 
     private static @Nullable Object acknowledged(Connection connection) {
@@ -238,7 +237,7 @@ final class Exchange {
         return withArguments(
                 new CommandArguments(command)
                         .add(new Argument(script))
-                        .add(new Argument(ClaimArguments.number(call.keys()))),
+                        .add(new Argument(ServerCall.number(call.keys()))),
                 call);
     }
 

@@ -1,11 +1,9 @@
 package dev.holdfast.redis.jedis;
 
-import dev.holdfast.redis.RedisLockStore;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.redis.config.RedisUrl;
-import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -26,12 +24,9 @@ public final class JedisPorts {
 
     private JedisPorts() {}
 
-    public static LockStore open(RedisUrl url, MonotonicClock clock) {
+    /** A port on connections of its own. */
+    public static RedisPort open(RedisUrl url, MonotonicClock clock) {
         RedisOptions options = url.options();
-        return RedisLockStore.opened(port(url, options, clock), options, clock);
-    }
-
-    private static RedisPort port(RedisUrl url, RedisOptions options, MonotonicClock clock) {
         if (url.primaryName() != null) {
             SentinelResolver primary = new SentinelResolver(url, clock);
             ConnectionSource source =
@@ -49,36 +44,32 @@ public final class JedisPorts {
         return new JedisPort(OwnConnections.toServer(url, clock), options, JedisPort.WAITS, clock);
     }
 
-    public static LockStore over(RedisClient client, RedisOptions options, MonotonicClock clock) {
+    public static RedisPort over(RedisClient client, RedisOptions options, MonotonicClock clock) {
         refuseTopology(options);
         return overPool(() -> ours(client.getPool()), JedisPort.WAITS, options, clock);
     }
 
-    public static LockStore over(RedisSentinelClient client, RedisOptions options, MonotonicClock clock) {
+    public static RedisPort over(RedisSentinelClient client, RedisOptions options, MonotonicClock clock) {
         refuseTopology(options);
         return overPool(() -> primaryPool(client), JedisPort.WAITS_WITH_SENTINELS, options, clock);
     }
 
-    private static LockStore overPool(
+    private static RedisPort overPool(
             Supplier<ConnectionPool> pools, int waits, RedisOptions options, MonotonicClock clock) {
         BorrowedConnections.checkSize(pools.get());
         ConnectionSource source = new BorrowedConnections(pools, options, clock);
-        return RedisLockStore.opened(new JedisPort(source, options, waits, clock), options, clock);
+        return new JedisPort(source, options, waits, clock);
     }
 
-    public static LockStore over(RedisClusterClient client, RedisOptions given, MonotonicClock clock) {
-        RedisOptions options = given.withCluster();
+    public static RedisPort over(RedisClusterClient client, RedisOptions options, MonotonicClock clock) {
         options.checkTopology(false);
         Map<String, ConnectionPool> nodes = client.getClusterNodes();
         nodes.values().forEach(BorrowedConnections::checkSize);
         List<Address> seeds = nodes.keySet().stream().map(JedisPorts::address).toList();
-        return RedisLockStore.opened(
-                new JedisClusterPort(
-                        seeds,
-                        node -> new BorrowedConnections(() -> nodePool(client, node), options, clock),
-                        "the cluster of a Jedis client",
-                        options,
-                        clock),
+        return new JedisClusterPort(
+                seeds,
+                node -> new BorrowedConnections(() -> nodePool(client, node), options, clock),
+                "the cluster of a Jedis client",
                 options,
                 clock);
     }

@@ -1,8 +1,8 @@
 package dev.holdfast.redis.jedis;
 
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisUrl;
-import dev.holdfast.redis.record.ScriptReply;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -117,7 +117,7 @@ final class SentinelResolver implements OwnConnections.Target {
             long found = epoch((List<?>) open.executeCommand(command(STATE_OF)));
             if (found >= epoch) {
                 epoch = found;
-                primary = new Address(ScriptReply.text(address, 0), Integer.parseInt(ScriptReply.text(address, 1)));
+                primary = new Address(Replies.text(address, 0), Integer.parseInt(Replies.text(address, 1)));
             }
         } catch (JedisDataException refused) {
             trouble = sentinel + " answers: " + refused.getMessage();
@@ -133,8 +133,8 @@ final class SentinelResolver implements OwnConnections.Target {
 
     private static long epoch(@Nullable List<?> state) {
         for (int i = 0; state != null && i + 1 < state.size(); i += 2) {
-            if (ScriptReply.text(state, i).equals(EPOCH)) {
-                return Long.parseLong(ScriptReply.text(state, i + 1));
+            if (Replies.text(state, i).equals(EPOCH)) {
+                return Long.parseLong(Replies.text(state, i + 1));
             }
         }
         return 0;
@@ -173,8 +173,7 @@ final class SentinelResolver implements OwnConnections.Target {
     public void check(Connection connection) {
         String role;
         try {
-            role = ScriptReply.text(
-                    (List<?>) connection.executeCommand(new CommandArguments(Protocol.Command.ROLE)), 0);
+            role = Replies.text((List<?>) connection.executeCommand(new CommandArguments(Protocol.Command.ROLE)), 0);
         } catch (JedisException failure) {
             unreachable();
             throw StoreException.unavailable(

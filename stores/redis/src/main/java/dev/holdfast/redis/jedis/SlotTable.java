@@ -1,9 +1,9 @@
 package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.config.Address;
-import dev.holdfast.redis.record.ScriptReply;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -149,7 +149,7 @@ final class SlotTable {
         }
         try {
             Object answer = connection.executeCommand(new CommandArguments(Protocol.Command.CLUSTER).add(SLOTS));
-            take(node, ScriptReply.list(answer));
+            take(node, Replies.list(answer));
             return null;
         } catch (JedisDataException refused) {
             return ServerError.of(String.valueOf(refused.getMessage()), node, refused);
@@ -169,15 +169,15 @@ final class SlotTable {
         Set<Address> nodes = new LinkedHashSet<>();
         List<@Nullable Address> found = new ArrayList<>(Collections.nCopies(HashSlot.COUNT, null));
         for (Object part : ranges) {
-            List<?> range = ScriptReply.list(part);
+            List<?> range = Replies.list(part);
             for (int i = 2; i < range.size(); i++) {
-                List<?> node = ScriptReply.list(range.get(i));
-                String host = node.get(0) == null ? "" : ScriptReply.text(node, 0);
+                List<?> node = Replies.list(range.get(i));
+                String host = node.get(0) == null ? "" : Replies.text(node, 0);
                 Address address = new Address(
-                        host.isEmpty() || host.equals("?") ? asked.host() : host, (int) ScriptReply.number(node, 1));
+                        host.isEmpty() || host.equals("?") ? asked.host() : host, (int) Replies.number(node, 1));
                 nodes.add(address);
                 if (i == 2) {
-                    for (int slot = (int) ScriptReply.number(range, 0); slot <= ScriptReply.number(range, 1); slot++) {
+                    for (int slot = (int) Replies.number(range, 0); slot <= Replies.number(range, 1); slot++) {
                         found.set(slot, address);
                     }
                 }

@@ -4,7 +4,7 @@ import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerCall.NotKnown;
-import dev.holdfast.redis.record.ClaimArguments;
+import dev.holdfast.redis.config.Layout;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.nio.charset.StandardCharsets;
@@ -48,13 +48,13 @@ final class PlainCommands {
 
         ServerCall call(byte[] key, byte[] text, long millis) {
             return this == CAS
-                    ? ServerCall.command(name(), key, text, text, PX, ClaimArguments.number(millis))
-                    : ServerCall.command("SET", key, text, IFEQ, text, PX, ClaimArguments.number(millis));
+                    ? ServerCall.command(name(), key, text, text, PX, ServerCall.number(millis))
+                    : ServerCall.command("SET", key, text, IFEQ, text, PX, ServerCall.number(millis));
         }
     }
 
     /** The key of a string that is never there, to try commands on. */
-    private static final byte[] NOWHERE = ascii(PlainKeys.RECORDS + "try");
+    private static final byte[] NOWHERE = ascii(Layout.PLAIN_RECORDS + "try");
 
     private final RedisPort port;
     private final List<Delete> deletes;

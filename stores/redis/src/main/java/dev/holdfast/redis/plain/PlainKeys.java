@@ -1,5 +1,6 @@
 package dev.holdfast.redis.plain;
 
+import dev.holdfast.redis.config.Layout;
 import dev.holdfast.redis.record.KeyPattern;
 import dev.holdfast.redis.record.LockKeys;
 import dev.holdfast.spi.LockName;
@@ -16,10 +17,7 @@ import java.util.Arrays;
  */
 public final class PlainKeys {
 
-    /** What the keys of all records begin with, whatever the prefix. */
-    public static final String RECORDS = "holdfast:plain:";
-
-    private static final String OPEN = RECORDS + "{";
+    private static final String OPEN = Layout.PLAIN_RECORDS + "{";
 
     private final String prefix;
 
@@ -53,7 +51,7 @@ public final class PlainKeys {
 
     /** The records. */
     KeyPattern records() {
-        return new Form(RECORDS, prefix) {
+        return new Form(Layout.PLAIN_RECORDS, prefix) {
             @Override
             String string(String key) {
                 if (!key.startsWith(OPEN) || key.indexOf('}') < 0) {

@@ -2,6 +2,7 @@ package dev.holdfast.redis.plain;
 
 import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.Script;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerCall.NotKnown;
@@ -107,14 +108,14 @@ public final class PlainRedisLockStore implements LockStore {
 
     private CompletionStage<Attempt> acquire(Claim claim) {
         return port.run(call(Script.PLAIN_ACQUIRE, List.of(claim)), reply -> {
-            List<?> parts = ScriptReply.list(reply);
-            long first = ScriptReply.number(parts, 1);
-            long second = ScriptReply.number(parts, 2);
-            long since = ScriptReply.number(parts, SINCE);
+            List<?> parts = Replies.list(reply);
+            long first = Replies.number(parts, 1);
+            long second = Replies.number(parts, 2);
+            long since = Replies.number(parts, SINCE);
             if (since > 0 && commands.isAnyKnown()) {
                 grants.written(claim, first, since, since + second, second);
             }
-            return new ScriptReply((int) ScriptReply.number(parts, 0), first, second, List.of()).attempt(claim);
+            return new ScriptReply((int) Replies.number(parts, 0), first, second, List.of()).attempt(claim);
         });
     }
 
@@ -163,7 +164,7 @@ public final class PlainRedisLockStore implements LockStore {
             keys.record(claim.name()),
             context,
             ClaimArguments.id(claim.id()),
-            ClaimArguments.number(ClaimArguments.millis(claim.lease())),
+            ServerCall.number(ClaimArguments.millis(claim.lease())),
             ClaimArguments.flag(claim.repeated())
         });
         return port.run(
@@ -176,18 +177,18 @@ public final class PlainRedisLockStore implements LockStore {
         ServerCall call = new ServerCall(
                 Script.PLAIN_INSPECT, KEYS, new byte[][] {keys.string(name), keys.record(name), context});
         return port.run(call.inSlot(slot(name)), reply -> {
-            List<?> parts = ScriptReply.list(reply);
+            List<?> parts = Replies.list(reply);
             ResourceState record = InspectReply.state(name, parts);
-            List<?> string = ScriptReply.list(parts.get(STRING));
+            List<?> string = Replies.list(parts.get(STRING));
             if (string.isEmpty()) {
                 return Optional.of(record).filter(ResourceState::isInUse);
             }
             ResourceState.Entry holder = PlainGrant.entry(
                     name,
-                    ScriptReply.bytes(string, 0),
-                    ScriptReply.number(string, 1),
-                    ScriptReply.text(string, 2),
-                    ScriptReply.number(parts, 2));
+                    Replies.bytes(string, 0),
+                    Replies.number(string, 1),
+                    Replies.text(string, 2),
+                    Replies.number(parts, 2));
             return Optional.of(new ResourceState(name, 1, record.counter(), List.of(holder), List.of()));
         });
     }

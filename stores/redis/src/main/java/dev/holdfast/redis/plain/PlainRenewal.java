@@ -1,6 +1,7 @@
 package dev.holdfast.redis.plain;
 
 import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerCall.NotKnown;
 import dev.holdfast.redis.client.ServerError;
@@ -122,7 +123,7 @@ final class PlainRenewal {
                 if (reply instanceof StoreException failure) {
                     failed(sent, failure, calls.size() == 1, again);
                 } else if (sent.grant() == null) {
-                    answered(sent.claims(), ScriptReply.list(reply));
+                    answered(sent.claims(), Replies.list(reply));
                 } else {
                     answered(sent.claims().get(0), sent.grant(), reply, again);
                 }
@@ -164,17 +165,17 @@ final class PlainRenewal {
     }
 
     private Renewed answered(Claim claim, List<?> numbers, int at) {
-        int code = (int) ScriptReply.number(numbers, at);
+        int code = (int) Replies.number(numbers, at);
         if (code == ScriptReply.UNREADABLE) {
-            return new Renewed.Failed(ServerError.of(ScriptReply.text(numbers, at + 1), claim.name(), null));
+            return new Renewed.Failed(ServerError.of(Replies.text(numbers, at + 1), claim.name(), null));
         }
-        long first = ScriptReply.number(numbers, at + 1);
-        long left = ScriptReply.number(numbers, at + 2);
-        long since = ScriptReply.number(numbers, at + 3);
+        long first = Replies.number(numbers, at + 1);
+        long left = Replies.number(numbers, at + 2);
+        long since = Replies.number(numbers, at + 3);
         if (code == ScriptReply.GONE) {
             grants.forget(claim.id());
         } else if (since > 0 && commands.isAnyKnown()) {
-            grants.written(claim, first, since, ScriptReply.number(numbers, at + 4), left);
+            grants.written(claim, first, since, Replies.number(numbers, at + 4), left);
         }
         return new ScriptReply(code, first, left, List.of()).renewed(claim);
     }

@@ -1,5 +1,6 @@
 package dev.holdfast.redis.record;
 
+import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
@@ -18,7 +19,6 @@ public final class ClaimArguments {
 
     private static final byte[] ONCE = {'0'};
     private static final byte[] REPEATED = {'1'};
-    private static final byte[] ONE = {'1'};
     private static final int GRANT_NUMBERS = 5;
     private static final int OWNER_FIELDS = 5;
 
@@ -30,9 +30,9 @@ public final class ClaimArguments {
     /** Writes a claim into the arguments of a call, from this index on. */
     public static void put(byte[][] arguments, int at, Claim claim) {
         arguments[at] = id(claim.id());
-        arguments[at + 1] = number(claim.permits());
-        arguments[at + 2] = number(claim.limit());
-        arguments[at + 3] = number(millis(claim.lease()));
+        arguments[at + 1] = ServerCall.number(claim.permits());
+        arguments[at + 2] = ServerCall.number(claim.limit());
+        arguments[at + 3] = ServerCall.number(millis(claim.lease()));
         arguments[at + 4] = flag(claim.repeated());
         arguments[at + 5] = owner(claim).getBytes(StandardCharsets.UTF_8);
     }
@@ -43,10 +43,6 @@ public final class ClaimArguments {
 
     public static byte[] id(ClaimId id) {
         return id.toString().getBytes(StandardCharsets.US_ASCII);
-    }
-
-    public static byte[] number(long number) {
-        return number == 1 ? ONE : Long.toString(number).getBytes(StandardCharsets.US_ASCII);
     }
 
     /** Rounded up: a lease is never cut short. */

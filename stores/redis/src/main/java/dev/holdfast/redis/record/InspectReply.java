@@ -1,5 +1,6 @@
 package dev.holdfast.redis.record;
 
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.record.ClaimArguments.Kept;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
@@ -20,34 +21,30 @@ public final class InspectReply {
     private InspectReply() {}
 
     public static ResourceState state(LockName name, List<?> parts) {
-        int limit = (int) ScriptReply.number(parts, LIMIT);
-        long now = ScriptReply.number(parts, NOW);
+        int limit = (int) Replies.number(parts, LIMIT);
+        long now = Replies.number(parts, NOW);
         List<Kept> grants = new ArrayList<>();
-        List<?> grantParts = ScriptReply.list(parts.get(GRANTS));
+        List<?> grantParts = Replies.list(parts.get(GRANTS));
         for (int i = 0; i < grantParts.size(); i += 2) {
-            grants.add(ClaimArguments.grant(
-                    name, limit, ScriptReply.bytes(grantParts, i), ScriptReply.bytes(grantParts, i + 1)));
+            grants.add(
+                    ClaimArguments.grant(name, limit, Replies.bytes(grantParts, i), Replies.bytes(grantParts, i + 1)));
         }
         List<Kept> waiters = new ArrayList<>();
-        List<?> waiterParts = ScriptReply.list(parts.get(WAITERS));
+        List<?> waiterParts = Replies.list(parts.get(WAITERS));
         for (int i = 0; i < waiterParts.size(); i += 4) {
             waiters.add(ClaimArguments.waiter(
                     name,
                     limit,
-                    ScriptReply.bytes(waiterParts, i),
-                    ScriptReply.number(waiterParts, i + 1),
-                    ScriptReply.number(waiterParts, i + 2),
-                    ScriptReply.bytes(waiterParts, i + 3)));
+                    Replies.bytes(waiterParts, i),
+                    Replies.number(waiterParts, i + 1),
+                    Replies.number(waiterParts, i + 2),
+                    Replies.bytes(waiterParts, i + 3)));
         }
         grants.sort(Comparator.comparingLong(Kept::counter));
         waiters.sort(Comparator.comparingLong(Kept::place));
         boolean free = grants.isEmpty() && waiters.isEmpty();
         return new ResourceState(
-                name,
-                free ? 0 : limit,
-                ScriptReply.number(parts, COUNTER),
-                entries(grants, now),
-                entries(waiters, now));
+                name, free ? 0 : limit, Replies.number(parts, COUNTER), entries(grants, now), entries(waiters, now));
     }
 
     private static List<ResourceState.Entry> entries(List<Kept> places, long now) {

@@ -1,6 +1,7 @@
 package dev.holdfast.redis.record;
 
 import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.Script;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.spi.LockName;
@@ -75,7 +76,7 @@ public final class KeyScan {
     private void proceed() {
         while (!result.isDone()) {
             CompletableFuture<List<?>> page =
-                    port.<List<?>>run(call(), ScriptReply::list).toCompletableFuture();
+                    port.<List<?>>run(call(), Replies::list).toCompletableFuture();
             if (!page.isDone()) {
                 page.whenComplete((parts, failure) -> {
                     take(page);
@@ -88,8 +89,7 @@ public final class KeyScan {
     }
 
     private ServerCall call() {
-        return new ServerCall(
-                        script, 0, new byte[][] {cursor, keys.pattern(prefix), ClaimArguments.number(KEYS_AT_ONCE)})
+        return new ServerCall(script, 0, new byte[][] {cursor, keys.pattern(prefix), ServerCall.number(KEYS_AT_ONCE)})
                 .inSlot(slots.get(server));
     }
 
@@ -97,9 +97,9 @@ public final class KeyScan {
         try {
             List<?> parts = page.join();
             looks++;
-            cursor = ScriptReply.bytes(parts, 0);
+            cursor = Replies.bytes(parts, 0);
             for (int i = 1; i < parts.size(); i++) {
-                byte[] key = ScriptReply.bytes(parts, i);
+                byte[] key = Replies.bytes(parts, i);
                 if (keys.isKey(key)) {
                     LockName name = keys.name(key);
                     if (name.value().startsWith(prefix)) {

@@ -94,7 +94,7 @@ public final class ScriptCalls {
             null,
             null,
             ClaimArguments.id(claim.id()),
-            ClaimArguments.number(ClaimArguments.millis(claim.lease())),
+            ServerCall.number(ClaimArguments.millis(claim.lease())),
             ClaimArguments.flag(claim.repeated())
         });
     }

@@ -1,5 +1,6 @@
 package dev.holdfast.redis.record;
 
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
@@ -9,11 +10,9 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** What a script answers: a code, two numbers, and the caller's waiters that were granted. The scripts' headers say more. */
@@ -36,8 +35,12 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
         if (reply instanceof Long counter) {
             return new ScriptReply(HELD, counter, ClaimArguments.millis(claim.lease()) * 1_000, List.of());
         }
-        List<?> parts = list(reply);
-        return new ScriptReply((int) number(parts, 0), number(parts, 1), number(parts, 2), handed(parts, HANDED));
+        List<?> parts = Replies.list(reply);
+        return new ScriptReply(
+                (int) Replies.number(parts, 0),
+                Replies.number(parts, 1),
+                Replies.number(parts, 2),
+                handed(parts, HANDED));
     }
 
     public Attempt attempt(Claim claim) {
@@ -88,25 +91,9 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
         }
         List<Handed> handed = new ArrayList<>();
         for (int i = from; i < parts.size(); i += 3) {
-            ClaimId id = ClaimId.parse(text(parts, i));
-            handed.add(new Handed(id, number(parts, i + 1), Duration.ofMillis(number(parts, i + 2))));
+            ClaimId id = ClaimId.parse(Replies.text(parts, i));
+            handed.add(new Handed(id, Replies.number(parts, i + 1), Duration.ofMillis(Replies.number(parts, i + 2))));
         }
         return handed;
-    }
-
-    public static List<?> list(@Nullable Object reply) {
-        return (List<?>) Objects.requireNonNull(reply, "a script answered nothing");
-    }
-
-    public static long number(List<?> parts, int index) {
-        return (Long) Objects.requireNonNull(parts.get(index), "a number is missing in the answer of a script");
-    }
-
-    public static byte[] bytes(List<?> parts, int index) {
-        return (byte[]) Objects.requireNonNull(parts.get(index), "a text is missing in the answer of a script");
-    }
-
-    public static String text(List<?> parts, int index) {
-        return new String(bytes(parts, index), StandardCharsets.UTF_8);
     }
 }

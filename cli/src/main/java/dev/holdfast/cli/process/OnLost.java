@@ -1,7 +1,7 @@
-package dev.holdfast.cli.run;
+package dev.holdfast.cli.process;
 
 /** What happens to the child when its lock is about to be lost. */
-enum OnLost {
+public enum OnLost {
     /** SIGTERM at deadline - grace, SIGKILL at deadline - margin. */
     TERM,
     /** SIGKILL at deadline - margin. */

@@ -1,12 +1,10 @@
-package dev.holdfast.jdbc.row;
+package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
-import dev.holdfast.jdbc.CountingSource;
-import dev.holdfast.jdbc.JdbcLockStore;
-import dev.holdfast.jdbc.SqliteLockStoreProvider;
 import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.Transition.Applied;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
@@ -35,7 +33,7 @@ class RowCacheTest {
 
     private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
     private CountingSource statements;
-    private JdbcLockStore store;
+    private RowLockStore store;
     private LockTable table;
     private LockTable another;
 

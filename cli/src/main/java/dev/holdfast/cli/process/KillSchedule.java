@@ -1,4 +1,4 @@
-package dev.holdfast.cli.run;
+package dev.holdfast.cli.process;
 
 import java.time.Duration;
 
@@ -15,7 +15,7 @@ import java.time.Duration;
  * A renewal that comes after SIGTERM changes nothing: the child was told to end, and a kill that may or may not follow
  * would be worse than either.
  */
-final class KillSchedule {
+public final class KillSchedule {
 
     /** What to do to the child's group now. */
     enum Action {
@@ -51,14 +51,14 @@ final class KillSchedule {
     private boolean killed;
     private long killAt;
 
-    KillSchedule(OnLost onLost, Duration grace, Duration margin) {
+    public KillSchedule(OnLost onLost, Duration grace, Duration margin) {
         this.onLost = onLost;
         this.marginNanos = margin.toNanos();
         this.graceNanos = onLost == OnLost.TERM ? grace.toNanos() : 0;
     }
 
     /** The time kept free before the deadline for the kill itself: a twentieth of the lease, 20 to 500 ms. */
-    static Duration margin(Duration lease) {
+    public static Duration margin(Duration lease) {
         Duration margin = lease.dividedBy(MARGINS_PER_LEASE);
         return margin.compareTo(LEAST_MARGIN) < 0
                 ? LEAST_MARGIN
@@ -66,13 +66,13 @@ final class KillSchedule {
     }
 
     /** The grace when none was asked for: a sixth of the lease, at most 5 s. */
-    static Duration defaultGrace(Duration lease) {
+    public static Duration defaultGrace(Duration lease) {
         Duration grace = lease.dividedBy(GRACES_PER_LEASE);
         return grace.compareTo(MOST_GRACE) > 0 ? MOST_GRACE : grace;
     }
 
     /** The longest grace that works: a lease is renewed each third, so that 2/3 of it may be left at any time. */
-    static Duration mostGrace(Duration lease) {
+    public static Duration mostGrace(Duration lease) {
         return lease.dividedBy(2);
     }
 

@@ -1,4 +1,4 @@
-package dev.holdfast.cli;
+package dev.holdfast.cli.option;
 
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;

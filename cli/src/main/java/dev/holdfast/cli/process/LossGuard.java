@@ -1,8 +1,7 @@
-package dev.holdfast.cli.run;
+package dev.holdfast.cli.process;
 
 import dev.holdfast.Lease;
 import dev.holdfast.LossReason;
-import dev.holdfast.cli.process.ChildGroup;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +30,7 @@ public final class LossGuard implements Runnable {
         thread.setDaemon(true);
     }
 
-    static LossGuard start(Lease lease, KillSchedule schedule, ChildGroup child) {
+    public static LossGuard start(Lease lease, KillSchedule schedule, ChildGroup child) {
         LossGuard guard = new LossGuard(lease, schedule, child);
         guard.thread.start();
         lease.onLost(guard::lost);
@@ -80,7 +79,7 @@ public final class LossGuard implements Runnable {
     }
 
     /** Whether the child was told to end. */
-    boolean hasActed() {
+    public boolean hasActed() {
         return acted;
     }
 
@@ -91,7 +90,7 @@ public final class LossGuard implements Runnable {
     }
 
     /** The child has ended; nothing may be killed any more. */
-    void stop() {
+    public void stop() {
         stopped = true;
         LockSupport.unpark(thread);
         try {

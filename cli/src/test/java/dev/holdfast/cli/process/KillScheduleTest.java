@@ -1,9 +1,9 @@
-package dev.holdfast.cli.run;
+package dev.holdfast.cli.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.cli.run.KillSchedule.Action;
-import dev.holdfast.cli.run.KillSchedule.Step;
+import dev.holdfast.cli.process.KillSchedule.Action;
+import dev.holdfast.cli.process.KillSchedule.Step;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.Test;

@@ -1,4 +1,4 @@
-package dev.holdfast.cli;
+package dev.holdfast.cli.option;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;

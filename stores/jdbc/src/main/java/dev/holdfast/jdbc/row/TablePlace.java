@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc.schema;
+package dev.holdfast.jdbc.row;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -44,7 +44,7 @@ public record TablePlace(@Nullable String catalog, @Nullable String schema, Stri
     }
 
     /** Whether it is the table that a row of metadata is about. */
-    boolean isOf(ResultSet metadata) throws SQLException {
+    public boolean isOf(ResultSet metadata) throws SQLException {
         return table.equals(metadata.getString("TABLE_NAME"))
                 && (catalog == null || catalog.equals(metadata.getString("TABLE_CAT")))
                 && (schema == null || schema.equals(metadata.getString("TABLE_SCHEM")));

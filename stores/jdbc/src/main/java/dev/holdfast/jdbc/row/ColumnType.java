@@ -1,4 +1,4 @@
-package dev.holdfast.jdbc.schema;
+package dev.holdfast.jdbc.row;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -23,7 +23,7 @@ public record ColumnType(String text, Kind kind, long size) {
     private static final int DIGITS_OF_32_BITS = 9;
 
     /** What columns hold. */
-    enum Kind {
+    public enum Kind {
         /** Text of any length up to a limit, which comes back as it was written. */
         TEXT,
         /** Bytes, likewise. */

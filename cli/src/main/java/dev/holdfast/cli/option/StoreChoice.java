@@ -1,4 +1,4 @@
-package dev.holdfast.cli;
+package dev.holdfast.cli.option;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.cli.output.ExitCode;

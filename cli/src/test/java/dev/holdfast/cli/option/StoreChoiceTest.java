@@ -1,4 +1,4 @@
-package dev.holdfast.cli;
+package dev.holdfast.cli.option;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,0 +1,433 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.connection.SerialConnection.Turn;
+import dev.holdfast.jdbc.row.ContendedNames;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.IdleRowCleaner;
+import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.row.RowLockedException;
+import dev.holdfast.jdbc.row.Transition.Applied;
+import dev.holdfast.jdbc.row.Transition.Read;
+import dev.holdfast.jdbc.waiting.WaitPoller;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
+import dev.holdfast.jdbc.waiting.WaiterRegistry;
+import dev.holdfast.jdbc.waiting.WaiterRegistry.Waiter;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Released.Handed;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.Renewed.Held;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Liveness;
+import dev.holdfast.spi.StoreTraits.TokenSurvival;
+import dev.holdfast.store.BlockingCalls;
+import dev.holdfast.store.Bounds;
+import dev.holdfast.store.ResourceRecord;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store in the rows of a database: one row for each name, with the whole state of the lock in it, and {@link
+ * ResourceRecord} to say what may become of it. The database gives what a record cannot: one change at a time, and one
+ * clock.
+ *
+ * <p>Acquiring a free lock, releasing it, and renewing all of a client's sole-held locks are one statement each. What
+ * concerns others besides (a second reader, a waiter, a tombstone, a downgrade) is a read and a write of the row.
+ *
+ * <p>Thread-safe.
+ */
+final class RowLockStore implements LockStore {
+
+    /** For so long one renewal asks again for rows that are locked, all of them together. */
+    private static final Duration PATIENCE_OF_RENEWALS = Duration.ofMillis(500);
+
+    private final StoreTraits traits;
+    private final ConnectionSource source;
+    private final Duration ticketTtl;
+    private final SerialConnection work;
+    private final SerialConnection renewals;
+    private final SerialConnection polls;
+    private final BlockingCalls workCalls;
+    private final BlockingCalls renewalCalls;
+    private final WaiterRegistry waiting = new WaiterRegistry();
+    private final ContendedNames contended = new ContendedNames();
+    private final WaitPoller poller;
+    private final IdleRowCleaner idleRows;
+    private final WaiterNotifier wakeup;
+
+    RowLockStore(
+            Dialect dialect, ConnectionSource source, StoreOptions options, StoreWiring wiring, MonotonicClock clock) {
+        this.source = source;
+        this.ticketTtl = options.ticketTtl();
+        this.traits = new StoreTraits(
+                dialect.product(),
+                true,
+                false,
+                true,
+                TokenSurvival.RESTART,
+                Liveness.LEASE,
+                Duration.ofNanos(1_000),
+                ticketTtl,
+                options.callTimeout().plus(wiring.statementTimeout()));
+        Supplier<SerialConnection> lanes =
+                () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
+        this.work = lanes.get();
+        this.renewals = lanes.get();
+        this.polls = wiring.ownPolls() ? lanes.get() : work;
+        String threads = "holdfast-" + dialect.product();
+        this.workCalls = new BlockingCalls(threads + "-work", 1, wiring.callerMayWork());
+        this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork());
+        this.poller = new WaitPoller(polls, waiting, wiring.pace(), ticketTtl, threads + "-poller");
+        this.idleRows = new IdleRowCleaner(options.keep(), clock);
+        this.wakeup = wiring.wakeup();
+    }
+
+    @Override
+    public StoreTraits traits() {
+        return traits;
+    }
+
+    @Override
+    public CompletionStage<Attempt> tryAcquire(Claim claim) {
+        return workCalls.call(() -> {
+            Applied<Attempt> applied = work.call(turn -> {
+                Attempt.Granted granted = acquireFree(turn, claim);
+                return granted != null ? Applied.of(granted) : tryAcquire(turn.further(), claim);
+            });
+            contended.saw(claim.name(), applied.contended());
+            tellWaiters(applied.handed());
+            return applied.answerOrThrow();
+        });
+    }
+
+    // A row that a user's transaction has locked cannot be had now, which is what busy means.
+    private static Applied<Attempt> tryAcquire(LockTable table, Claim claim) throws SQLException {
+        try {
+            return table.look(claim.name(), read -> read.only().tryAcquire(claim, read.now(), read.epoch()));
+        } catch (RowLockedException locked) {
+            return new Applied<>(new Attempt.Busy(LockTable.PATIENCE), null, List.of(), 0, true);
+        }
+    }
+
+    @Override
+    public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
+        List<Claim> several = Bounds.several(claims);
+        List<LockName> names = several.stream().map(Claim::name).toList();
+        return workCalls.call(() -> tryAcquireAll(several, names));
+    }
+
+    // One transaction: read, see whether all can be had, and write only then. Else only settle what was looked at.
+    private List<Attempt> tryAcquireAll(List<Claim> claims, List<LockName> names) {
+        Applied<List<Attempt>> tried;
+        try {
+            tried = work.call(turn -> acquireAll(turn.table(), claims, names));
+        } catch (NotAll notAll) {
+            List<LockName> seen = names.subList(0, notAll.seen);
+            tellWaiters(work.call(turn -> settle(turn.table(), seen)));
+            if (notAll.refusal != null) {
+                throw notAll.refusal;
+            }
+            return List.of(notAll.busy);
+        }
+        tellWaiters(tried.handed());
+        return tried.answerOrThrow();
+    }
+
+    private static Applied<List<Attempt>> acquireAll(LockTable table, List<Claim> claims, List<LockName> names)
+            throws SQLException {
+        try {
+            return table.transition(names, read -> acquireEach(claims, read));
+        } catch (RowLockedException locked) {
+            return Applied.of(List.of(new Attempt.Busy(LockTable.PATIENCE)));
+        }
+    }
+
+    private static List<Handed> settle(LockTable table, List<LockName> names) throws SQLException {
+        try {
+            return table.transition(names, read -> {
+                        read.records().values().forEach(record -> record.settle(read.now(), read.epoch()));
+                        return true;
+                    })
+                    .handed();
+        } catch (RowLockedException locked) {
+            // Whoever looks at it next settles it.
+            return List.of();
+        }
+    }
+
+    private static List<Attempt> acquireEach(List<Claim> claims, Read read) {
+        List<Attempt> attempts = new ArrayList<>(claims.size());
+        for (Claim claim : claims) {
+            Attempt attempt;
+            try {
+                attempt = read.record(claim.name()).tryAcquire(claim, read.now(), read.epoch());
+            } catch (StoreException refused) {
+                throw new NotAll(attempts.size() + 1, new Attempt.Busy(Duration.ZERO), refused);
+            }
+            if (attempt instanceof Attempt.Busy busy) {
+                throw new NotAll(attempts.size() + 1, busy, null);
+            }
+            attempts.add(attempt);
+        }
+        return attempts;
+    }
+
+    @Override
+    public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+        Waiter waiter = new Waiter(claim, listener, waiting);
+        // Listed before it is sent: then a grant that another process makes at once shows as a change, and nobody
+        // need look whether there was one.
+        waiting.add(waiter);
+        workCalls.call(() -> enqueue(claim, waiter)).whenComplete((answer, failure) -> {
+            if (failure == null && answer instanceof Renewed.Waiting place) {
+                if (!waiter.isClosed()) {
+                    listener.waiting(place.position(), place.retryAfter());
+                }
+            } else if (waiting.remove(waiter)) {
+                // Whoever takes it out tells it, so that it is told once.
+                tell(listener, answer, failure);
+            }
+        });
+        return waiter;
+    }
+
+    private static void tell(ClaimListener listener, @Nullable Renewed answer, @Nullable Throwable failure) {
+        if (failure != null) {
+            listener.failed(StoreException.of(failure));
+        } else if (answer instanceof Held held) {
+            listener.granted(held.counter(), held.lease());
+        } else if (answer instanceof Renewed.Gone gone) {
+            listener.ended(gone.reason());
+        }
+    }
+
+    private Attempt.@Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
+        return contended.contains(claim.name()) ? null : turn.table().acquireFree(claim);
+    }
+
+    private Renewed enqueue(Claim claim, Waiter waiter) {
+        Applied<Renewed> applied = work.call(turn -> {
+            Attempt.Granted granted = acquireFree(turn, claim);
+            if (granted != null) {
+                return Applied.of(new Held(granted.counter(), granted.lease()));
+            }
+            return turn.further()
+                    .transition(List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
+        });
+        contended.saw(claim.name(), applied.contended());
+        tellWaiters(applied.handed());
+        Renewed answer = applied.answerOrThrow();
+        if (answer instanceof Renewed.Waiting) {
+            waiter.refreshed(goodUntil(claim, applied.now()));
+            poller.wake();
+            wakeup.listen(waiting, poller);
+        }
+        return answer;
+    }
+
+    @Override
+    public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+        List<Claim> batch = Bounds.batch(claims);
+        return renewalCalls.call(() -> renewAll(batch));
+    }
+
+    private List<Renewed> renewAll(List<Claim> batch) {
+        if (batch.isEmpty()) {
+            return List.of();
+        }
+        Map<ClaimId, Renewed> answers = new HashMap<>();
+        List<Handed> handed = new ArrayList<>();
+        try {
+            renewals.call(turn -> renewAll(batch, turn, answers, handed));
+        } catch (StoreException failure) {
+            if (answers.isEmpty()) {
+                throw failure;
+            }
+            batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(failure)));
+        }
+        tellWaiters(handed);
+        answers.forEach(this::tellIfItWaited);
+        removeIdle(batch.get(0).name());
+        return batch.stream().map(claim -> answers.get(claim.id())).toList();
+    }
+
+    // All in one turn, so that the batch has one limit of time. What is answered when it fails half-way stays answered.
+    private boolean renewAll(List<Claim> batch, Turn turn, Map<ClaimId, Renewed> answers, List<Handed> handed)
+            throws SQLException {
+        // The renewal of some claims must not cost the others their time.
+        turn.table().waitForLocked(PATIENCE_OF_RENEWALS);
+        List<Claim> perhapsSole =
+                batch.stream().filter(claim -> !waiting.contains(claim.id())).toList();
+        turn.table().renewSole(perhapsSole, answers);
+        for (Claim claim : batch) {
+            if (!answers.containsKey(claim.id())) {
+                answers.put(claim.id(), renewOne(claim, turn, handed));
+            }
+        }
+        return true;
+    }
+
+    // A claim that waits, or has others beside it or behind it. If its row cannot be read, that concerns no other
+    // claim.
+    private Renewed renewOne(Claim claim, Turn turn, List<Handed> handed) throws SQLException {
+        try {
+            Applied<Renewed> applied = turn.further()
+                    .transition(List.of(claim.name()), read -> read.only().renew(claim, read.now(), read.epoch()));
+            handed.addAll(applied.handed());
+            Renewed answer = applied.answerOrThrow();
+            if (answer instanceof Renewed.Waiting) {
+                waiting.refreshed(claim.id(), goodUntil(claim, applied.now()));
+            }
+            return answer;
+        } catch (RowLockedException locked) {
+            return new Renewed.Failed(locked.toStoreException());
+        } catch (StoreException failure) {
+            return new Renewed.Failed(failure);
+        }
+    }
+
+    private void tellIfItWaited(ClaimId id, Renewed answer) {
+        if (answer instanceof Held held) {
+            waiting.granted(id, held.counter(), held.lease());
+        } else if (answer instanceof Renewed.Gone gone) {
+            waiting.ended(id, gone.reason());
+        }
+    }
+
+    private void removeIdle(LockName renewed) {
+        try {
+            renewals.call(turn -> {
+                idleRows.step(turn.table(), renewed.value());
+                return true;
+            });
+        } catch (StoreException notThisTime) {
+            // The renewal is what counts and it has succeeded. What stayed is removed at a later one.
+            return;
+        }
+    }
+
+    @Override
+    public CompletionStage<Released> release(Claim claim) {
+        return workCalls.call(() -> {
+            Applied<Boolean> applied = work.call(turn ->
+                    !contended.contains(claim.name()) && turn.table().releaseSole(claim)
+                            ? Applied.of(true)
+                            : turn.further()
+                                    .transition(
+                                            List.of(claim.name()),
+                                            read -> read.only().release(claim, read.now(), read.epoch())));
+            contended.saw(claim.name(), applied.contended());
+            waiting.ended(claim.id(), Renewed.Reason.RELEASED);
+            List<Handed> elsewhere = tellWaiters(applied.handed());
+            boolean found = applied.answerOrThrow();
+            if (elsewhere.isEmpty()) {
+                return found ? Released.ALONE : Released.NOT_OWNER;
+            }
+            return new Released(found, elsewhere);
+        });
+    }
+
+    @Override
+    public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
+        return workCalls.call(() -> {
+            Applied<Optional<ResourceState>> applied = work.call(turn ->
+                    turn.table().look(name, read -> read.only().inspect(read.now(), read.epoch())));
+            tellWaiters(applied.handed());
+            return applied.answerOrThrow().filter(ResourceState::isInUse);
+        });
+    }
+
+    @Override
+    public CompletionStage<List<LockName>> list(String prefix, int limit) {
+        Bounds.list(limit);
+        return workCalls.call(() -> work.call(turn -> turn.table().list(prefix, limit)));
+    }
+
+    // Those that wait here are told here, the others by way of the database, if it can push.
+    private List<Handed> tellWaiters(List<Handed> handed) {
+        List<Handed> elsewhere = waiting.grantedAll(handed);
+        if (!elsewhere.isEmpty()) {
+            wakeup.announce(elsewhere, work);
+        }
+        return elsewhere;
+    }
+
+    /** Opens the first connection and has something checked on it. */
+    void start(Starter starter) {
+        work.call(turn -> {
+            starter.check(turn.table().statements());
+            return true;
+        });
+    }
+
+    /** What is done with the first connection. */
+    @FunctionalInterface
+    interface Starter {
+        void check(LockStatements statements) throws SQLException;
+    }
+
+    @Override
+    public void close() {
+        wakeup.close();
+        poller.close();
+        waiting.clear();
+        workCalls.close();
+        renewalCalls.close();
+        work.close();
+        renewals.close();
+        polls.close();
+        source.close();
+    }
+
+    // A handed grant lives as long as this at least, so a claim that is gone earlier was released by somebody.
+    private long goodUntil(Claim claim, long now) {
+        return now + Math.min(RowCodec.micros(ticketTtl), RowCodec.micros(claim.lease()));
+    }
+
+    @Override
+    public String toString() {
+        return traits.product() + " store " + source;
+    }
+
+    /** Not all of several claims can be had. Thrown out of the transition, so that nothing of it is written. */
+    private static final class NotAll extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        /** How many of the claims were looked at, the one that could not be had included. */
+        final int seen;
+
+        final transient Attempt.Busy busy;
+        final @Nullable StoreException refusal;
+
+        NotAll(int seen, Attempt.Busy busy, @Nullable StoreException refusal) {
+            super(null, null, false, false);
+            this.seen = seen;
+            this.busy = busy;
+            this.refusal = refusal;
+        }
+    }
+}

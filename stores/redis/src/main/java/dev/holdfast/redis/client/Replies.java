@@ -1,0 +1,28 @@
+package dev.holdfast.redis.client;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** Reads what a server answered: lists of numbers and of texts in UTF-8. */
+public final class Replies {
+
+    private Replies() {}
+
+    public static List<?> list(@Nullable Object reply) {
+        return (List<?>) Objects.requireNonNull(reply, "a script answered nothing");
+    }
+
+    public static long number(List<?> parts, int index) {
+        return (Long) Objects.requireNonNull(parts.get(index), "a number is missing in the answer of a script");
+    }
+
+    public static byte[] bytes(List<?> parts, int index) {
+        return (byte[]) Objects.requireNonNull(parts.get(index), "a text is missing in the answer of a script");
+    }
+
+    public static String text(List<?> parts, int index) {
+        return new String(bytes(parts, index), StandardCharsets.UTF_8);
+    }
+}
