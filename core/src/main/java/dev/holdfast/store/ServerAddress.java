@@ -1,0 +1,19 @@
+package dev.holdfast.store;
+
+/**
+ * Where a server listens.
+ *
+ * @param host a name or an IP address, without brackets
+ * @param port the port, 1 to {@value #MAX_PORT}
+ */
+public record ServerAddress(String host, int port) {
+
+    /** The largest port. */
+    public static final int MAX_PORT = 65_535;
+
+    /** The address as it stands in a URL: {@code host:port}, an IPv6 address in brackets. */
+    @Override
+    public String toString() {
+        return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+    }
+}
