@@ -19,6 +19,9 @@ public final class FenceGuard {
 
     private final ConcurrentHashMap<String, Long> highest = new ConcurrentHashMap<>();
 
+    /** A guard that has seen no token yet. */
+    public FenceGuard() {}
+
     /**
      * Admits a token or refuses it.
      *

@@ -7,6 +7,9 @@ import dev.holdfast.spi.MonotonicClock;
 /** Opens {@code memory:}, a new store each time. To share one, pass a {@link MemoryLockStore} to {@code Holdfast.over}. */
 public final class MemoryLockStoreProvider implements LockStoreProvider {
 
+    /** For {@link java.util.ServiceLoader}. */
+    public MemoryLockStoreProvider() {}
+
     @Override
     public String form() {
         return "memory:";

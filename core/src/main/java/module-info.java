@@ -1,0 +1,17 @@
+/**
+ * One distributed lock over the store that a program already runs. The engine, {@code dev.holdfast.internal}, is not exported:
+ * what is public there is public to its neighbours only.
+ */
+module dev.holdfast.core {
+    requires static transitive org.jspecify;
+
+    exports dev.holdfast;
+    exports dev.holdfast.memory;
+    exports dev.holdfast.spi;
+    exports dev.holdfast.store;
+
+    uses dev.holdfast.spi.LockStoreProvider;
+
+    provides dev.holdfast.spi.LockStoreProvider with
+            dev.holdfast.memory.MemoryLockStoreProvider;
+}
