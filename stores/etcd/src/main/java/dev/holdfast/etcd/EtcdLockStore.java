@@ -48,50 +48,54 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store in etcd. A claim is a key under {@code PREFIX NAME/}, its create revision is its place in the queue and the number
- * of its grant, and all keys of a client live by one lease. Acquiring a free lock is one transaction, releasing it another,
- * and a renewal one beat of the lease whatever the client holds. {@code etcdctl lock} and etcd's own Go client queue up in
- * the same way, so they and this store exclude each other. etcd's lock service is not used.
+ * A store in etcd. A claim is a key under {@code PREFIX NAME/}. Its create revision gives its position in the queue
+ * and is the number of its grant. All keys of a client are attached to one etcd lease. Acquiring a free lock is one
+ * transaction and releasing it another; a renewal is one keep-alive of the lease, whatever the client holds.
+ * {@code etcdctl lock} and etcd's own Go client queue in the same way, so they and this store exclude each other.
+ * etcd's lock service is not used.
  *
- * <p>Opened by URL with {@link EtcdLockStoreProvider}, or over a channel of the user's with {@link #over(Channel)}.
- * Thread-safe; no call blocks. The recipe is the one of etcd's {@code client/v3/concurrency}, with a queue for all kinds.
+ * <p>Open it by URL with {@link EtcdLockStoreProvider}, or over the user's own channel with {@link #over(Channel)}.
+ * The store is thread-safe, and no call blocks. The recipe is the one of etcd's {@code client/v3/concurrency}, with
+ * a queue for all kinds of locks.
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>{@link AdmissionQueue} says who holds, as a pure function of the keys. {@link TryAcquire}, {@link QueueWait} and {@link Renew} are
- * the verbs, {@link ClaimTable} is what this client has, {@link Session} until when that surely lives, and {@link SessionMaintenance} what
- * happens by itself. {@link EtcdClient} is the way to the servers. No lock is held while something is sent or told.
+ * <p>{@link AdmissionQueue} decides who holds, as a pure function of the keys. {@link TryAcquire},
+ * {@link QueueWait}, {@link Renew} and {@link Inspect} are the operations. {@link ClaimTable} has the claims of
+ * this client, {@link Session} knows until when they are certain to live, and {@link SessionMaintenance} does the
+ * background work. {@link EtcdClient} sends requests to the servers. No lock is held while a request is sent or a
+ * listener is called.
  */
 public final class EtcdLockStore implements LockStore {
 
-    /** The most calls of the port, one after the other, that a call of the store makes. */
-    private static final int MOST_CALLS = TryAcquire.MOST_ROUNDS + 2;
+    /** The largest number of calls of the client, one after the other, in one call of the store. */
+    private static final int MAX_CALLS = TryAcquire.MAX_ROUNDS + 2;
 
-    /** So often it is tried to open a session with the first call, on one server after the other. */
-    private static final int MOST_OPENINGS = 3;
+    /** How often the first session is attempted at most, on one server after the other. */
+    private static final int MAX_OPENINGS = 3;
 
-    private final EtcdClient port;
+    private final EtcdClient client;
     private final StoreTraits traits;
     private final LockKeys keys;
-    private final ClaimTable places;
+    private final ClaimTable claimTable;
     private final Session session;
-    private final QueueWait waiting;
-    private final TryAcquire attempts;
-    private final Renew renewing;
-    private final Inspect views;
-    private final SessionMaintenance keeper;
+    private final QueueWait queueWait;
+    private final TryAcquire tryAcquire;
+    private final Renew renew;
+    private final Inspect inspect;
+    private final SessionMaintenance maintenance;
 
-    private EtcdLockStore(EtcdClient port, Session session, Duration ttl, EtcdOptions options, MonotonicClock clock) {
-        this.port = port;
+    private EtcdLockStore(EtcdClient client, Session session, Duration ttl, EtcdOptions options, MonotonicClock clock) {
+        this.client = client;
         this.session = session;
         this.keys = new LockKeys(options.prefix());
-        this.places = new ClaimTable(keys, clock, ttl);
-        this.waiting = new QueueWait(port, session, places, keys, clock, ttl);
-        this.attempts = new TryAcquire(port, session, places, keys, clock);
-        this.renewing = new Renew(port, session, places, waiting, keys, clock);
-        this.views = new Inspect(port, places, keys, clock, ttl);
-        this.keeper = new SessionMaintenance(port, session, places, waiting::look, clock, ttl);
-        waiting.whenInDoubt(keeper::inDoubt);
+        this.claimTable = new ClaimTable(keys, clock, ttl);
+        this.queueWait = new QueueWait(client, session, claimTable, keys, clock, ttl);
+        this.tryAcquire = new TryAcquire(client, session, claimTable, keys, clock);
+        this.renew = new Renew(client, session, claimTable, queueWait, keys, clock);
+        this.inspect = new Inspect(client, claimTable, keys, clock, ttl);
+        this.maintenance = new SessionMaintenance(client, session, claimTable, queueWait::readQueue, clock, ttl);
+        queueWait.whenSweepNeeded(maintenance::requestSweep);
         this.traits = new StoreTraits(
                 "etcd",
                 true,
@@ -101,23 +105,23 @@ public final class EtcdLockStore implements LockStore {
                 Liveness.SESSION,
                 Duration.ofMillis(1),
                 ttl,
-                options.timeout().multipliedBy(MOST_CALLS).plusSeconds(1));
-        session.whenOver(places::sessionOver);
-        keeper.start();
+                options.timeout().multipliedBy(MAX_CALLS).plusSeconds(1));
+        session.whenOver(claimTable::sessionOver);
+        maintenance.start();
     }
 
-    /** A store over a channel of the user's, with the default options. See {@link #over(Channel, String)}. */
+    /** A store over the user's own channel, with the default options. See {@link #over(Channel, String)}. */
     public static EtcdLockStore over(Channel channel) {
         return over(channel, "");
     }
 
     /**
-     * A store over a gRPC channel of the user's, which is never closed by the store. Addresses, balancing, TLS and
-     * credentials are the channel's business: put a log-in into an interceptor. Everything goes over this channel, leases
-     * too.
+     * A store over the user's own gRPC channel, which the store never closes. The channel is responsible for
+     * addresses, load balancing, TLS and credentials: put a log-in into an interceptor. All requests use this
+     * channel, those for leases too.
      *
-     * @param options as behind the question mark of a URL: {@code session=15s&prefix=app/}; {@code ca}, {@code cert} and
-     *     {@code key} are refused
+     * @param options as behind the question mark of a URL: {@code session=15s&prefix=app/}; {@code ca},
+     *     {@code cert} and {@code key} are refused
      * @throws IllegalArgumentException if an option is wrong
      * @throws StoreException if the servers cannot be reached
      */
@@ -126,34 +130,34 @@ public final class EtcdLockStore implements LockStore {
         if (parsed.hasFiles()) {
             throw new IllegalArgumentException("Options ca, cert and key are settings of the channel");
         }
-        GrpcEtcdClient port = new GrpcEtcdClient(
+        GrpcEtcdClient client = new GrpcEtcdClient(
                 Endpoints.over(channel),
                 Endpoints.over(channel),
                 new AuthToken(null, null),
                 parsed.timeout(),
                 "etcd over a channel");
-        return opened(port, parsed, MonotonicClock.SYSTEM);
+        return opened(client, parsed, MonotonicClock.SYSTEM);
     }
 
-    /** A store over any client library. The store closes the port. */
-    static EtcdLockStore opened(EtcdClient port, EtcdOptions options, MonotonicClock clock) {
-        Session session = new Session(port, clock, options.session());
+    /** A store over any {@link EtcdClient}, which the store closes. */
+    static EtcdLockStore opened(EtcdClient client, EtcdOptions options, MonotonicClock clock) {
+        Session session = new Session(client, clock, options.session());
         for (int i = 1; ; i++) {
             try {
-                // Shows that the servers are there and let us in, on both connections.
+                // Checks that the servers answer and accept the user, on both connections.
                 TxnRequest read = TxnRequest.newBuilder()
                         .addSuccess(Txns.getKey(ByteString.copyFromUtf8(options.prefix() + "holdfast")))
                         .build();
                 Session.Life life = session.open()
-                        .thenCombine(port.txn(read, false), (begun, answer) -> begun)
+                        .thenCombine(client.txn(read, false), (begun, answer) -> begun)
                         .toCompletableFuture()
                         .join();
-                return new EtcdLockStore(port, session, Duration.ofNanos(life.ttl()), options, clock);
+                return new EtcdLockStore(client, session, Duration.ofNanos(life.ttl()), options, clock);
             } catch (CompletionException failure) {
-                StoreException cause = EtcdErrors.of(failure, false, port.toString());
-                // One server may be away, and a first connection is slow.
-                if (i == MOST_OPENINGS || !cause.retryable()) {
-                    port.close();
+                StoreException cause = EtcdErrors.of(failure, false, client.toString());
+                // One server may be down, and a first connection is slow.
+                if (i == MAX_OPENINGS || !cause.retryable()) {
+                    client.close();
                     throw cause;
                 }
             }
@@ -167,23 +171,23 @@ public final class EtcdLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        return attempts.acquire(List.of(claim)).thenApply(answers -> answers.get(0));
+        return tryAcquire.acquire(List.of(claim)).thenApply(answers -> answers.get(0));
     }
 
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
-        return attempts.acquire(Bounds.several(claims));
+        return tryAcquire.acquire(Bounds.several(claims));
     }
 
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        waiting.enqueue(claim, listener);
-        return () -> places.forgetListener(claim, listener);
+        queueWait.enqueue(claim, listener);
+        return () -> claimTable.removeListener(claim, listener);
     }
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
-        return renewing.renew(Bounds.batch(claims));
+        return renew.renew(Bounds.batch(claims));
     }
 
     @Override
@@ -191,7 +195,7 @@ public final class EtcdLockStore implements LockStore {
         CompletableFuture<Released> result = new CompletableFuture<>();
         session.open().thenCompose(life -> released(claim, life)).whenComplete((released, failure) -> {
             if (failure != null) {
-                StoreException cause = EtcdErrors.of(failure, true, port.toString());
+                StoreException cause = EtcdErrors.of(failure, true, client.toString());
                 session.failed(cause);
                 result.completeExceptionally(cause);
             } else {
@@ -201,18 +205,18 @@ public final class EtcdLockStore implements LockStore {
         return result;
     }
 
-    // A key of this client's is deleted by its name and fenced by its revision, so that no repeat of this hits a
-    // later claim (etcd-io/etcd#22082). Any other claim is buried first and then looked for: nothing of it can come
-    // in between.
+    // A key that this client knows is deleted only if it still has the known create revision, so that a repeated
+    // release cannot delete a later claim (etcd-io/etcd#22082). For any other claim, one transaction puts a
+    // tombstone and then reads the queue, so that no key of that claim can be created between the two.
     private CompletionStage<Released> released(Claim claim, Session.Life life) {
-        ClaimState place = places.find(claim.name(), claim.id());
+        ClaimState state = claimTable.find(claim.name(), claim.id());
         ByteString tombstone = keys.tombstone(claim.name(), claim.id());
         TxnRequest.Builder request = TxnRequest.newBuilder();
         boolean known = false;
-        if (place != null && place.created > 0) {
+        if (state != null && state.created > 0) {
             known = true;
-            request.addCompare(Txns.createdAt(place.key, place.created))
-                    .addSuccess(Txns.delete(place.key))
+            request.addCompare(Txns.createdAt(state.key, state.created))
+                    .addSuccess(Txns.delete(state.key))
                     .addFailure(Txns.put(tombstone, ByteString.EMPTY, life.lease()));
         }
         if (!known || claim.repeated()) {
@@ -221,24 +225,24 @@ public final class EtcdLockStore implements LockStore {
         if (!known) {
             request.addSuccess(Txns.range(keys.queue(claim.name())));
         }
-        return released(claim, place, known, tombstone, request);
+        return released(claim, state, known, tombstone, request);
     }
 
     private CompletionStage<Released> released(
-            Claim claim, @Nullable ClaimState place, boolean known, ByteString tombstone, TxnRequest.Builder request) {
-        return port.txn(request.build(), true).thenCompose(answer -> {
-            boolean buried = !known || claim.repeated() || !answer.getSucceeded();
-            if (buried) {
-                keeper.buried(tombstone, claim.lease());
+            Claim claim, @Nullable ClaimState state, boolean known, ByteString tombstone, TxnRequest.Builder request) {
+        return client.txn(request.build(), true).thenCompose(answer -> {
+            boolean tombstonePut = !known || claim.repeated() || !answer.getSucceeded();
+            if (tombstonePut) {
+                maintenance.tombstonePut(tombstone, claim.lease());
             }
             CompletionStage<Boolean> found = known
                     ? CompletableFuture.completedStage(answer.getSucceeded())
                     : deleted(claim, answer.getResponses(1).getResponseRange());
-            return found.thenApply(was -> {
-                if (place != null) {
-                    places.gone(place, Renewed.Reason.RELEASED);
+            return found.thenApply(wasOwner -> {
+                if (state != null) {
+                    claimTable.gone(state, Renewed.Reason.RELEASED);
                 }
-                return was ? Released.ALONE : Released.NOT_OWNER;
+                return wasOwner ? Released.ALONE : Released.NOT_OWNER;
             });
         });
     }
@@ -254,39 +258,42 @@ public final class EtcdLockStore implements LockStore {
                 .addCompare(Txns.createdAt(entry.key(), entry.created()))
                 .addSuccess(Txns.delete(entry.key()))
                 .build();
-        return port.txn(request, true).thenApply(TxnResponse::getSucceeded);
+        return client.txn(request, true).thenApply(TxnResponse::getSucceeded);
     }
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        return views.inspect(name);
+        return inspect.inspect(name);
     }
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return views.list(prefix, limit);
+        return inspect.list(prefix, limit);
     }
 
-    /** Claims that hold live on until the session's time is over; if there are none, the session ends here. */
+    /**
+     * Held claims live on until the session ends. If the client has no claims and no tombstones, the session is
+     * ended here.
+     */
     @Override
     public void close() {
-        keeper.close();
+        maintenance.close();
         Session.Life life = session.life();
-        if (life != null && places.isEmpty() && !keeper.hasTombstones()) {
+        if (life != null && claimTable.isEmpty() && !maintenance.hasTombstones()) {
             try {
-                port.revoke(life.lease()).toCompletableFuture().join();
+                client.revoke(life.lease()).toCompletableFuture().join();
             } catch (CompletionException unreachable) {
-                // Then it runs out by itself.
-                keeper.inDoubt();
+                // The session then runs out by itself.
+                maintenance.requestSweep();
             }
         }
-        places.clear();
-        port.close();
+        claimTable.clear();
+        client.close();
     }
 
     @Override
     public String toString() {
-        return "etcd store " + port;
+        return "etcd store " + client;
     }
 }

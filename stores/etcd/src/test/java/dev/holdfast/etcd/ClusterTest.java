@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Three servers: what they grant is lawful when the leader or a follower is killed, frozen or comes back. */
+/** Three servers: their grants stay correct when the leader or a follower is killed, frozen or comes back. */
 @Timeout(180)
 class ClusterTest {
 

@@ -9,26 +9,29 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts what a store sends. */
+/** Counts the requests that a store sends, and the events that it receives. */
 final class CountingClient implements EtcdClient {
 
-    private final EtcdClient port;
+    private final EtcdClient delegate;
     final AtomicInteger txns = new AtomicInteger();
     final AtomicInteger watches = new AtomicInteger();
-    final AtomicInteger begun = new AtomicInteger();
+    final AtomicInteger started = new AtomicInteger();
     final AtomicInteger events = new AtomicInteger();
     final AtomicInteger keepAlives = new AtomicInteger();
     final AtomicInteger others = new AtomicInteger();
 
-    CountingClient(EtcdClient port) {
-        this.port = port;
+    CountingClient(EtcdClient delegate) {
+        this.delegate = delegate;
     }
 
     void reset() {
-        List.of(txns, watches, begun, events, keepAlives, others).forEach(count -> count.set(0));
+        List.of(txns, watches, started, events, keepAlives, others).forEach(count -> count.set(0));
     }
 
-    /** All messages to and fro: an answer for each request, and two of each for a watch, which is made and ended. */
+    /**
+     * All messages in both directions: two for each request, four for each watch, which is created and cancelled,
+     * and one for each event.
+     */
     int messages() {
         return 2 * (txns.get() + keepAlives.get() + others.get()) + 4 * watches.get() + events.get();
     }
@@ -36,68 +39,68 @@ final class CountingClient implements EtcdClient {
     @Override
     public CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes) {
         txns.incrementAndGet();
-        return port.txn(request, writes);
+        return delegate.txn(request, writes);
     }
 
     @Override
     public CompletionStage<Granted> grant(long ttlSeconds) {
         others.incrementAndGet();
-        return port.grant(ttlSeconds);
+        return delegate.grant(ttlSeconds);
     }
 
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
         keepAlives.incrementAndGet();
-        return port.keepAlive(lease);
+        return delegate.keepAlive(lease);
     }
 
     @Override
     public CompletionStage<List<ByteString>> keysOf(long lease) {
         others.incrementAndGet();
-        return port.keysOf(lease);
+        return delegate.keysOf(lease);
     }
 
     @Override
     public CompletionStage<Void> revoke(long lease) {
         others.incrementAndGet();
-        return port.revoke(lease);
+        return delegate.revoke(lease);
     }
 
     @Override
-    public Watch watch(ByteString key, boolean beginning, long fromRevision, Ears ears) {
+    public Watch watch(ByteString key, boolean isPrefix, long fromRevision, WatchListener listener) {
         watches.incrementAndGet();
-        return port.watch(key, beginning, fromRevision, new Ears() {
+        return delegate.watch(key, isPrefix, fromRevision, new WatchListener() {
             @Override
-            public void happened(List<io.etcd.jetcd.api.Event> happened) {
-                events.addAndGet(happened.size());
-                ears.happened(happened);
+            public void onEvents(List<io.etcd.jetcd.api.Event> received) {
+                events.addAndGet(received.size());
+                listener.onEvents(received);
             }
 
             @Override
-            public void began(boolean missed) {
-                begun.incrementAndGet();
-                ears.began(missed);
+            public void onStarted(boolean missed) {
+                started.incrementAndGet();
+                listener.onStarted(missed);
             }
 
             @Override
-            public void deaf() {
-                ears.deaf();
+            public void onClosed() {
+                listener.onClosed();
             }
         });
     }
 
     @Override
     public Duration timeout() {
-        return port.timeout();
+        return delegate.timeout();
     }
 
     @Override
     public void close() {
-        port.close();
+        delegate.close();
     }
 
     @Override
     public String toString() {
-        return port.toString();
+        return delegate.toString();
     }
 }

@@ -31,11 +31,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Prints what the store costs, on a server of its own; no test. {@code pair [MILLIS]}: acquire and release of a free lock,
- * beside a bare transaction and delete on the generated stubs and on jetcd, and beside jetcd's grant, lock, unlock and
- * revoke, perhaps through a proxy with so many milliseconds each way. {@code wake [MILLIS]}: from the release call of one
- * client to the grant in another, beside jetcd's lock. {@code threads N SECONDS}: N threads on one lock. With {@code
- * -Dholdfast.server.folder=/var/tmp} the server's data are there, on a disk.
+ * Measures what the store costs, on a server of its own; not a test. {@code pair [MILLIS]}: acquire and release of
+ * a free lock, compared with a bare transaction and delete on the generated stubs and on jetcd, and with jetcd's
+ * grant, lock, unlock and revoke; if MILLIS is given, through a proxy that delays each direction by it.
+ * {@code wake [MILLIS]}: from the release call of one client to the grant in another, compared with jetcd's lock.
+ * {@code threads N SECONDS}: N threads on one lock. With {@code -Dholdfast.server.folder=/var/tmp} the server's
+ * data are there, on a disk.
  */
 final class EtcdFigures {
 
@@ -190,7 +191,7 @@ final class EtcdFigures {
                 .getProcessCpuTime();
     }
 
-    // Of all threads: most of a client's work is done by those of its connection.
+    // Counts all threads, because the threads of the connection do most of a client's work.
     private static long allocated() {
         var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         return Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds()))

@@ -6,7 +6,7 @@ import dev.holdfast.testkit.LockStoreTck;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
-/** The laws, on a real server. */
+/** The rules for every store, on a real server. */
 class EtcdLockStoreTest extends LockStoreTck {
 
     private static EtcdServer server;

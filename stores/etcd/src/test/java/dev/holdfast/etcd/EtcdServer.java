@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A real server for a test, alone or as a member of a cluster: on free ports of the loopback address, with its data in a
- * folder of its own, in memory where the system has such a place.
+ * A real server for a test, alone or as a member of a cluster. It listens on free ports of the loopback address,
+ * and has its data in a folder of its own, in memory if the system has a folder for that.
  */
 final class EtcdServer implements AutoCloseable {
 
@@ -36,14 +36,16 @@ final class EtcdServer implements AutoCloseable {
         this.cluster = name + "=http://127.0.0.1:" + peerPort;
     }
 
-    /** A server alone, with further settings. Elections are quick, so leases of one second are possible. */
+    /**
+     * A single server, with further settings. Its elections are quick, so that leases of one second are possible.
+     */
     static EtcdServer start(String... settings) {
         EtcdServer server = new EtcdServer("one", "http", List.of(settings), List.of());
         server.startAgain();
         return server;
     }
 
-    /** A server that asks for TLS. */
+    /** A server that requires TLS. */
     static EtcdServer startTls(List<String> settings, List<String> control) {
         EtcdServer server = new EtcdServer("one", "https", settings, control);
         server.startAgain();
@@ -123,7 +125,7 @@ final class EtcdServer implements AutoCloseable {
         return command;
     }
 
-    /** Runs {@code etcdctl} to its end and gives what it printed. */
+    /** Runs {@code etcdctl} to its end and returns its output. */
     String control(String... arguments) {
         List<String> command = new ArrayList<>(control());
         command.addAll(List.of(arguments));

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What servers, connections and leases do when they are in trouble. */
+/** How the store behaves when servers, connections and leases fail. */
 class FaultTest extends WithServer {
 
     private static EtcdServer server;
@@ -71,13 +71,13 @@ class FaultTest extends WithServer {
         assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
         assertThat(((Renewed.Held) answers.get(0)).counter()).isEqualTo(counter);
         assertThat(answers.get(1)).isInstanceOf(Renewed.Waiting.class);
-        // The watch broke with the server; it was made anew.
+        // The watch broke with the server, and was made again.
         repaired(() -> get(other.release(holder)));
         awaitGrant(listener);
     }
 
     @Test
-    void downServerIsSaidToBeDown() {
+    void downServerIsReportedAsDown() {
         String url = "etcd://127.0.0.1:" + Ports.reserve();
         assertThatThrownBy(() -> openUrl(url))
                 .isInstanceOf(StoreException.class)
@@ -102,24 +102,25 @@ class FaultTest extends WithServer {
         assertThat(get(store.inspect(name))).isEmpty();
     }
 
-    // jetcd#965 and #1383: a keep-alive that just falls silent. Ours is missed on the local clock.
+    // jetcd#965 and #1383: a keep-alive that becomes silent. The client notices by its local clock.
     @Test
     void silentSessionIsLostOnTheLocalDeadline() throws InterruptedException {
         LockStore store = open("?session=2s&timeout=500ms");
         try (Holdfast locks = Holdfast.over(store)) {
             Lease lease = locks.lock(name.value()).acquire();
             AtomicReference<LossReason> lost = new AtomicReference<>();
-            CountDownLatch told = new CountDownLatch(1);
+            CountDownLatch notified = new CountDownLatch(1);
             lease.onLost(reason -> {
                 lost.set(reason);
-                told.countDown();
+                notified.countDown();
             });
             long frozen = System.nanoTime();
             server.signal("STOP");
             try {
-                assertThat(told.await(10, TimeUnit.SECONDS)).isTrue();
+                assertThat(notified.await(10, TimeUnit.SECONDS)).isTrue();
                 assertThat(lease.isValid()).isFalse();
-                // Two seconds, and what a busy machine adds: the server stays frozen, so nothing else could have told.
+                // Two seconds, and what a busy machine adds: the server stays frozen, so only the local clock can
+                // have shown the loss.
                 assertThat(Duration.ofNanos(System.nanoTime() - frozen)).isLessThan(Duration.ofSeconds(5));
             } finally {
                 server.signal("CONT");
@@ -128,7 +129,7 @@ class FaultTest extends WithServer {
         }
     }
 
-    // jetcd#686: keep-alive of a lease that is gone already.
+    // jetcd#686: the keep-alive of a lease that is gone already.
     @Test
     void revokedLeaseEndsHoldersAndWaitersAndANewOneIsMade() {
         LockStore store = open("?session=3s");
@@ -145,76 +146,77 @@ class FaultTest extends WithServer {
     }
 
     @Test
-    void orphanOfALostUndoIsSweptWithTheNextBeat() {
-        FaultyClient port = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
-        LockStore store = closing(EtcdLockStore.opened(port, EtcdOptions.parse("session=2s"), MonotonicClock.SYSTEM));
+    void orphanOfALostUndoIsSweptWithTheNextRenewal() {
+        FaultyClient client = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
+        LockStore store = closing(EtcdLockStore.opened(client, EtcdOptions.parse("session=2s"), MonotonicClock.SYSTEM));
         granted(store, alice.mutex(name));
         Claim otherKind = bob.read(name);
-        port.losesRequest = FaultyClient::deletes;
+        client.losesRequest = FaultyClient::deletes;
         RecordingListener refused = enqueued(store, otherKind);
         assertThat(refused.first(RecordingListener.Event.Failed.class)
                         .orElseThrow()
                         .cause())
                 .isInstanceOf(KindConflictException.class);
         assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(1);
-        port.losesRequest = request -> false;
+        client.losesRequest = request -> false;
         awaitUntil(() -> get(store.inspect(name)).orElseThrow().waiters().isEmpty());
         assertThat(get(store.inspect(name)).orElseThrow().holders()).hasSize(1);
     }
 
     @Test
     void lostAnswersAreRepairedByRepeating() {
-        FaultyClient port = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
-        LockStore store = closing(EtcdLockStore.opened(port, EtcdOptions.DEFAULTS, MonotonicClock.SYSTEM));
+        FaultyClient client = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
+        LockStore store = closing(EtcdLockStore.opened(client, EtcdOptions.DEFAULTS, MonotonicClock.SYSTEM));
         Claim claim = alice.mutex(name);
-        port.losesAnswer = FaultyClient::puts;
+        client.losesAnswer = FaultyClient::puts;
         assertThat(failure(store.tryAcquire(claim)).effect()).isEqualTo(Effect.UNKNOWN);
-        port.losesAnswer = request -> false;
+        client.losesAnswer = request -> false;
         long counter = granted(store, claim.again()).counter();
         Claim waiter = bob.mutex(name);
-        port.losesAnswer = FaultyClient::puts;
+        client.losesAnswer = FaultyClient::puts;
         RecordingListener lost = enqueued(store, waiter);
         assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
-        port.losesAnswer = request -> false;
+        client.losesAnswer = request -> false;
         RecordingListener again = waiting(store, waiter.again());
-        port.losesAnswer = FaultyClient::deletes;
+        client.losesAnswer = FaultyClient::deletes;
         assertThat(failure(store.release(claim)).effect()).isEqualTo(Effect.UNKNOWN);
-        port.losesAnswer = request -> false;
+        client.losesAnswer = request -> false;
         assertThat(awaitGrant(again).counter()).isGreaterThan(counter);
         assertThat(get(store.release(claim.again())).wasOwner()).isFalse();
         assertThat(get(store.inspect(name)).orElseThrow().holders()).hasSize(1);
     }
 
     @Test
-    void watchFromACompactedRevisionIsSaidToHaveMissedIt() throws InterruptedException {
+    void watchFromACompactedRevisionReportsMissedRevisions() throws InterruptedException {
         long old = revisionOf(server.control("put", "compacted", "1", "--write-out=json"));
         long last = old;
         for (int i = 0; i < 5; i++) {
             last = revisionOf(server.control("put", "compacted", "2", "--write-out=json"));
         }
         server.control("compact", Long.toString(last));
-        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
-        try (EtcdClient port = EtcdChannels.open(EtcdUrl.parse(server.url()))) {
-            port.watch(ByteString.copyFromUtf8("compacted"), false, old, new EtcdClient.Ears() {
+        BlockingQueue<String> reported = new LinkedBlockingQueue<>();
+        try (EtcdClient client = EtcdChannels.open(EtcdUrl.parse(server.url()))) {
+            client.watch(ByteString.copyFromUtf8("compacted"), false, old, new EtcdClient.WatchListener() {
                 @Override
-                public void happened(List<Event> events) {
-                    events.forEach(event -> heard.add(event.getKv().getValue().toStringUtf8()));
+                public void onEvents(List<Event> events) {
+                    events.forEach(
+                            event -> reported.add(event.getKv().getValue().toStringUtf8()));
                 }
 
                 @Override
-                public void began(boolean missed) {
-                    heard.add(missed ? "missed" : "began");
+                public void onStarted(boolean missed) {
+                    reported.add(missed ? "missed" : "started");
                 }
 
                 @Override
-                public void deaf() {
-                    heard.add("deaf");
+                public void onClosed() {
+                    reported.add("closed");
                 }
             });
-            assertThat(heard.poll(10, TimeUnit.SECONDS)).isEqualTo("missed");
+            assertThat(reported.poll(10, TimeUnit.SECONDS)).isEqualTo("missed");
             server.control("put", "compacted", "3");
-            assertThat(heard.poll(10, TimeUnit.SECONDS)).isEqualTo("3");
-            assertThat(heard).isEmpty();
+            assertThat(reported.poll(10, TimeUnit.SECONDS)).isEqualTo("3");
+            assertThat(reported).isEmpty();
         }
     }
 

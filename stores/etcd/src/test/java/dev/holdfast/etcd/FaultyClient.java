@@ -12,15 +12,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
 
-/** Loses what it is told to lose: a request before it is sent, or the answer to it. */
+/** Loses what the test chooses: a request before it is sent, or the answer to it. */
 final class FaultyClient implements EtcdClient {
 
-    private final EtcdClient port;
+    private final EtcdClient delegate;
     volatile Predicate<TxnRequest> losesRequest = request -> false;
     volatile Predicate<TxnRequest> losesAnswer = request -> false;
 
-    FaultyClient(EtcdClient port) {
-        this.port = port;
+    FaultyClient(EtcdClient delegate) {
+        this.delegate = delegate;
     }
 
     static boolean deletes(TxnRequest request) {
@@ -37,42 +37,42 @@ final class FaultyClient implements EtcdClient {
         if (losesRequest.test(request)) {
             return CompletableFuture.failedStage(lost);
         }
-        CompletionStage<TxnResponse> answer = port.txn(request, writes);
+        CompletionStage<TxnResponse> answer = delegate.txn(request, writes);
         return losesAnswer.test(request) ? answer.thenCompose(ignored -> CompletableFuture.failedStage(lost)) : answer;
     }
 
     @Override
     public CompletionStage<Granted> grant(long ttlSeconds) {
-        return port.grant(ttlSeconds);
+        return delegate.grant(ttlSeconds);
     }
 
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
-        return port.keepAlive(lease);
+        return delegate.keepAlive(lease);
     }
 
     @Override
     public CompletionStage<List<ByteString>> keysOf(long lease) {
-        return port.keysOf(lease);
+        return delegate.keysOf(lease);
     }
 
     @Override
     public CompletionStage<Void> revoke(long lease) {
-        return port.revoke(lease);
+        return delegate.revoke(lease);
     }
 
     @Override
-    public Watch watch(ByteString key, boolean beginning, long fromRevision, Ears ears) {
-        return port.watch(key, beginning, fromRevision, ears);
+    public Watch watch(ByteString key, boolean isPrefix, long fromRevision, WatchListener listener) {
+        return delegate.watch(key, isPrefix, fromRevision, listener);
     }
 
     @Override
     public Duration timeout() {
-        return port.timeout();
+        return delegate.timeout();
     }
 
     @Override
     public void close() {
-        port.close();
+        delegate.close();
     }
 }

@@ -12,10 +12,10 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Loses the answers to renewals of leases: the real server has renewed them, and the client does not hear of it. */
+/** Loses the answers to renewals of leases: the real server has renewed them, and the client gets no answer. */
 final class FaultyKeepAlive implements ClientInterceptor {
 
-    /** How the stream of a renewal whose answer is lost ends. */
+    /** The status with which the stream of a renewal ends when its answer is lost. */
     private final Status end;
 
     private final AtomicInteger toLose = new AtomicInteger();

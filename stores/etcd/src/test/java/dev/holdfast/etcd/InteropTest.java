@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real {@code etcdctl lock} processes and ours queue up together. */
+/** Real {@code etcdctl lock} processes and clients of this store wait in the same queue. */
 class InteropTest extends WithServer {
 
     private static final int PROCESSES = 3;

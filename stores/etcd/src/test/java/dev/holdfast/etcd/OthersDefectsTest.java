@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Defects of other lock clients of etcd, each a test named after its report. */
+/** Defects of other lock clients of etcd, each with a test named after its report. */
 class OthersDefectsTest extends WithServer {
 
     private static EtcdServer server;
@@ -115,7 +115,7 @@ class OthersDefectsTest extends WithServer {
         assertThat(get(plain.inspect(outer)).orElseThrow().holders()).hasSize(1);
     }
 
-    // A lock() that timed out or was cancelled gets the lock later, and nobody knows.
+    // A lock() that timed out or was cancelled gets the lock later, and no caller knows it.
     @Test
     void jetcd291TimedOutWaiterNeverHolds() throws InterruptedException {
         LockStore store = open("");
@@ -130,7 +130,7 @@ class OthersDefectsTest extends WithServer {
         }
     }
 
-    // The same lease twice is "no operation": both are told that they hold.
+    // A second lock with the same lease is "no operation": both callers get the answer that they hold.
     @Test
     void jetcdLockTwoClaimsOfOneSessionExcludeEachOther() {
         LockStore store = open("");
@@ -141,9 +141,9 @@ class OthersDefectsTest extends WithServer {
         awaitGrant(second);
     }
 
-    // jetcd#749: many leases starve. Here all claims live by one.
+    // jetcd#749: many leases starve. Here all claims of a client are attached to one lease.
     @Test
-    void jetcd749ManyClaimsLiveByOneLease() {
+    void jetcd749ManyClaimsShareOneLease() {
         LockStore store = open("?session=20s");
         for (int i = 0; i < 200; i++) {
             granted(store, alice.mutex(new LockName(name + "-" + i)).withLease(Duration.ofMinutes(i + 1)));
@@ -154,9 +154,9 @@ class OthersDefectsTest extends WithServer {
                 .isLessThanOrEqualTo(12);
     }
 
-    // The stream of a keep-alive that ended without a word was the end of all renewals, and nobody was told.
+    // A keep-alive stream that ended without an error was the end of all renewals, and no caller was notified.
     @Test
-    void jetcd1383KeepAliveThatEndsWithoutAWordIsBegunAnew() throws InterruptedException {
+    void jetcd1383KeepAliveThatEndsWithoutAnErrorIsStartedAgain() throws InterruptedException {
         FaultyKeepAlive renewals = new FaultyKeepAlive(Status.OK);
         try (Holdfast locks = Holdfast.over(over(renewals, "session=2s"))) {
             Lease lease = locks.lock(name.value()).acquire();
@@ -169,9 +169,10 @@ class OthersDefectsTest extends WithServer {
         }
     }
 
-    // The same for good: the holder hears of it by its own clock, and its key, which the servers would keep, goes.
+    // The same, but permanently: the holder notices the loss by its own clock, and its key, which the servers would
+    // keep, is deleted.
     @Test
-    void jetcd965KeepAliveThatEndsWithoutAWordForGoodIsALossInTime() throws InterruptedException {
+    void jetcd965KeepAliveThatEndsForGoodWithoutAnErrorIsReportedAsALossInTime() throws InterruptedException {
         FaultyKeepAlive renewals = new FaultyKeepAlive(Status.OK);
         LockStore elsewhere = open("?session=20s");
         try (Holdfast locks = Holdfast.over(over(renewals, "session=2s"))) {
@@ -187,7 +188,7 @@ class OthersDefectsTest extends WithServer {
         }
     }
 
-    // A renewal that was done, and whose answer was lost, lost the lock.
+    // The renewal was done but its answer was lost, and then the lock was lost.
     @Test
     void dynamolock280RenewalWhoseAnswerIsLostKeepsTheLock() {
         FaultyKeepAlive renewals = new FaultyKeepAlive(Status.UNAVAILABLE.withDescription("lost by the test"));

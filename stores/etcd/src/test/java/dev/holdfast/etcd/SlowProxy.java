@@ -11,7 +11,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/** Passes on what it is sent, in both directions, so much later. */
+/** Forwards data in both directions, each part after a fixed delay. */
 final class SlowProxy implements AutoCloseable {
 
     private final ServerSocket entrance;

@@ -9,8 +9,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
 /**
- * The laws, on a cluster of three. Handles begin with one server after the other, so that those of one test are at different
- * servers.
+ * The rules for every store, on a cluster of three. Each store lists the servers in another order, so that the
+ * stores of one test begin with different servers.
  */
 class ThreeServersLockStoreTest extends LockStoreTck {
 

@@ -49,7 +49,7 @@ class TlsTest extends WithServer {
     }
 
     @Test
-    void clientWithItsCertificateIsLetIn() {
+    void clientWithItsCertificateIsAccepted() {
         LockStore store = openUrl(url("127.0.0.1", "server", "client"));
         granted(store, alice.mutex(name));
         assertThat(get(store.inspect(name))).isPresent();
@@ -70,7 +70,7 @@ class TlsTest extends WithServer {
     }
 
     @Test
-    void strangerIsNotLetIn() {
+    void clientWithAnUnknownCertificateOrNoneIsRefused() {
         assertThatThrownBy(() -> openUrl(url("127.0.0.1", "server", "stranger")))
                 .isInstanceOf(StoreException.class);
         assertThatThrownBy(() -> openUrl("etcds://" + server.address() + "?ca=" + file("server.crt")))
@@ -78,7 +78,7 @@ class TlsTest extends WithServer {
     }
 
     @Test
-    void filesThatAreNotThereAreNamed() {
+    void missingFilesAreNamedInTheMessage() {
         assertThatThrownBy(() -> openUrl("etcds://" + server.address() + "?ca=" + file("nothing.pem")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("nothing.pem");

@@ -19,12 +19,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The budget: what is sent, counted at the port. */
+/** The number of requests that each operation sends, counted at the client. */
 class TripCountTest extends WithServer {
 
     private static EtcdServer server;
 
-    private CountingClient port;
+    private CountingClient client;
 
     @BeforeAll
     static void startTheServer() {
@@ -43,9 +43,9 @@ class TripCountTest extends WithServer {
 
     private LockStore counted() {
         EtcdUrl url = EtcdUrl.parse(server.url() + "?session=60s");
-        port = new CountingClient(EtcdChannels.open(url));
-        LockStore store = closing(EtcdLockStore.opened(port, url.options(), MonotonicClock.SYSTEM));
-        port.reset();
+        client = new CountingClient(EtcdChannels.open(url));
+        LockStore store = closing(EtcdLockStore.opened(client, url.options(), MonotonicClock.SYSTEM));
+        client.reset();
         return store;
     }
 
@@ -88,17 +88,17 @@ class TripCountTest extends WithServer {
     }
 
     @Test
-    void handOffWithOneAheadIsAnEventAndNoTrip() {
+    void handOffWithOneAheadIsAnEventAndNoRoundTrip() {
         LockStore store = counted();
         LockStore other = open("");
         for (Function<LockName, Claim> kind : List.<Function<LockName, Claim>>of(alice::mutex, alice::write)) {
             Claim holder = kind.apply(name);
             granted(other, holder);
             Claim waiter = kind.apply(name);
-            port.reset();
+            client.reset();
             RecordingListener listener = waiting(store, waiter);
-            awaitUntil(() -> port.begun.get() == 2);
-            assertThat(port.txns).hasValue(1);
+            awaitUntil(() -> client.started.get() == 2);
+            assertThat(client.txns).hasValue(1);
             get(other.release(holder));
             awaitGrant(listener);
             assertThat(sent()).containsExactly(1, 2, 0, 0);
@@ -113,33 +113,33 @@ class TripCountTest extends WithServer {
         Claim writer = bob.write(name);
         granted(other, writer);
         RecordingListener first = waiting(store, alice.read(name));
-        awaitUntil(() -> port.begun.get() == 2);
+        awaitUntil(() -> client.started.get() == 2);
         RecordingListener second = waiting(store, alice.read(name));
-        awaitUntil(() -> port.begun.get() == 4);
+        awaitUntil(() -> client.started.get() == 4);
         get(other.release(writer));
         awaitGrant(first);
         awaitGrant(second);
-        assertThat(port.txns).hasValue(2);
+        assertThat(client.txns).hasValue(2);
     }
 
     @Test
-    void renewalOfAllIsOneBeatAndOneTransactionForSixty() {
+    void renewalOfAllIsOneKeepAliveAndOneTransactionForSixty() {
         LockStore store = counted();
         List<Claim> claims = new ArrayList<>();
         for (int i = 0; i < 120; i++) {
             claims.add(alice.mutex(new LockName(name + "-" + i)));
             granted(store, claims.get(i));
         }
-        port.reset();
+        client.reset();
         assertThat(get(store.renew(claims))).hasSize(120).allMatch(Renewed.Held.class::isInstance);
         assertThat(sent()).containsExactly(2, 0, 1, 0);
-        port.reset();
+        client.reset();
         assertThat(renewed(store, claims.get(0))).isInstanceOf(Renewed.Held.class);
         assertThat(sent()).containsExactly(1, 0, 1, 0);
     }
 
     @Test
-    void keeperSleepsWhileNothingIsDue() {
+    void maintenanceThreadSleepsWhileNothingIsDue() {
         AtomicInteger parks = new AtomicInteger();
         MonotonicClock counting = new MonotonicClock() {
             @Override
@@ -162,12 +162,12 @@ class TripCountTest extends WithServer {
         granted(store, alice.mutex(name));
         parks.set(0);
         pause(500);
-        // A beat is due every few seconds; a keeper that wakes itself parks some ten thousand times.
+        // A renewal is due every few seconds; a thread that wakes itself parks some ten thousand times.
         assertThat(parks.get()).isLessThan(20);
     }
 
     @Test
-    void messagesForAHandOffDoNotGrowWithTheCrowd() {
+    void messagesForAHandOffDoNotGrowWithTheNumberOfWaiters() {
         List<Function<LockName, Claim>> kinds =
                 List.of(alice::mutex, name -> alice.claim(name, 1, 2), name -> alice.claim(name, 2, 3));
         for (Function<LockName, Claim> kind : kinds) {
@@ -181,7 +181,7 @@ class TripCountTest extends WithServer {
     }
 
     @Test
-    void messagesForReadersBehindWritersDoNotGrowWithTheCrowd() {
+    void messagesForReadersBehindWritersDoNotGrowWithTheNumberOfWaiters() {
         Function<LockName, Claim> mixed = new Function<>() {
             private int number;
 
@@ -199,37 +199,38 @@ class TripCountTest extends WithServer {
     }
 
     /**
-     * A herd would multiply the messages by the crowd, 4 times from 16 to 64. Half as much again is what the edges are
-     * worth: nobody watches the last one of a queue, and how many are granted by one event depends on who came first.
+     * If all waiters woke at each grant, the messages would grow with the waiters: 4 times from 16 to 64. A factor
+     * of 1.5 allows for differences at the ends of a queue: no claim watches the last one, and how many are granted
+     * by one event depends on who came first.
      */
     private static void assertDoesNotGrow(double few, double some, double many) {
         assertThat(many).isLessThanOrEqualTo(1.5 * few).isLessThanOrEqualTo(1.5 * some);
     }
 
-    // A crowd queues up behind one holder of everything, and each releases when it is granted.
-    private double messagesForAGrant(Function<LockName, Claim> kind, int crowd) {
+    // Many waiters queue up behind one holder of everything, and each releases when it is granted.
+    private double messagesForAGrant(Function<LockName, Claim> kind, int waiters) {
         LockStore store = counted();
-        LockName contended = new LockName(name + "-" + crowd + "-" + System.nanoTime());
+        LockName contended = new LockName(name + "-" + waiters + "-" + System.nanoTime());
         Claim sample = kind.apply(contended);
         Claim holder = bob.claim(contended, sample.limit(), sample.limit());
         granted(store, holder);
         List<Claim> claims = new ArrayList<>();
         List<RecordingListener> listeners = new ArrayList<>();
-        for (int i = 0; i < crowd; i++) {
+        for (int i = 0; i < waiters; i++) {
             claims.add(kind.apply(contended));
             listeners.add(waiting(store, claims.get(i)));
         }
-        port.reset();
+        client.reset();
         get(store.release(holder));
-        for (int i = 0; i < crowd; i++) {
+        for (int i = 0; i < waiters; i++) {
             awaitGrant(listeners.get(i));
             get(store.release(claims.get(i)));
         }
-        return (double) port.messages() / crowd;
+        return (double) client.messages() / waiters;
     }
 
     private List<Integer> sent() {
-        return List.of(port.txns.get(), port.watches.get(), port.keepAlives.get(), port.others.get());
+        return List.of(client.txns.get(), client.watches.get(), client.keepAlives.get(), client.others.get());
     }
 
     private long revision() {

@@ -6,7 +6,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.StoreTest;
 import java.util.List;
 
-/** Stores on a server of the test's. */
+/** Base class of tests that open stores on a server of their own. */
 abstract class WithServer extends StoreTest {
 
     abstract EtcdServer server();
@@ -19,7 +19,7 @@ abstract class WithServer extends StoreTest {
         return closing(new EtcdLockStoreProvider().open(url, MonotonicClock.SYSTEM));
     }
 
-    /** Ends the lease that a claim's key lives by, as if the client had died. */
+    /** Revokes the lease that a claim's key is attached to, as if the client had died. */
     void revokeLeaseOf(Claim claim) {
         List<String> lines = server().control("get", "holdfast/" + claim.name() + "/", "--prefix")
                 .lines()

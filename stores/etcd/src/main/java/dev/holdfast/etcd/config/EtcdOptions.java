@@ -7,14 +7,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What can be set behind the question mark of a URL.
+ * The options of the store, as they stand behind the question mark of a URL.
  *
  * @param session the time to live of the client's lease, in whole seconds
- * @param timeout how long an answer may be waited for
- * @param prefix what all keys begin with
+ * @param timeout the longest time to wait for one answer
+ * @param prefix the text that all keys begin with
  * @param ca a PEM file with the certificates that servers are trusted by; null for what the JVM trusts
  * @param cert a PEM file with this client's certificate; null for none
- * @param key a PEM file with the key to it, in PKCS #8
+ * @param key a PEM file with the private key of {@code cert}, in PKCS #8
  */
 public record EtcdOptions(
         Duration session,
@@ -49,7 +49,7 @@ public record EtcdOptions(
     /**
      * Reads options.
      *
-     * @throws IllegalArgumentException if one is unknown or wrong
+     * @throws IllegalArgumentException if an option is unknown or wrong
      */
     static EtcdOptions of(Map<String, String> values) {
         EtcdOptions options = DEFAULTS;
@@ -76,7 +76,7 @@ public record EtcdOptions(
         return new EtcdOptions(session, timeout, prefix, ca, cert, key);
     }
 
-    /** Reads {@code NAME=VALUE&NAME=VALUE}; an empty text has none. Values may be percent-encoded. */
+    /** Reads {@code NAME=VALUE&NAME=VALUE}; an empty text gives the defaults. Values may be percent-encoded. */
     public static EtcdOptions parse(String query) {
         return of(UrlOptions.decoded(query));
     }

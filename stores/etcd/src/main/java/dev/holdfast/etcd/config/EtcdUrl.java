@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * {@code etcd://[user:password@]host[:port][,host[:port]...][?option=value&...]}, or {@code etcds://} for TLS. User,
  * password and values may be percent-encoded.
  *
- * @param user the user, or null if none is asked for
+ * @param user the user, or null if the URL has none
  * @param password the password, or null
  */
 public record EtcdUrl(
@@ -52,7 +52,7 @@ public record EtcdUrl(
         }
         if (servers.size() > MAX_SERVERS) {
             throw new IllegalArgumentException(
-                    "A URL can name " + MAX_SERVERS + " servers of etcd, but had " + servers.size());
+                    "A URL can name at most " + MAX_SERVERS + " servers of etcd, but had " + servers.size());
         }
         String query = matcher.group(5);
         EtcdOptions options = EtcdOptions.parse(query == null ? "" : query);
@@ -80,7 +80,7 @@ public record EtcdUrl(
         return new Server(matcher.group(1).replaceAll("[\\[\\]]", ""), port);
     }
 
-    /** Where this leads to, for messages. */
+    /** The servers of this URL, without user and password, for messages. */
     @Override
     public String toString() {
         return "etcd" + (tls ? "s" : "") + "://"

@@ -1,4 +1,4 @@
-/** What can be set: the options and the URL they are read from. */
+/** The configuration of the store: the options, and the URL that they are read from. */
 @NullMarked
 package dev.holdfast.etcd.config;
 

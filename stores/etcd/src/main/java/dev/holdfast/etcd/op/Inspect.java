@@ -26,21 +26,21 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** What people are shown: who holds and waits, and which names are in use. */
+/** Reads what is displayed to people: who holds and waits, and which names are in use. */
 public final class Inspect {
 
-    /** How many keys one request of a list reads. */
+    /** How many keys one request of {@code list} reads. */
     private static final int PAGE = 5_000;
 
-    private final EtcdClient port;
-    private final ClaimTable places;
+    private final EtcdClient client;
+    private final ClaimTable claimTable;
     private final LockKeys keys;
     private final MonotonicClock clock;
     private final Duration ticketTtl;
 
-    public Inspect(EtcdClient port, ClaimTable places, LockKeys keys, MonotonicClock clock, Duration ticketTtl) {
-        this.port = port;
-        this.places = places;
+    public Inspect(EtcdClient client, ClaimTable claimTable, LockKeys keys, MonotonicClock clock, Duration ticketTtl) {
+        this.client = client;
+        this.claimTable = claimTable;
         this.keys = keys;
         this.clock = clock;
         this.ticketTtl = ticketTtl;
@@ -50,7 +50,7 @@ public final class Inspect {
         ByteString queue = keys.queue(name);
         TxnRequest request =
                 TxnRequest.newBuilder().addSuccess(Txns.range(queue)).build();
-        return port.txn(request, false)
+        return client.txn(request, false)
                 .thenApply(answer -> state(
                         name, AdmissionQueue.of(queue, answer.getResponses(0).getResponseRange())));
     }
@@ -73,10 +73,10 @@ public final class Inspect {
 
     private ResourceState.Entry entry(LockName name, QueueEntry entry, boolean holds) {
         Claim claim = new Claim(name, entry.id(), entry.permits(), entry.limit(), entry.lease(), entry.owner());
-        // Another client's wall clock wrote this: good enough for people.
+        // This time comes from another client's wall clock, which is good enough for display.
         long age = entry.since() == 0 ? 0 : Math.max(0, clock.epochMicros() - entry.since());
         Duration remaining = holds ? entry.lease() : ticketTtl;
-        ClaimState own = places.find(name, entry.id());
+        ClaimState own = claimTable.find(name, entry.id());
         if (own != null && own.deadline != Long.MAX_VALUE) {
             remaining = Duration.ofNanos(Math.max(0, own.deadline - clock.nanoTime()));
         }
@@ -102,7 +102,7 @@ public final class Inspect {
         TxnRequest request = TxnRequest.newBuilder()
                 .addSuccess(RequestOp.newBuilder().setRequestRange(range))
                 .build();
-        return port.txn(request, false).thenCompose(answer -> {
+        return client.txn(request, false).thenCompose(answer -> {
             RangeResponse page = answer.getResponses(0).getResponseRange();
             for (KeyValue pair : page.getKvsList()) {
                 LockName name = keys.name(pair.getKey());

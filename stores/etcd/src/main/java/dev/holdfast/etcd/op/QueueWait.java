@@ -29,131 +29,131 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Queues up, and waits for the one claim ahead that matters.
+ * Enqueues a claim, and waits for the one earlier claim that blocks it.
  *
- * <p>A waiter remembers the queue as it was when it came, and takes out of it what it is told has gone. If it is then
- * admitted, it is granted, without another look (see {@link AdmissionQueue} for why that is safe). If what it watched is gone and it
- * is not admitted, it looks, and watches the next one. It watches its own key too: a waiter whose key is gone never holds
- * (etcd-io/etcd#11456).
+ * <p>A waiter remembers the queue as it was read when the waiter joined it, and removes the claims that events
+ * report as gone. If the waiter is then admitted, it is granted without another read (see {@link AdmissionQueue}
+ * for why that is safe). If the claim that it watched is gone and it is not admitted, it reads the queue and
+ * watches the next one. It watches its own key too: a waiter whose key is gone never holds (etcd-io/etcd#11456).
  */
 public final class QueueWait {
 
-    /** After a look that failed the next one follows after this, doubled each time, */
-    private static final long LOOK_AGAIN_NANOS = 50_000_000;
+    /** The time after a failed read of the queue until the next one. It doubles with each failure. */
+    private static final long READ_AGAIN_NANOS = 50_000_000;
 
-    /** so often. */
-    private static final int MOST_DOUBLINGS = 4;
+    /** How often the time after a failed read doubles at most. */
+    private static final int MAX_DOUBLINGS = 4;
 
-    /** So many slots are tried in which something is left of older claims. */
-    private static final int MOST_SLOTS = 3;
+    /** How many more slots are tried at most when keys of older claims are left in the slots. */
+    private static final int MAX_SLOTS = 3;
 
     private static final CompletionStage<Void> DONE = CompletableFuture.completedStage(null);
 
-    private final EtcdClient port;
+    private final EtcdClient client;
     private final Session session;
-    private final ClaimTable places;
+    private final ClaimTable claimTable;
     private final LockKeys keys;
     private final MonotonicClock clock;
     private final Duration ticketTtl;
-    private Runnable doubt = () -> {};
+    private Runnable sweepRequest = () -> {};
 
     public QueueWait(
-            EtcdClient port,
+            EtcdClient client,
             Session session,
-            ClaimTable places,
+            ClaimTable claimTable,
             LockKeys keys,
             MonotonicClock clock,
             Duration ticketTtl) {
-        this.port = port;
+        this.client = client;
         this.session = session;
-        this.places = places;
+        this.claimTable = claimTable;
         this.keys = keys;
         this.clock = clock;
         this.ticketTtl = ticketTtl;
     }
 
-    /** Who hears that a key may have been left behind. */
-    public void whenInDoubt(Runnable listener) {
-        doubt = listener;
+    /** Sets the listener that is called when a key may have been left behind. */
+    public void whenSweepNeeded(Runnable listener) {
+        sweepRequest = listener;
     }
 
     public void enqueue(Claim claim, ClaimListener listener) {
-        ClaimState place = places.begin(claim, listener);
-        session.open().thenCompose(life -> queueUp(place, claim, life)).whenComplete((done, failure) -> {
+        ClaimState state = claimTable.begin(claim, listener);
+        session.open().thenCompose(life -> queueUp(state, claim, life)).whenComplete((done, failure) -> {
             if (failure != null) {
-                StoreException cause = EtcdErrors.of(failure, true, port.toString());
+                StoreException cause = EtcdErrors.of(failure, true, client.toString());
                 session.failed(cause);
-                places.failed(place, cause);
+                claimTable.failed(state, cause);
             }
         });
     }
 
-    // A claim that was sent before, but not with this lease, may have a key that this client does not know of.
-    private CompletionStage<Void> queueUp(ClaimState place, Claim claim, Session.Life life) {
-        boolean known = place.session == life.lease() && !place.key.isEmpty();
+    // A claim that was sent before, but not with this lease, may have a key that this client does not know.
+    private CompletionStage<Void> queueUp(ClaimState state, Claim claim, Session.Life life) {
+        boolean known = state.session == life.lease() && !state.key.isEmpty();
         if (!claim.repeated() || known) {
-            return put(place, claim, life, MOST_SLOTS);
+            return put(state, claim, life, MAX_SLOTS);
         }
         long sentAt = clock.nanoTime();
         TxnRequest read =
-                TxnRequest.newBuilder().addSuccess(Txns.range(place.queue)).build();
-        return port.txn(read, false).thenCompose(answer -> {
+                TxnRequest.newBuilder().addSuccess(Txns.range(state.queue)).build();
+        return client.txn(read, false).thenCompose(answer -> {
             AdmissionQueue queue =
-                    AdmissionQueue.of(place.queue, answer.getResponses(0).getResponseRange());
+                    AdmissionQueue.of(state.queue, answer.getResponses(0).getResponseRange());
             return queue.indexOf(claim.id()) < 0
-                    ? put(place, claim, life, MOST_SLOTS)
-                    : found(place, claim, life, sentAt, answer, queue);
+                    ? put(state, claim, life, MAX_SLOTS)
+                    : found(state, claim, life, sentAt, answer, queue);
         });
     }
 
-    private CompletionStage<Void> put(ClaimState place, Claim claim, Session.Life life, int slotsLeft) {
+    private CompletionStage<Void> put(ClaimState state, Claim claim, Session.Life life, int slotsLeft) {
         long sentAt = clock.nanoTime();
-        return port.txn(request(place, claim, life.lease()), true).thenCompose(answer -> {
+        return client.txn(request(state, claim, life.lease()), true).thenCompose(answer -> {
             boolean put = answer.getSucceeded();
             AdmissionQueue queue = AdmissionQueue.of(
-                    place.queue, answer.getResponses(put ? 1 : 0).getResponseRange());
+                    state.queue, answer.getResponses(put ? 1 : 0).getResponseRange());
             if (queue.indexOf(claim.id()) >= 0) {
-                return found(place, claim, life, sentAt, answer, queue);
+                return found(state, claim, life, sentAt, answer, queue);
             }
             if (answer.getResponses(1).getResponseRange().getCount() > 0 || slotsLeft == 0) {
-                places.gone(place, Reason.RELEASED);
+                claimTable.gone(state, Reason.RELEASED);
                 return DONE;
             }
-            // Something of this client's is left in the slot; the sweep finds it.
-            doubt.run();
-            places.leaveSlot(place);
-            return put(place, claim, life, slotsLeft - 1);
+            // A key of this client is left in the slot; the sweep finds it.
+            sweepRequest.run();
+            claimTable.leaveSlot(state);
+            return put(state, claim, life, slotsLeft - 1);
         });
     }
 
-    private TxnRequest request(ClaimState place, Claim claim, long lease) {
-        ByteString key = places.key(place, lease);
-        ByteString tomb = keys.tombstone(claim.name(), claim.id());
+    private TxnRequest request(ClaimState state, Claim claim, long lease) {
+        ByteString key = claimTable.key(state, lease);
+        ByteString tombstone = keys.tombstone(claim.name(), claim.id());
         long now = clock.epochMicros();
-        place.since = place.since == 0 ? now : place.since;
+        state.since = state.since == 0 ? now : state.since;
         return TxnRequest.newBuilder()
-                .addCompare(Txns.absent(tomb))
+                .addCompare(Txns.absent(tombstone))
                 .addCompare(Txns.absent(key))
                 .addSuccess(Txns.put(key, QueueEntry.value(claim, now), lease))
-                .addSuccess(Txns.range(place.queue))
-                .addFailure(Txns.range(place.queue))
-                .addFailure(Txns.getKey(tomb))
+                .addSuccess(Txns.range(state.queue))
+                .addFailure(Txns.range(state.queue))
+                .addFailure(Txns.getKey(tombstone))
                 .build();
     }
 
     private CompletionStage<Void> found(
-            ClaimState place, Claim claim, Session.Life life, long sentAt, TxnResponse answer, AdmissionQueue queue) {
+            ClaimState state, Claim claim, Session.Life life, long sentAt, TxnResponse answer, AdmissionQueue queue) {
         int index = queue.indexOf(claim.id());
         boolean put =
                 answer.getHeader().getRevision() == queue.entries().get(index).created();
         QueueEntry own = queue.entries().get(index);
         if (put && queue.limitBefore(index, claim.limit()) != claim.limit()) {
             int inUse = queue.limitBefore(index, claim.limit());
-            return undo(place, own, new KindConflictException(claim.name(), claim.limit(), inUse));
+            return undo(state, own, new KindConflictException(claim.name(), claim.limit(), inUse));
         }
         if (put && queue.position(index) >= LockStore.MAX_QUEUE) {
             return undo(
-                    place,
+                    state,
                     own,
                     StoreException.refused(
                             "\"" + claim.name() + "\" has " + LockStore.MAX_QUEUE
@@ -161,209 +161,209 @@ public final class QueueWait {
                             null));
         }
         if (queue.isAdmitted(index)) {
-            return session.leftOf(own.session(), life, sentAt).thenAccept(left -> admitted(place, own, left));
+            return session.leftOf(own.session(), life, sentAt).thenAccept(left -> admitted(state, own, left));
         }
-        places.change(then -> {
-            if (!places.has(place) || place.state == ClaimState.State.HELD) {
+        claimTable.change(then -> {
+            if (!claimTable.has(state) || state.phase == ClaimState.Phase.HELD) {
                 return;
             }
-            place.claim = claim;
-            places.isAt(place, own);
-            places.waits(place, queue, sentAt);
-            ClaimListener listener = place.listener;
+            state.claim = claim;
+            claimTable.keyFound(state, own);
+            claimTable.waits(state, queue, sentAt);
+            ClaimListener listener = state.listener;
             if (listener != null) {
                 then.add(() -> listener.waiting(queue.position(index), Duration.ZERO));
             }
-            watch(place, answer.getHeader().getRevision(), then);
+            watch(state, answer.getHeader().getRevision(), then);
         });
         return DONE;
     }
 
-    private void admitted(ClaimState place, QueueEntry own, Duration left) {
-        places.change(then -> {
-            if (places.has(place)) {
-                Duration lease = place.claim.lease();
-                places.isAt(place, own);
-                places.granted(place, own.session(), Session.shorter(lease, left), lease, then);
+    private void admitted(ClaimState state, QueueEntry own, Duration left) {
+        claimTable.change(then -> {
+            if (claimTable.has(state)) {
+                Duration lease = state.claim.lease();
+                claimTable.keyFound(state, own);
+                claimTable.granted(state, own.session(), Session.shorter(lease, left), lease, then);
             }
         });
     }
 
-    // The listener hears of it when the key is gone again, so that "no effect" is true.
-    private CompletionStage<Void> undo(ClaimState place, QueueEntry own, StoreException refusal) {
+    // The listener is notified after the key was deleted, so that "no effect" is true.
+    private CompletionStage<Void> undo(ClaimState state, QueueEntry own, StoreException refusal) {
         TxnRequest request = TxnRequest.newBuilder()
                 .addCompare(Txns.createdAt(own.key(), own.created()))
                 .addSuccess(Txns.delete(own.key()))
                 .build();
-        return port.txn(request, true).handle((done, failure) -> {
-            places.failed(place, refusal);
+        return client.txn(request, true).handle((done, failure) -> {
+            claimTable.failed(state, refusal);
             if (failure != null) {
-                doubt.run();
+                sweepRequest.run();
             }
             return null;
         });
     }
 
-    /** Under the mutex: watches the own key, and whoever is in the way, from a revision on. */
-    private void watch(ClaimState place, long revision, List<Runnable> then) {
-        AdmissionQueue queue = place.seen;
-        int index = queue == null ? -1 : queue.indexOf(place.claim.id());
+    /** Under the mutex: watches the claim's own key and what blocks it, for changes after a revision. */
+    private void watch(ClaimState state, long revision, List<Runnable> then) {
+        AdmissionQueue queue = state.seen;
+        int index = queue == null ? -1 : queue.indexOf(state.claim.id());
         AdmissionQueue.Blocker blocker = queue == null || index < 0 ? null : queue.blocker(index);
-        EtcdClient.Watch old = place.blockerWatch;
-        boolean same = blocker != null && old != null && blocker.equals(place.blocker);
-        if (place.ownWatch == null) {
-            // One look is enough for both: the other watch begins later.
-            OwnEars ears = new OwnEars(place, blocker == null || same);
-            then.add(() -> keepOwn(place, port.watch(place.key, false, revision + 1, ears)));
+        EtcdClient.Watch old = state.blockerWatch;
+        boolean same = blocker != null && old != null && blocker.equals(state.blocker);
+        if (state.ownWatch == null) {
+            // One read of the queue is enough for both watches: the other one begins later.
+            OwnKeyListener listener = new OwnKeyListener(state, blocker == null || same);
+            then.add(() -> keepOwnWatch(state, client.watch(state.key, false, revision + 1, listener)));
         }
         if (same) {
             return;
         }
-        int number = ++place.watched;
-        place.blocker = blocker;
-        place.blockerWatch = null;
+        int watchNumber = ++state.watchNumber;
+        state.blocker = blocker;
+        state.blockerWatch = null;
         if (old != null) {
             then.add(old::close);
         }
         if (blocker != null) {
             ByteString key = blocker.key();
-            then.add(() -> keepBlocker(
-                    place,
-                    number,
-                    port.watch(
-                            key == null ? place.queue : key,
+            then.add(() -> keepBlockerWatch(
+                    state,
+                    watchNumber,
+                    client.watch(
+                            key == null ? state.queue : key,
                             key == null,
                             revision + 1,
-                            new BlockerEars(place, number))));
+                            new BlockerListener(state, watchNumber))));
         }
     }
 
-    private void keepOwn(ClaimState place, EtcdClient.Watch watch) {
-        places.change(then -> {
-            if (places.has(place) && place.state == ClaimState.State.WAITING && place.ownWatch == null) {
-                place.ownWatch = watch;
+    private void keepOwnWatch(ClaimState state, EtcdClient.Watch watch) {
+        claimTable.change(then -> {
+            if (claimTable.has(state) && state.phase == ClaimState.Phase.WAITING && state.ownWatch == null) {
+                state.ownWatch = watch;
             } else {
                 then.add(watch::close);
             }
         });
     }
 
-    private void keepBlocker(ClaimState place, int number, EtcdClient.Watch watch) {
-        places.change(then -> {
-            if (places.has(place) && place.watched == number) {
-                place.blockerWatch = watch;
+    private void keepBlockerWatch(ClaimState state, int watchNumber, EtcdClient.Watch watch) {
+        claimTable.change(then -> {
+            if (claimTable.has(state) && state.watchNumber == watchNumber) {
+                state.blockerWatch = watch;
             } else {
                 then.add(watch::close);
             }
         });
     }
 
-    /** Reads the queue for a waiter, unless that is under way. */
-    public void look(ClaimState place) {
+    /** Reads the queue for a waiter. If a read is under way, another one follows it. */
+    public void readQueue(ClaimState state) {
         boolean[] send = new boolean[1];
-        places.change(then -> {
-            if (!places.has(place) || place.state != ClaimState.State.WAITING) {
+        claimTable.change(then -> {
+            if (!claimTable.has(state) || state.phase != ClaimState.Phase.WAITING) {
                 return;
             }
-            place.lookAt = Long.MAX_VALUE;
-            send[0] = !place.looking;
-            place.lookAgain = place.looking;
-            place.looking = true;
+            state.readAt = Long.MAX_VALUE;
+            send[0] = !state.reading;
+            state.readAgain = state.reading;
+            state.reading = true;
         });
         if (send[0]) {
             TxnRequest request =
-                    TxnRequest.newBuilder().addSuccess(Txns.range(place.queue)).build();
-            port.txn(request, false).whenComplete((answer, failure) -> looked(place, answer, failure));
+                    TxnRequest.newBuilder().addSuccess(Txns.range(state.queue)).build();
+            client.txn(request, false).whenComplete((answer, failure) -> queueRead(state, answer, failure));
         }
     }
 
-    private void looked(ClaimState place, @Nullable TxnResponse answer, @Nullable Throwable failure) {
-        places.change(then -> {
-            place.looking = false;
-            boolean again = place.lookAgain;
-            place.lookAgain = false;
-            if (!places.has(place) || place.state != ClaimState.State.WAITING) {
+    private void queueRead(ClaimState state, @Nullable TxnResponse answer, @Nullable Throwable failure) {
+        claimTable.change(then -> {
+            state.reading = false;
+            boolean again = state.readAgain;
+            state.readAgain = false;
+            if (!claimTable.has(state) || state.phase != ClaimState.Phase.WAITING) {
                 return;
             }
             if (answer == null || failure != null) {
-                int doublings = Math.min(MOST_DOUBLINGS, place.looksFailed++);
-                place.lookAt = clock.nanoTime() + (LOOK_AGAIN_NANOS << doublings);
-                places.wakeBy(place.lookAt);
+                int doublings = Math.min(MAX_DOUBLINGS, state.failedReads++);
+                state.readAt = clock.nanoTime() + (READ_AGAIN_NANOS << doublings);
+                claimTable.wakeBy(state.readAt);
                 return;
             }
-            place.looksFailed = 0;
+            state.failedReads = 0;
             AdmissionQueue queue =
-                    AdmissionQueue.of(place.queue, answer.getResponses(0).getResponseRange());
-            seen(place, queue, answer.getHeader().getRevision(), then);
-            if (again && place.state == ClaimState.State.WAITING) {
-                then.add(() -> look(place));
+                    AdmissionQueue.of(state.queue, answer.getResponses(0).getResponseRange());
+            queueSeen(state, queue, answer.getHeader().getRevision(), then);
+            if (again && state.phase == ClaimState.Phase.WAITING) {
+                then.add(() -> readQueue(state));
             }
         });
     }
 
-    /** Under the mutex: what a waiter makes of the queue as it is at a revision. */
-    void seen(ClaimState place, AdmissionQueue queue, long revision, List<Runnable> then) {
-        int index = queue.indexOf(place.claim.id());
+    /** Under the mutex: ends, grants or continues a wait, after the queue was read at a revision. */
+    void queueSeen(ClaimState state, AdmissionQueue queue, long revision, List<Runnable> then) {
+        int index = queue.indexOf(state.claim.id());
         if (index < 0) {
-            places.gone(place, Reason.RELEASED, then);
+            claimTable.gone(state, Reason.RELEASED, then);
         } else if (queue.isAdmitted(index)) {
-            grant(place, then);
+            grant(state, then);
         } else {
-            place.seen = queue;
-            watch(place, revision, then);
+            state.seen = queue;
+            watch(state, revision, then);
         }
     }
 
-    /** Under the mutex: the waiter holds, if its session lives. */
-    private void grant(ClaimState place, List<Runnable> then) {
+    /** Under the mutex: the waiter holds, if its session is alive. */
+    private void grant(ClaimState state, List<Runnable> then) {
         Session.Life life = session.life();
         if (life == null) {
-            places.gone(place, Reason.EXPIRED, then);
+            claimTable.gone(state, Reason.EXPIRED, then);
             return;
         }
-        Claim claim = place.claim;
-        // Whoever waits for permits behind it must hear of it. Nobody does behind a reader: there is room for all of
-        // them.
+        Claim claim = state.claim;
+        // Claims that wait for permits behind this one must be notified. No claim waits for permits behind a
+        // reader, because there is room for all readers.
         boolean isReader = claim.limit() == Claim.ALL && claim.permits() == 1;
         if (!claim.isExclusive() && !isReader) {
-            then.add(() -> rewrite(place));
+            then.add(() -> rewrite(state));
         }
         Duration most = Session.shorter(claim.lease(), ticketTtl);
-        // The engine counts what it is told from the last answer "still waiting".
-        Duration left = place.session == life.lease() ? life.leftAt(place.waitsSince) : most;
-        places.granted(place, place.session, Session.shorter(most, left), most, then);
+        // The engine counts the reported time from the last answer "still waiting".
+        Duration left = state.session == life.lease() ? life.leftAt(state.waitsSince) : most;
+        claimTable.granted(state, state.session, Session.shorter(most, left), most, then);
     }
 
     /**
-     * Writes a claim's value anew. Whoever waits for permits behind it watches its key, and looks when it is written; that
-     * is how a waiter that was admitted tells the next one.
+     * Writes a claim's value again. A claim that waits for permits behind it watches its key, and reads the queue
+     * when the key is written; that is how a waiter that was admitted notifies the next one.
      */
-    void rewrite(ClaimState place) {
+    void rewrite(ClaimState state) {
         TxnRequest request = TxnRequest.newBuilder()
-                .addCompare(Txns.createdAt(place.key, place.created))
-                .addSuccess(Txns.rewrite(place.key, QueueEntry.value(place.claim, place.since)))
+                .addCompare(Txns.createdAt(state.key, state.created))
+                .addSuccess(Txns.rewrite(state.key, QueueEntry.value(state.claim, state.since)))
                 .build();
-        // If this is lost, they look with their next refresh.
-        port.txn(request, true);
+        // If this request is lost, those claims read the queue with their next renewal.
+        client.txn(request, true);
     }
 
-    private final class BlockerEars implements EtcdClient.Ears {
+    private final class BlockerListener implements EtcdClient.WatchListener {
 
-        private final ClaimState place;
-        private final int number;
+        private final ClaimState state;
+        private final int watchNumber;
 
-        private BlockerEars(ClaimState place, int number) {
-            this.place = place;
-            this.number = number;
+        private BlockerListener(ClaimState state, int watchNumber) {
+            this.state = state;
+            this.watchNumber = watchNumber;
         }
 
         @Override
-        public void happened(List<Event> events) {
-            places.change(then -> {
+        public void onEvents(List<Event> events) {
+            claimTable.change(then -> {
                 if (isOver()) {
                     return;
                 }
-                AdmissionQueue queue = place.seen;
+                AdmissionQueue queue = state.seen;
                 boolean touched = false;
                 for (Event event : events) {
                     ByteString key = event.getKv().getKey();
@@ -372,106 +372,108 @@ public final class QueueWait {
                         continue;
                     }
                     if (event.getKv().getCreateRevision() > before.created()) {
-                        // The key is used anew, by a claim behind this one.
+                        // The key is used again, by a claim behind this one.
                         continue;
                     }
                     QueueEntry after = event.getType() == Event.EventType.DELETE
                             ? null
-                            : Optional.ofNullable(QueueEntry.of(place.queue, event.getKv()))
+                            : Optional.ofNullable(QueueEntry.of(state.queue, event.getKv()))
                                     .orElse(before);
                     touched |= after != null && after.permits() == before.permits() && !before.isExclusive();
                     queue = queue.changed(key, after);
                 }
                 if (queue != null) {
-                    place.seen = queue;
-                    judge(queue, touched, then);
+                    state.seen = queue;
+                    decide(queue, touched, then);
                 }
             });
         }
 
-        private void judge(AdmissionQueue queue, boolean touched, List<Runnable> then) {
-            int index = queue.indexOf(place.claim.id());
-            AdmissionQueue.Blocker before = place.blocker;
+        private void decide(AdmissionQueue queue, boolean touched, List<Runnable> then) {
+            int index = queue.indexOf(state.claim.id());
+            AdmissionQueue.Blocker before = state.blocker;
             if (index < 0) {
-                places.gone(place, Reason.RELEASED, then);
+                claimTable.gone(state, Reason.RELEASED, then);
             } else if (queue.isAdmitted(index)) {
-                grant(place, then);
+                grant(state, then);
             } else {
                 boolean same = Objects.equals(queue.blocker(index), before);
-                boolean matters = touched && !place.claim.isExclusive() && before != null && before.key() != null;
+                boolean matters = touched && !state.claim.isExclusive() && before != null && before.key() != null;
                 if (!same || matters) {
-                    then.add(() -> look(place));
+                    then.add(() -> readQueue(state));
                 }
             }
         }
 
         @Override
-        public void began(boolean missed) {
-            places.change(then -> {
+        public void onStarted(boolean missed) {
+            claimTable.change(then -> {
                 if (missed && !isOver()) {
-                    then.add(() -> look(place));
+                    then.add(() -> readQueue(state));
                 }
             });
         }
 
         @Override
-        public void deaf() {
-            places.change(then -> {
+        public void onClosed() {
+            claimTable.change(then -> {
                 if (!isOver()) {
-                    place.blockerWatch = null;
-                    place.blocker = null;
-                    lookSoon(place);
+                    state.blockerWatch = null;
+                    state.blocker = null;
+                    readQueueSoon(state);
                 }
             });
         }
 
         private boolean isOver() {
-            return !places.has(place) || place.state != ClaimState.State.WAITING || place.watched != number;
+            return !claimTable.has(state)
+                    || state.phase != ClaimState.Phase.WAITING
+                    || state.watchNumber != watchNumber;
         }
     }
 
-    private final class OwnEars implements EtcdClient.Ears {
+    private final class OwnKeyListener implements EtcdClient.WatchListener {
 
-        private final ClaimState place;
-        private final boolean looks;
+        private final ClaimState state;
+        private final boolean readsIfMissed;
 
-        private OwnEars(ClaimState place, boolean looks) {
-            this.place = place;
-            this.looks = looks;
+        private OwnKeyListener(ClaimState state, boolean readsIfMissed) {
+            this.state = state;
+            this.readsIfMissed = readsIfMissed;
         }
 
         @Override
-        public void happened(List<Event> events) {
-            places.change(then -> {
+        public void onEvents(List<Event> events) {
+            claimTable.change(then -> {
                 boolean deleted = events.stream().anyMatch(event -> event.getType() == Event.EventType.DELETE);
-                if (deleted && places.has(place) && place.state == ClaimState.State.WAITING) {
-                    places.gone(place, session.life() == null ? Reason.EXPIRED : Reason.RELEASED, then);
+                if (deleted && claimTable.has(state) && state.phase == ClaimState.Phase.WAITING) {
+                    claimTable.gone(state, session.life() == null ? Reason.EXPIRED : Reason.RELEASED, then);
                 }
             });
         }
 
         @Override
-        public void began(boolean missed) {
-            if (missed && looks) {
-                look(place);
+        public void onStarted(boolean missed) {
+            if (missed && readsIfMissed) {
+                readQueue(state);
             }
         }
 
         @Override
-        public void deaf() {
-            places.change(then -> {
-                if (places.has(place) && place.state == ClaimState.State.WAITING) {
-                    place.ownWatch = null;
-                    lookSoon(place);
+        public void onClosed() {
+            claimTable.change(then -> {
+                if (claimTable.has(state) && state.phase == ClaimState.Phase.WAITING) {
+                    state.ownWatch = null;
+                    readQueueSoon(state);
                 }
             });
         }
     }
 
-    // Not at once: the server may be gone, and the other watches of this client are deaf as well.
-    private void lookSoon(ClaimState place) {
-        int doublings = Math.min(MOST_DOUBLINGS, place.looksFailed);
-        place.lookAt = clock.nanoTime() + (LOOK_AGAIN_NANOS << doublings);
-        places.wakeBy(place.lookAt);
+    // Not at once: the server may be gone, and the other watches of this client are closed as well.
+    private void readQueueSoon(ClaimState state) {
+        int doublings = Math.min(MAX_DOUBLINGS, state.failedReads);
+        state.readAt = clock.nanoTime() + (READ_AGAIN_NANOS << doublings);
+        claimTable.wakeBy(state.readAt);
     }
 }

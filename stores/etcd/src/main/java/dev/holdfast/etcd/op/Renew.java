@@ -29,33 +29,36 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews a batch: one beat of the session for all of it, and beside it a look at the key of each holder and at the queue of
- * each waiter, {@value #CALL_BATCH} claims in a transaction. So a batch is one round trip, and a claim that somebody else
- * has ended is found gone.
+ * Renews a batch: one renewal of the session for the whole batch, and at the same time a read of the key of each
+ * holder and of the queue of each waiter, {@value #CALL_BATCH} claims in a transaction. So a batch is one round
+ * trip, and a claim that another client has ended is found to be gone.
  */
 public final class Renew {
 
-    /** Two operations each, and a server takes 128 in a transaction unless it is told otherwise. */
+    /**
+     * The number of claims in a transaction. Each claim needs two operations, and a server accepts 128 in a
+     * transaction unless it is configured otherwise.
+     */
     static final int CALL_BATCH = 60;
 
-    private final EtcdClient port;
+    private final EtcdClient client;
     private final Session session;
-    private final ClaimTable places;
-    private final QueueWait waiting;
+    private final ClaimTable claimTable;
+    private final QueueWait queueWait;
     private final LockKeys keys;
     private final MonotonicClock clock;
 
     public Renew(
-            EtcdClient port,
+            EtcdClient client,
             Session session,
-            ClaimTable places,
-            QueueWait waiting,
+            ClaimTable claimTable,
+            QueueWait queueWait,
             LockKeys keys,
             MonotonicClock clock) {
-        this.port = port;
+        this.client = client;
         this.session = session;
-        this.places = places;
-        this.waiting = waiting;
+        this.claimTable = claimTable;
+        this.queueWait = queueWait;
         this.keys = keys;
         this.clock = clock;
     }
@@ -65,14 +68,14 @@ public final class Renew {
             return CompletableFuture.completedStage(List.of());
         }
         long sentAt = clock.nanoTime();
-        CompletionStage<Session.Life> beat = session.beat();
+        CompletionStage<Session.Life> sessionRenewal = session.renew();
         CompletionStage<List<Renewed>> all = CompletableFuture.completedStage(new ArrayList<>(batch.size()));
         for (int from = 0; from < batch.size(); from += CALL_BATCH) {
             List<Claim> part = batch.subList(from, Math.min(batch.size(), from + CALL_BATCH));
-            CompletionStage<List<Renewed>> answers = new Part(part, sentAt, beat)
+            CompletionStage<List<Renewed>> answers = new Part(part, sentAt, sessionRenewal)
                     .run()
                     .exceptionally(failure -> {
-                        StoreException cause = EtcdErrors.of(failure, true, port.toString());
+                        StoreException cause = EtcdErrors.of(failure, true, client.toString());
                         return part.stream()
                                 .<Renewed>map(claim -> new Renewed.Failed(cause))
                                 .toList();
@@ -102,14 +105,17 @@ public final class Renew {
 
         private final List<Claim> claims;
         private final long sentAt;
-        private final CompletionStage<Session.Life> beat;
-        /** Those that hold, as far as is known: their key is all that is asked for. */
+        private final CompletionStage<Session.Life> sessionRenewal;
+        /**
+         * The states of claims that hold, as far as is known, and null for the others. Of a holder, only the key is
+         * read.
+         */
         private final List<@Nullable ClaimState> holders;
 
-        private Part(List<Claim> claims, long sentAt, CompletionStage<Session.Life> beat) {
+        private Part(List<Claim> claims, long sentAt, CompletionStage<Session.Life> sessionRenewal) {
             this.claims = claims;
             this.sentAt = sentAt;
-            this.beat = beat;
+            this.sessionRenewal = sessionRenewal;
             this.holders = new ArrayList<>(claims.size());
         }
 
@@ -117,35 +123,35 @@ public final class Renew {
             TxnRequest.Builder request = TxnRequest.newBuilder();
             boolean writes = false;
             for (Claim claim : claims) {
-                ClaimState place = places.find(claim.name(), claim.id());
-                if (place != null && place.state == ClaimState.State.HELD) {
-                    holders.add(place);
-                    request.addSuccess(Txns.getKey(place.key));
-                    writes |= rewriteOwner(place, claim, request);
+                ClaimState state = claimTable.find(claim.name(), claim.id());
+                if (state != null && state.phase == ClaimState.Phase.HELD) {
+                    holders.add(state);
+                    request.addSuccess(Txns.getKey(state.key));
+                    writes |= rewriteOwner(state, claim, request);
                 } else {
                     holders.add(null);
-                    addLook(request, claim);
+                    addQueueRead(request, claim);
                 }
             }
-            return port.txn(request.build(), writes)
-                    .thenCombine(beat, Beaten::new)
+            return client.txn(request.build(), writes)
+                    .thenCombine(sessionRenewal, Reply::new)
                     .thenCompose(this::withForeignSessions)
                     .thenApply(this::answered)
-                    .thenCompose(this::explained);
+                    .thenCompose(this::withReasons);
         }
 
-        private void addLook(TxnRequest.Builder request, Claim claim) {
+        private void addQueueRead(TxnRequest.Builder request, Claim claim) {
             request.addSuccess(Txns.range(keys.queue(claim.name())));
             request.addSuccess(Txns.getKey(keys.tombstone(claim.name(), claim.id())));
         }
 
-        // Owners change when threads come to wait, which is seldom: only then is anything written.
-        private boolean rewriteOwner(ClaimState place, Claim claim, TxnRequest.Builder request) {
+        // Owners change when threads begin to wait, which is rare: only then is anything written.
+        private boolean rewriteOwner(ClaimState state, Claim claim, TxnRequest.Builder request) {
             boolean[] changed = new boolean[1];
-            places.change(then -> {
-                if (!place.claim.owner().equals(claim.owner())) {
-                    Claim old = place.claim;
-                    place.claim = new Claim(
+            claimTable.change(then -> {
+                if (!state.claim.owner().equals(claim.owner())) {
+                    Claim old = state.claim;
+                    state.claim = new Claim(
                             old.name(),
                             old.id(),
                             old.permits(),
@@ -158,20 +164,20 @@ public final class Renew {
             });
             TxnRequest.Builder rewrite = TxnRequest.newBuilder();
             if (changed[0]) {
-                rewrite.addCompare(Txns.createdAt(place.key, place.created))
-                        .addSuccess(Txns.rewrite(place.key, QueueEntry.value(place.claim, place.since)));
+                rewrite.addCompare(Txns.createdAt(state.key, state.created))
+                        .addSuccess(Txns.rewrite(state.key, QueueEntry.value(state.claim, state.since)));
                 request.addSuccess(Txns.nested(rewrite));
             } else {
-                // Keeps the answers at even places.
+                // An empty transaction keeps the first answer of each claim at an even index.
                 request.addSuccess(Txns.nested(rewrite));
             }
             return changed[0];
         }
 
-        /** What came back, and what is left of each lease that matters. */
-        private record Beaten(TxnResponse answer, Session.Life life, Map<Long, Duration> foreign) {
+        /** The answers of the servers, and the remaining time of each lease that matters. */
+        private record Reply(TxnResponse answer, Session.Life life, Map<Long, Duration> foreign) {
 
-            private Beaten(TxnResponse answer, Session.Life life) {
+            private Reply(TxnResponse answer, Session.Life life) {
                 this(answer, life, new HashMap<>());
             }
 
@@ -182,28 +188,28 @@ public final class Renew {
             }
         }
 
-        private record Half(List<@Nullable Renewed> answers, List<Claim> missing) {}
+        private record PartialAnswers(List<@Nullable Renewed> answers, List<Claim> missing) {}
 
-        // Only if a claim was made through another store object: its lease is renewed too.
-        private CompletionStage<Beaten> withForeignSessions(Beaten beaten) {
+        // Only if a claim was made through another store object: the lease of that claim is renewed too.
+        private CompletionStage<Reply> withForeignSessions(Reply reply) {
             Set<Long> foreign = new HashSet<>();
-            for (ResponseOp response : beaten.answer().getResponsesList()) {
+            for (ResponseOp response : reply.answer().getResponsesList()) {
                 for (KeyValue pair : response.getResponseRange().getKvsList()) {
                     String value = pair.getValue().toStringUtf8();
-                    if (pair.getLease() != beaten.life().lease()
+                    if (pair.getLease() != reply.life().lease()
                             && claims.stream().anyMatch(claim -> value.contains("\n" + claim.id() + "\n"))) {
                         foreign.add(pair.getLease());
                     }
                 }
             }
             for (ClaimState holder : holders) {
-                if (holder != null && holder.session != beaten.life().lease()) {
+                if (holder != null && holder.session != reply.life().lease()) {
                     foreign.add(holder.session);
                 }
             }
-            CompletionStage<Beaten> all = CompletableFuture.completedStage(beaten);
+            CompletionStage<Reply> all = CompletableFuture.completedStage(reply);
             for (long lease : foreign) {
-                all = all.thenCombine(session.leftOf(lease, beaten.life(), sentAt), (done, left) -> {
+                all = all.thenCombine(session.leftOf(lease, reply.life(), sentAt), (done, left) -> {
                     done.foreign().put(lease, left);
                     return done;
                 });
@@ -211,8 +217,8 @@ public final class Renew {
             return all;
         }
 
-        private Half answered(Beaten beaten) {
-            TxnResponse answer = beaten.answer();
+        private PartialAnswers answered(Reply reply) {
+            TxnResponse answer = reply.answer();
             List<@Nullable Renewed> answers = new ArrayList<>(claims.size());
             List<Claim> missing = new ArrayList<>(0);
             for (int i = 0; i < claims.size(); i++) {
@@ -220,55 +226,55 @@ public final class Renew {
                 ClaimState holder = holders.get(i);
                 ResponseOp first = answer.getResponses(2 * i);
                 if (holder == null) {
-                    boolean buried =
+                    boolean hasTombstone =
                             answer.getResponses(2 * i + 1).getResponseRange().getCount() > 0;
-                    answers.add(looked(
+                    answers.add(fromQueue(
                             claim,
                             AdmissionQueue.of(keys.queue(claim.name()), first.getResponseRange()),
-                            buried,
-                            beaten));
+                            hasTombstone,
+                            reply));
                 } else if (first.getResponseRange().getCount() > 0
                         && first.getResponseRange().getKvs(0).getCreateRevision() == holder.created) {
-                    answers.add(prolonged(holder, claim, beaten));
+                    answers.add(prolonged(holder, claim, reply));
                 } else {
                     answers.add(null);
                     missing.add(claim);
-                    places.gone(holder, Renewed.Reason.EXPIRED);
+                    claimTable.gone(holder, Renewed.Reason.EXPIRED);
                 }
             }
-            return new Half(answers, missing);
+            return new PartialAnswers(answers, missing);
         }
 
-        private Renewed prolonged(ClaimState place, Claim claim, Beaten beaten) {
+        private Renewed prolonged(ClaimState state, Claim claim, Reply reply) {
             boolean[] lives = new boolean[1];
-            places.change(then -> {
-                lives[0] = places.has(place);
+            claimTable.change(then -> {
+                lives[0] = claimTable.has(state);
                 if (lives[0]) {
-                    places.keepFor(place, claim.lease());
+                    claimTable.keepFor(state, claim.lease());
                 }
             });
             if (!lives[0]) {
                 return new Renewed.Gone(Renewed.Reason.EXPIRED);
             }
-            Duration kept = Duration.ofNanos(Math.max(1, place.deadline - clock.nanoTime()));
-            return new Renewed.Held(place.created, Session.shorter(kept, beaten.left(place.session, sentAt)));
+            Duration kept = Duration.ofNanos(Math.max(1, state.deadline - clock.nanoTime()));
+            return new Renewed.Held(state.created, Session.shorter(kept, reply.left(state.session, sentAt)));
         }
 
-        private Renewed looked(Claim claim, AdmissionQueue queue, boolean buried, Beaten beaten) {
+        private Renewed fromQueue(Claim claim, AdmissionQueue queue, boolean hasTombstone, Reply reply) {
             int index = queue.indexOf(claim.id());
-            ClaimState place = index < 0 ? places.find(claim.name(), claim.id()) : places.begin(claim, null);
-            if (index < 0 || place == null) {
-                Renewed.Reason reason = reason(claim, queue, buried);
-                if (place != null && place.state == ClaimState.State.WAITING) {
-                    places.gone(place, reason);
+            ClaimState state = index < 0 ? claimTable.find(claim.name(), claim.id()) : claimTable.begin(claim, null);
+            if (index < 0 || state == null) {
+                Renewed.Reason reason = reason(claim, queue, hasTombstone);
+                if (state != null && state.phase == ClaimState.Phase.WAITING) {
+                    claimTable.gone(state, reason);
                 }
                 return new Renewed.Gone(reason);
             }
             QueueEntry own = queue.entries().get(index);
-            Duration left = beaten.left(own.session(), sentAt);
-            long revision = beaten.answer().getHeader().getRevision();
-            places.change(then -> {
-                place.claim = new Claim(
+            Duration left = reply.left(own.session(), sentAt);
+            long revision = reply.answer().getHeader().getRevision();
+            claimTable.change(then -> {
+                state.claim = new Claim(
                         claim.name(),
                         claim.id(),
                         own.permits(),
@@ -276,15 +282,15 @@ public final class Renew {
                         claim.lease(),
                         claim.owner(),
                         claim.repeated());
-                places.isAt(place, own);
+                claimTable.keyFound(state, own);
                 if (queue.isAdmitted(index)) {
-                    places.granted(place, own.session(), kept(claim, left), claim.lease(), then);
-                } else if (place.state != ClaimState.State.HELD) {
-                    places.waits(place, queue, sentAt);
-                    waiting.seen(place, queue, revision, then);
+                    claimTable.granted(state, own.session(), kept(claim, left), claim.lease(), then);
+                } else if (state.phase != ClaimState.Phase.HELD) {
+                    claimTable.waits(state, queue, sentAt);
+                    queueWait.queueSeen(state, queue, revision, then);
                 }
                 if (!own.owner().equals(claim.owner())) {
-                    then.add(() -> waiting.rewrite(place));
+                    then.add(() -> queueWait.rewrite(state));
                 }
             });
             if (!queue.isAdmitted(index)) {
@@ -293,29 +299,29 @@ public final class Renew {
             return new Renewed.Held(own.created(), kept(claim, left));
         }
 
-        // Holders whose key is gone: another look tells why.
-        private CompletionStage<List<Renewed>> explained(Half half) {
-            List<Renewed> complete = new ArrayList<>(half.answers().size());
-            if (half.missing().isEmpty()) {
-                half.answers().forEach(answer -> complete.add(orExpired(answer)));
+        // Reads the queues of the holders whose key is gone, to find the reason.
+        private CompletionStage<List<Renewed>> withReasons(PartialAnswers partial) {
+            List<Renewed> complete = new ArrayList<>(partial.answers().size());
+            if (partial.missing().isEmpty()) {
+                partial.answers().forEach(answer -> complete.add(orExpired(answer)));
                 return CompletableFuture.completedStage(complete);
             }
             TxnRequest.Builder request = TxnRequest.newBuilder();
-            half.missing().forEach(claim -> addLook(request, claim));
-            return port.txn(request.build(), false).thenApply(answer -> {
+            partial.missing().forEach(claim -> addQueueRead(request, claim));
+            return client.txn(request.build(), false).thenApply(answer -> {
                 int next = 0;
-                for (Renewed known : half.answers()) {
+                for (Renewed known : partial.answers()) {
                     if (known != null) {
                         complete.add(known);
                         continue;
                     }
-                    Claim claim = half.missing().get(next);
+                    Claim claim = partial.missing().get(next);
                     AdmissionQueue queue = AdmissionQueue.of(
                             keys.queue(claim.name()),
                             answer.getResponses(2 * next).getResponseRange());
-                    boolean buried =
+                    boolean hasTombstone =
                             answer.getResponses(2 * next + 1).getResponseRange().getCount() > 0;
-                    complete.add(new Renewed.Gone(reason(claim, queue, buried)));
+                    complete.add(new Renewed.Gone(reason(claim, queue, hasTombstone)));
                     next++;
                 }
                 return complete;
@@ -326,8 +332,8 @@ public final class Renew {
             return answer == null ? new Renewed.Gone(Renewed.Reason.EXPIRED) : answer;
         }
 
-        private Renewed.Reason reason(Claim claim, AdmissionQueue queue, boolean buried) {
-            if (buried) {
+        private Renewed.Reason reason(Claim claim, AdmissionQueue queue, boolean hasTombstone) {
+            if (hasTombstone) {
                 return Renewed.Reason.RELEASED;
             }
             if (queue.admitted() == 0) {

@@ -26,81 +26,87 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes grants now or not at all, and leaves nothing behind: a key is put only in a transaction that is sure to grant it.
+ * Acquires at once or not at all, and leaves nothing behind: a key is put only in a transaction that is certain to
+ * grant it.
  *
- * <p>The first transaction puts the keys if all queues are empty, else it reads them: one trip for a free name and for a
- * busy mutex. If what was read admits the claims, the next one puts them unless a queue was written to meanwhile: a second
- * trip for a reader beside readers, and for a permit beside others. That is repeated when somebody was faster.
+ * <p>The first transaction puts the keys if all queues are empty, else it reads the queues: one round trip for a
+ * free name and for a busy mutex. If the queues that were read admit the claims, the next transaction puts the keys
+ * unless a queue was written meanwhile: a second round trip for a reader beside readers, and for a permit beside
+ * others. That is repeated when another client was faster.
  */
 public final class TryAcquire {
 
-    /** So many transactions; after that so many others were faster that the answer is "busy". */
-    public static final int MOST_ROUNDS = 4;
+    /** The largest number of transactions. After that, others were faster so often that the answer is "busy". */
+    public static final int MAX_ROUNDS = 4;
 
-    private final EtcdClient port;
+    private final EtcdClient client;
     private final Session session;
-    private final ClaimTable places;
+    private final ClaimTable claimTable;
     private final LockKeys keys;
     private final MonotonicClock clock;
 
-    public TryAcquire(EtcdClient port, Session session, ClaimTable places, LockKeys keys, MonotonicClock clock) {
-        this.port = port;
+    public TryAcquire(EtcdClient client, Session session, ClaimTable claimTable, LockKeys keys, MonotonicClock clock) {
+        this.client = client;
         this.session = session;
-        this.places = places;
+        this.claimTable = claimTable;
         this.keys = keys;
         this.clock = clock;
     }
 
     public CompletionStage<List<Attempt>> acquire(List<Claim> claims) {
-        List<ClaimState> begun = new ArrayList<>(claims.size());
+        List<ClaimState> states = new ArrayList<>(claims.size());
         for (Claim claim : claims) {
-            begun.add(places.begin(claim, null));
+            states.add(claimTable.begin(claim, null));
         }
         CompletableFuture<List<Attempt>> result = new CompletableFuture<>();
-        session.open().thenCompose(life -> new Round(claims, begun, life).run()).whenComplete((attempts, failure) -> {
-            if (failure != null) {
-                StoreException cause = EtcdErrors.of(failure, true, port.toString());
-                session.failed(cause);
-                begun.forEach(place -> places.failed(place, cause));
-                result.completeExceptionally(cause);
-            } else {
-                result.complete(attempts);
-            }
-        });
+        session.open()
+                .thenCompose(life -> new Round(claims, states, life).run())
+                .whenComplete((attempts, failure) -> {
+                    if (failure != null) {
+                        StoreException cause = EtcdErrors.of(failure, true, client.toString());
+                        session.failed(cause);
+                        states.forEach(state -> claimTable.failed(state, cause));
+                        result.completeExceptionally(cause);
+                    } else {
+                        result.complete(attempts);
+                    }
+                });
         return result;
     }
 
-    /** What is known of one of the names. */
-    private record Seen(AdmissionQueue queue, boolean buried, long revision) {}
+    /** What was read about one of the names. */
+    private record Seen(AdmissionQueue queue, boolean hasTombstone, long revision) {}
 
-    /** One attempt at all of the claims. */
+    /** One attempt to acquire all of the claims. */
     private final class Round {
 
         private final List<Claim> claims;
-        private final List<ClaimState> begun;
+        private final List<ClaimState> states;
         private final Session.Life life;
-        /** Whether there is a wait set among the claims, which admits nobody: then nothing is put for the others either. */
-        private final boolean hopeless;
+        /**
+         * Whether one of the claims is a wait set, which admits no claim: then no key is put for the others either.
+         */
+        private final boolean hasWaitSet;
 
         private @Nullable List<Seen> seen;
         private int rounds;
         private long sentAt;
         private long sentEpoch;
 
-        private Round(List<Claim> claims, List<ClaimState> begun, Session.Life life) {
+        private Round(List<Claim> claims, List<ClaimState> states, Session.Life life) {
             this.claims = claims;
-            this.begun = begun;
+            this.states = states;
             this.life = life;
-            this.hopeless = claims.stream().anyMatch(Claim::isWaitSet);
+            this.hasWaitSet = claims.stream().anyMatch(Claim::isWaitSet);
         }
 
         private CompletionStage<List<Attempt>> run() {
-            if (rounds++ == MOST_ROUNDS) {
+            if (rounds++ == MAX_ROUNDS) {
                 return CompletableFuture.completedStage(busy());
             }
             sentAt = clock.nanoTime();
             sentEpoch = clock.epochMicros();
-            return port.txn(request(), true).thenCompose(this::answered);
+            return client.txn(request(), true).thenCompose(this::answered);
         }
 
         private TxnRequest request() {
@@ -108,27 +114,27 @@ public final class TryAcquire {
             List<Seen> known = seen;
             for (int i = 0; i < claims.size(); i++) {
                 Claim claim = claims.get(i);
-                ClaimState place = begun.get(i);
-                ByteString key = places.key(place, life.lease());
+                ClaimState state = states.get(i);
+                ByteString key = claimTable.key(state, life.lease());
                 QueueEntry own = known == null ? null : own(known.get(i), claim);
                 if (own != null) {
                     request.addCompare(Txns.createdAt(own.key(), own.created()));
-                    if (own.permits() > claim.permits() && !hopeless) {
+                    if (own.permits() > claim.permits() && !hasWaitSet) {
                         request.addSuccess(Txns.rewrite(own.key(), QueueEntry.value(claim, own.since())));
                     }
                 } else {
                     request.addCompare(Txns.absent(keys.tombstone(claim.name(), claim.id())));
                     request.addCompare(
                             known == null
-                                    ? Txns.empty(place.queue)
+                                    ? Txns.empty(state.queue)
                                     : Txns.unwrittenSince(
-                                            place.queue, known.get(i).revision()));
+                                            state.queue, known.get(i).revision()));
                     request.addSuccess(
-                            hopeless
-                                    ? Txns.range(place.queue)
+                            hasWaitSet
+                                    ? Txns.range(state.queue)
                                     : Txns.put(key, QueueEntry.value(claim, sentEpoch), life.lease()));
                 }
-                request.addFailure(Txns.range(place.queue));
+                request.addFailure(Txns.range(state.queue));
                 request.addFailure(Txns.getKey(keys.tombstone(claim.name(), claim.id())));
             }
             return request.build();
@@ -137,14 +143,14 @@ public final class TryAcquire {
         private CompletionStage<List<Attempt>> answered(TxnResponse answer) {
             long revision = answer.getHeader().getRevision();
             if (answer.getSucceeded()) {
-                return hopeless ? CompletableFuture.completedStage(busy()) : granted(revision);
+                return hasWaitSet ? CompletableFuture.completedStage(busy()) : granted(revision);
             }
             List<Seen> known = new ArrayList<>(claims.size());
             for (int i = 0; i < claims.size(); i++) {
-                ResponseOp tomb = answer.getResponses(2 * i + 1);
+                ResponseOp tombstone = answer.getResponses(2 * i + 1);
                 AdmissionQueue queue = AdmissionQueue.of(
-                        begun.get(i).queue, answer.getResponses(2 * i).getResponseRange());
-                known.add(new Seen(queue, tomb.getResponseRange().getCount() > 0, revision));
+                        states.get(i).queue, answer.getResponses(2 * i).getResponseRange());
+                known.add(new Seen(queue, tombstone.getResponseRange().getCount() > 0, revision));
             }
             seen = known;
             boolean changes = false;
@@ -154,13 +160,13 @@ public final class TryAcquire {
                 if (!mayHold(claim, known.get(i), own)) {
                     return CompletableFuture.completedStage(busy());
                 }
-                if (own == null && known.get(i).queue().entry(places.key(begun.get(i), life.lease())) != null) {
-                    // Something of this client's is left in the slot.
-                    places.leaveSlot(begun.get(i));
+                if (own == null && known.get(i).queue().entry(claimTable.key(states.get(i), life.lease())) != null) {
+                    // A key of this client is left in the slot.
+                    claimTable.leaveSlot(states.get(i));
                 }
                 changes |= own == null || own.permits() > claim.permits();
             }
-            return changes ? run() : hopeless ? CompletableFuture.completedStage(busy()) : granted(revision);
+            return changes ? run() : hasWaitSet ? CompletableFuture.completedStage(busy()) : granted(revision);
         }
 
         private boolean mayHold(Claim claim, Seen one, @Nullable QueueEntry own) {
@@ -181,7 +187,7 @@ public final class TryAcquire {
                 throw new KindConflictException(
                         claim.name(), claim.limit(), queue.entries().get(0).limit());
             }
-            return !one.buried()
+            return !one.hasTombstone()
                     && !claim.isWaitSet()
                     && queue.indexOf(claim.id()) < 0
                     && queue.admits(claim.permits(), claim.limit());
@@ -195,18 +201,18 @@ public final class TryAcquire {
                     : null;
         }
 
-        // Places that are older than this attempt, because the claim holds or waits already, stay.
+        // The state of a claim that holds or waits already is older than this attempt, and stays.
         private List<Attempt> busy() {
-            places.change(then -> begun.stream()
-                    .filter(place -> place.state == ClaimState.State.SENT || place.state == ClaimState.State.UNKNOWN)
-                    .forEach(place -> places.remove(place, then)));
+            claimTable.change(then -> states.stream()
+                    .filter(state -> state.phase == ClaimState.Phase.SENT || state.phase == ClaimState.Phase.UNKNOWN)
+                    .forEach(state -> claimTable.remove(state, then)));
             return List.of(new Attempt.Busy(Duration.ZERO));
         }
 
         private CompletionStage<List<Attempt>> granted(long revision) {
             List<CompletionStage<Attempt>> attempts = new ArrayList<>(claims.size());
             for (int i = 0; i < claims.size(); i++) {
-                attempts.add(granted(claims.get(i), begun.get(i), i, revision));
+                attempts.add(granted(claims.get(i), states.get(i), i, revision));
             }
             CompletionStage<List<Attempt>> all = CompletableFuture.completedStage(new ArrayList<>(claims.size()));
             for (CompletionStage<Attempt> one : attempts) {
@@ -218,32 +224,32 @@ public final class TryAcquire {
             return all;
         }
 
-        private CompletionStage<Attempt> granted(Claim claim, ClaimState place, int i, long revision) {
+        private CompletionStage<Attempt> granted(Claim claim, ClaimState state, int i, long revision) {
             List<Seen> known = seen;
             QueueEntry own = known == null ? null : own(known.get(i), claim);
             long created = own == null ? revision : own.created();
             long lease = own == null ? life.lease() : own.session();
             return session.leftOf(lease, life, sentAt).thenApply(left -> {
                 Duration[] kept = {claim.lease()};
-                places.change(then -> {
-                    if (!places.has(place)) {
+                claimTable.change(then -> {
+                    if (!claimTable.has(state)) {
                         return;
                     }
-                    if (place.state == ClaimState.State.HELD) {
-                        kept[0] = Duration.ofNanos(Math.max(1, place.deadline - clock.nanoTime()));
+                    if (state.phase == ClaimState.Phase.HELD) {
+                        kept[0] = Duration.ofNanos(Math.max(1, state.deadline - clock.nanoTime()));
                     } else {
-                        place.deadline = Long.MAX_VALUE;
-                        place.since = own == null ? sentEpoch : own.since();
+                        state.deadline = Long.MAX_VALUE;
+                        state.since = own == null ? sentEpoch : own.since();
                     }
                     if (own != null) {
-                        places.isAt(place, own);
+                        claimTable.keyFound(state, own);
                     }
-                    places.held(
-                            place,
+                    claimTable.held(
+                            state,
                             claim,
                             created,
                             lease,
-                            place.state == ClaimState.State.HELD ? Duration.ZERO : claim.lease(),
+                            state.phase == ClaimState.Phase.HELD ? Duration.ZERO : claim.lease(),
                             then);
                 });
                 return new Attempt.Granted(created, Session.shorter(kept[0], left));

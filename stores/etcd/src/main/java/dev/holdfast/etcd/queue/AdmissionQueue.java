@@ -10,22 +10,24 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims of one name in the order of their creation, and who of them holds: admission as a pure function, the same for
- * every client that looks.
+ * The claims of one name in the order of their creation, and which of them hold. Admission is a pure function of
+ * the keys, the same for every client that reads them.
  *
- * <p>A claim is admitted if all before it are, if it is of their kind, and if the permits of all of them fit its limit. So
- * the holders are a beginning of the queue. Later claims change nothing for earlier ones, and earlier ones only leave or
- * shrink: <em>who is admitted once stays admitted</em>. Hence a queue that was read some time ago errs to one side only. It
- * may take a claim for waiting that holds by now, never the other way round.
+ * <p>A claim is admitted if all claims before it are, if it is of their kind, and if the permits of all of them fit
+ * its limit. So the holders are the first claims of the queue. Later claims change nothing for earlier ones, and
+ * earlier ones only leave or give up permits: <em>a claim that was admitted once stays admitted</em>. Hence a queue
+ * that was read some time ago is wrong in one direction only. It may show a claim as waiting that holds by now,
+ * never the other way round.
  *
- * <p>A claim of another kind is refused by its own client and taken out again; meanwhile it is in the way like any other.
+ * <p>A claim of another kind is refused by its own client and removed again; until then it blocks later claims like
+ * any other.
  *
- * @param entries oldest first
+ * @param entries the claims, the oldest first
  * @param admitted how many of them hold
  */
 public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
 
-    /** Whom a waiting claim has to watch: a key, or the whole queue. */
+    /** What a waiting claim has to watch: a key, or the whole queue if the key is null. */
     public record Blocker(@Nullable ByteString key) {}
 
     static AdmissionQueue of(List<QueueEntry> entries) {
@@ -50,7 +52,7 @@ public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
                 entries.add(entry);
             }
         }
-        // Keys of one transaction have the same revision, but never the same queue.
+        // Keys of one transaction have the same revision, but are never in the same queue.
         entries.sort(Comparator.comparingLong(QueueEntry::created));
         return of(entries);
     }
@@ -68,17 +70,17 @@ public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
         return index < admitted;
     }
 
-    /** How many wait before the one at such a place. */
+    /** How many claims wait before the one at {@code index}. */
     public int position(int index) {
         return index - admitted;
     }
 
-    /** The limit of those that are here already, as the claim at {@code index} found them; its own if it is the first. */
+    /** The limit of the claims before the one at {@code index}; {@code own}, its own limit, if it is the first. */
     public int limitBefore(int index, int own) {
         return index == 0 ? own : entries.get(0).limit();
     }
 
-    /** Whether a newcomer would be admitted. */
+    /** Whether a new claim would be admitted. */
     public boolean admits(int permits, int limit) {
         if (entries.isEmpty()) {
             return permits <= limit;
@@ -90,7 +92,7 @@ public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
         return admitted == entries.size() && entries.get(0).limit() == limit && granted <= limit;
     }
 
-    /** The queue without a claim, or with another in its place. */
+    /** The queue without the claim of a key, or with another entry instead of it. */
     public AdmissionQueue changed(ByteString key, @Nullable QueueEntry to) {
         List<QueueEntry> changed = new ArrayList<>(entries.size());
         for (QueueEntry entry : entries) {
@@ -114,11 +116,12 @@ public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
     }
 
     /**
-     * Whom the waiting claim at such a place has to watch. None for a wait set. A claim that wants everything for itself
-     * watches its neighbour, which must leave first. Another one watches the last claim before it that shuts it out, if it
-     * will be admitted together with all that wait between them: readers behind a writer. Else permits are short. Then the
-     * first waiter watches all holders, and each other one the waiter before it, whose client writes its key anew when it is
-     * admitted. So what becomes free wakes those who get it, and one more.
+     * What the waiting claim at {@code index} has to watch; null for a wait set. An exclusive claim watches the
+     * claim directly before it, which must leave first. Another claim watches the last claim before it that
+     * excludes it, if it will be admitted together with all that wait between the two: readers behind a writer.
+     * Otherwise permits are short. Then the first waiter watches all holders, and every other one watches the
+     * waiter before it, whose client writes its key again when it is admitted. So permits that become free wake the
+     * claims that get them, and one more.
      */
     @Nullable
     public Blocker blocker(int index) {

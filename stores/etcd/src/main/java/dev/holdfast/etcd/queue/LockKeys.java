@@ -7,19 +7,19 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which keys a name has. The queue of a name is every key {@code PREFIX NAME / REST} whose rest has no slash, in the order
- * of their creation; that is how {@code etcdctl lock} and etcd's own client make theirs.
+ * The keys of a name. The queue of a name consists of all keys {@code PREFIX NAME / REST} whose rest has no slash,
+ * in the order of their creation. {@code etcdctl lock} and etcd's own client make such keys too.
  *
- * <p>Two characters of a name are written as {@code %2F} (a slash) and {@code %25} (a percent sign), so that names and
- * prefixes of keys belong together one to one: the lock {@code a/b} has nothing to do with the lock {@code a}
- * (etcd-io/website#710). A tombstone is {@code PREFIX %t / NAME / ID}, which is the queue of no name.
+ * <p>Two characters of a name are written as {@code %2F} (a slash) and {@code %25} (a percent sign), so that each
+ * prefix of keys belongs to exactly one name: the lock {@code a/b} has nothing to do with the lock {@code a}
+ * (etcd-io/website#710). A tombstone is {@code PREFIX %t / NAME / ID}, which is in the queue of no name.
  */
 public final class LockKeys {
 
-    /** What the client id of a claim begins with that another program has made. */
+    /** The beginning of the client id of a claim that another program has made. */
     static final String FOREIGN = "etcdctl_";
 
-    private static final String TOMBS = "%t/";
+    private static final String TOMBSTONES = "%t/";
     private static final char SLASH = '/';
     private static final int MAX_FOREIGN = 64 - FOREIGN.length();
 
@@ -29,32 +29,34 @@ public final class LockKeys {
         this.prefix = prefix;
     }
 
-    /** What the keys of a queue begin with. */
+    /** The prefix of the keys of a queue. */
     public ByteString queue(LockName name) {
         return utf8(prefix + escaped(name.value()) + SLASH);
     }
 
     /**
-     * The key of a claim that lives by a lease: the lease's number, as {@code etcdctl lock} has it, and the claim's slot if a
-     * client has several claims of a name. Keys are used again and again, because a server keeps what it knows of a deleted
-     * key until it is compacted, and goes through all of that when it reads the queue.
+     * The key of a claim that is attached to a lease: the lease's number, as {@code etcdctl lock} has it, and the
+     * claim's slot if a client has several claims of a name. Keys are reused, because a server keeps the history of
+     * a deleted key until compaction, and goes through all of it when it reads the queue.
      */
     public static ByteString key(ByteString queue, long lease, int slot) {
         String hex = Long.toHexString(lease);
         return queue.concat(utf8(slot == 0 ? hex : hex + '-' + slot));
     }
 
-    /** The key that refuses a claim which was released already. */
+    /** The tombstone of a claim: a key that prevents a claim which was released already from being acquired. */
     public ByteString tombstone(LockName name, ClaimId id) {
-        return utf8(prefix + TOMBS + escaped(name.value()) + SLASH + id);
+        return utf8(prefix + TOMBSTONES + escaped(name.value()) + SLASH + id);
     }
 
-    /** What the keys of all names with such a beginning begin with; tombstones and others may be among them. */
+    /**
+     * The prefix of the keys of all names that begin like this. Tombstones and other keys may have this prefix too.
+     */
     public ByteString names(String nameBegins) {
         return utf8(prefix + escaped(nameBegins));
     }
 
-    /** The name whose queue a key is in; null if it is in none. */
+    /** The name whose queue contains a key; null if none does. */
     @Nullable
     public LockName name(ByteString key) {
         String text = key.toStringUtf8();
@@ -71,17 +73,17 @@ public final class LockKeys {
         return key.substring(queue.size()).toStringUtf8().indexOf(SLASH) >= 0;
     }
 
-    /** An id for the key of another program. */
+    /** A claim id for the key of another program. */
     static ClaimId foreign(ByteString queue, ByteString key) {
         String rest = key.substring(queue.size()).toStringUtf8();
         boolean plain = rest.length() <= MAX_FOREIGN && rest.matches("[A-Za-z0-9_-]*");
         return new ClaimId(FOREIGN + (plain ? rest : "odd-" + Integer.toHexString(rest.hashCode())), 0);
     }
 
-    /** The end of the range of all keys that begin so. */
-    public static ByteString endOf(ByteString beginning) {
-        byte[] end = beginning.toByteArray();
-        // UTF-8 has no byte 0xff, so the last byte can always be raised.
+    /** The end of the range of all keys with a prefix. */
+    public static ByteString endOf(ByteString keyPrefix) {
+        byte[] end = keyPrefix.toByteArray();
+        // UTF-8 has no byte 0xff, so the last byte can always be increased.
         end[end.length - 1]++;
         return ByteString.copyFrom(end);
     }

@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * One key of a queue: a claim that holds or waits.
  *
- * <p>The value is text in lines: {@code holdfast/1}, the claim's id, permits, limit, lease in milliseconds, when it was written in
- * microseconds since 1970, and the owner. A key with another value is one that {@code etcdctl lock} or another program has
- * made, and counts as a mutex.
+ * <p>The value is text in lines: {@code holdfast/1}, the claim's id, permits, limit, lease in milliseconds, the
+ * time of writing in microseconds since 1970, and the owner. A key with another value was made by
+ * {@code etcdctl lock} or another program, and counts as a mutex.
  *
- * @param created its create revision: the place in the queue, and the grant's number
- * @param session the etcd lease that it lives by; 0 if it is for ever
- * @param since when it was made by its client's wall clock, for people only; 0 if not known
+ * @param created its create revision, which gives its position in the queue and is the number of the grant
+ * @param session the etcd lease that the key is attached to; 0 if it has none and never expires
+ * @param since when the key was made, by its client's wall clock, only for display; 0 if not known
  */
 public record QueueEntry(
         ByteString key,
@@ -67,7 +67,7 @@ public record QueueEntry(
             try {
                 return read(pair, value);
             } catch (IllegalArgumentException | IndexOutOfBoundsException broken) {
-                // Somebody else's after all, and in the way like any key of the queue.
+                // Another program made this key after all. It blocks later claims like any key of the queue.
                 return foreign(queue, pair);
             }
         }
@@ -106,7 +106,7 @@ public record QueueEntry(
                 pair.getLease());
     }
 
-    /** Whether it shuts everybody else out. */
+    /** Whether it excludes all other claims. */
     public boolean isExclusive() {
         return permits == limit;
     }

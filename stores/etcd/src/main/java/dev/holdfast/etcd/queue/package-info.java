@@ -1,4 +1,4 @@
-/** The queue of a name as pure functions: its keys, their values, and who of them holds. No I/O. */
+/** The queue of a name as pure functions: its keys, their values, and which claims hold. No I/O. */
 @NullMarked
 package dev.holdfast.etcd.queue;
 

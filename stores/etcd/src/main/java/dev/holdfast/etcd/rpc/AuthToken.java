@@ -15,18 +15,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * User and password, and the token that the servers give for them. A token is asked for before the first call and whenever
- * a server does not know the present one any more.
+ * User and password, and the token that the servers issue for them. A token is requested before the first call, and
+ * again whenever a server no longer knows the current one.
  */
 public final class AuthToken {
 
     private static final Metadata.Key<String> TOKEN = Metadata.Key.of("token", Metadata.ASCII_STRING_MARSHALLER);
-    /** Lets a server that has lost its leader end a stream, instead of keeping it and saying nothing. */
+    /** Makes a server that has lost its leader end a stream, instead of keeping it open without sending anything. */
     private static final Metadata.Key<String> LEADER = Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
 
     private final @Nullable String user;
     private final String password;
-    private @Nullable CompletableFuture<String> asked;
+    private @Nullable CompletableFuture<String> pending;
     private volatile @Nullable String token;
 
     public AuthToken(@Nullable String user, @Nullable String password) {
@@ -44,8 +44,8 @@ public final class AuthToken {
         return token;
     }
 
-    /** A channel whose calls carry a token and ask for a leader. */
-    static Channel dressed(Channel channel, @Nullable String token) {
+    /** A channel whose calls carry a token and require that the server has a leader. */
+    static Channel withHeaders(Channel channel, @Nullable String token) {
         Metadata headers = new Metadata();
         headers.put(LEADER, "true");
         if (token != null) {
@@ -54,19 +54,19 @@ public final class AuthToken {
         return io.grpc.ClientInterceptors.intercept(channel, MetadataUtils.newAttachHeadersInterceptor(headers));
     }
 
-    /** Asks for a new token instead of one that is refused; several callers share one question. */
+    /** Requests a new token instead of a refused one; concurrent callers share one request. */
     CompletionStage<String> renew(Channel channel, CallOptions options, @Nullable String refused, long timeoutNanos) {
-        CompletableFuture<String> question;
+        CompletableFuture<String> result;
         synchronized (this) {
             String known = token;
             if (known != null && !known.equals(refused)) {
                 return CompletableFuture.completedStage(known);
             }
-            if (asked != null) {
-                return asked;
+            if (pending != null) {
+                return pending;
             }
-            question = new CompletableFuture<>();
-            asked = question;
+            result = new CompletableFuture<>();
+            pending = result;
         }
         AuthenticateRequest request = AuthenticateRequest.newBuilder()
                 .setName(user == null ? "" : user)
@@ -77,39 +77,39 @@ public final class AuthToken {
                         AuthGrpc.getAuthenticateMethod(),
                         options.withDeadlineAfter(timeoutNanos, TimeUnit.NANOSECONDS)),
                 request,
-                new Answer(question));
-        return question;
+                new TokenObserver(result));
+        return result;
     }
 
-    private final class Answer implements StreamObserver<AuthenticateResponse> {
+    private final class TokenObserver implements StreamObserver<AuthenticateResponse> {
 
-        private final CompletableFuture<String> question;
+        private final CompletableFuture<String> result;
 
-        private Answer(CompletableFuture<String> question) {
-            this.question = question;
+        private TokenObserver(CompletableFuture<String> result) {
+            this.result = result;
         }
 
         @Override
         public void onNext(AuthenticateResponse response) {
             token = response.getToken();
-            over();
-            question.complete(response.getToken());
+            ended();
+            result.complete(response.getToken());
         }
 
         @Override
         public void onError(Throwable failure) {
-            over();
-            question.completeExceptionally(failure);
+            ended();
+            result.completeExceptionally(failure);
         }
 
         @Override
         public void onCompleted() {
-            over();
+            ended();
         }
 
-        private void over() {
+        private void ended() {
             synchronized (AuthToken.this) {
-                asked = asked == question ? null : asked;
+                pending = pending == result ? null : pending;
             }
         }
     }

@@ -8,8 +8,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntConsumer;
 
 /**
- * The servers of a cluster, of which one is used at a time. Whoever finds that it does not answer moves all on to the next.
- * A server that is frozen, or cut off from its peers, keeps its connections: only calls that run out of time show it.
+ * The servers of a cluster, of which one is used at a time. A caller that gets no answer from that server makes all
+ * callers use the next one. A server that is frozen, or cut off from its peers, keeps its connections: only calls
+ * that time out reveal it.
  */
 public final class Endpoints {
 
@@ -30,12 +31,12 @@ public final class Endpoints {
         return new Endpoints(channels, channels);
     }
 
-    /** A channel of the user's. */
+    /** The user's own channel, which is not closed with this object. */
     public static Endpoints over(Channel channel) {
         return new Endpoints(List.of(channel), List.of());
     }
 
-    /** The server to be used now. */
+    /** The index of the server to use now. */
     int current() {
         return current.get();
     }
@@ -44,14 +45,14 @@ public final class Endpoints {
         return channels.get(endpoint);
     }
 
-    /** Goes on to the next server, unless somebody has done so already. */
+    /** Switches to the next server, unless another caller has done so already. */
     void leave(int endpoint) {
         if (current.compareAndSet(endpoint, (endpoint + 1) % channels.size())) {
             whenLeft.accept(endpoint);
         }
     }
 
-    /** Who hears of a server that was left. */
+    /** Sets the listener that is called with the index of each server that was left. */
     void whenLeft(IntConsumer listener) {
         whenLeft = listener;
     }

@@ -12,16 +12,16 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Opens channels to the servers of a URL. They connect when they are used. */
+/** Opens channels to the servers of a URL. A channel connects when it is first used. */
 public final class EtcdChannels {
 
-    /** A dead connection is found by a sign of life that does not come: asked for after this time of silence, */
+    /** After this time without data from the server, a ping checks whether the connection is alive. */
     private static final long SILENT_SECONDS = 10;
 
-    /** and waited for this long. */
+    /** A connection is dead if its ping is not answered within this time. */
     private static final long ANSWER_SECONDS = 3;
 
-    /** The answer of a long queue: 10,000 waiters of half a kilobyte. */
+    /** Large enough for the answer of a long queue: 10,000 waiters of half a kilobyte. */
     private static final int MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
     private EtcdChannels() {}

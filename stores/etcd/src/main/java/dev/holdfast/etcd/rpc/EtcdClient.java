@@ -10,70 +10,76 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The way to the servers: what the store needs of etcd, and no more. A stage fails with a {@link StoreException} only, and
- * within {@link #timeout()}. Nothing is repeated but the log-in. Thread-safe.
+ * The requests that the store sends to etcd. A stage fails only with a {@link StoreException}, and within
+ * {@link #timeout()}. A request is repeated only after a new log-in. Thread-safe.
  */
 public interface EtcdClient extends AutoCloseable {
 
     /**
-     * One transaction.
+     * Runs one transaction.
      *
-     * @param writes whether it may change something, so that a lost reply leaves that open
+     * @param writes whether it may change something, so that a lost reply leaves its effect unknown
      */
     CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes);
 
-    /** Makes a lease. */
+    /** Creates a lease. */
     CompletionStage<Granted> grant(long ttlSeconds);
 
-    /** Renews a lease, through the leader. What is left of it, in seconds; 0 if there is no such lease. */
+    /** Renews a lease, through the leader. Returns its remaining time in seconds; 0 if there is no such lease. */
     CompletionStage<Long> keepAlive(long lease);
 
-    /** The keys that live by a lease. */
+    /** The keys that are attached to a lease. */
     CompletionStage<List<ByteString>> keysOf(long lease);
 
-    /** Ends a lease and all its keys. */
+    /** Ends a lease and deletes all its keys. */
     CompletionStage<Void> revoke(long lease);
 
     /**
-     * Watches a key, or all that begin with it, from a revision on. All watches share one stream.
+     * Watches a key, or all keys with a prefix, from a revision on. All watches share one stream.
      *
-     * <p>The server is not asked for its history: a watch that begins in the past is served by a round that it makes every
-     * 100 ms only (etcd's {@code syncWatchersLoop}). Whoever has seen an older revision hears that he
-     * {@linkplain Ears#began missed} something.
+     * <p>The server is not asked for its history: it serves a watch that begins in the past only in a round that it
+     * makes every 100 ms (etcd's {@code syncWatchersLoop}). Instead, {@link WatchListener#onStarted} reports
+     * whether something was missed.
      *
-     * @param beginning whether all keys that begin so are meant
+     * @param isPrefix whether {@code key} is a prefix, and all keys that begin with it are watched
      */
-    Watch watch(ByteString key, boolean beginning, long fromRevision, Ears ears);
+    Watch watch(ByteString key, boolean isPrefix, long fromRevision, WatchListener listener);
 
-    /** How long one call may take. */
+    /** The longest time that one call may take. */
     Duration timeout();
 
-    /** Ends what is under way. Idempotent. */
+    /** Ends all calls and watches. Idempotent. */
     @Override
     void close();
 
-    /** A lease. */
+    /** A lease that was created. */
     record Granted(long lease, long ttlSeconds) {}
 
-    /** Something that is watched; closing it is idempotent and waits for nothing. */
+    /** A running watch. Closing it is idempotent and does not wait. */
     interface Watch extends AutoCloseable {
         @Override
         void close();
     }
 
-    /** Hears what happens to keys, in the order of revisions; called without locks and must not block. */
-    interface Ears {
+    /**
+     * Receives the events of the watched keys in the order of revisions. Its methods are called without locks and
+     * must not block.
+     */
+    interface WatchListener {
 
-        void happened(List<Event> events);
+        /** Watched keys were written or deleted. */
+        void onEvents(List<Event> events);
 
         /**
-         * The server watches from now on, and what happens is heard. At most once.
+         * The server has started the watch, and later events are reported. Called at most once.
          *
-         * @param missed whether there were revisions since the one that was asked for: what happened in them must be read
+         * @param missed whether there were revisions since the requested one; what changed in them must be read
          */
-        void began(boolean missed);
+        void onStarted(boolean missed);
 
-        /** Nothing more will come: the stream broke, or the server ended it. What has happened must be read. */
-        void deaf();
+        /**
+         * No more events will come: the stream broke, or the server ended the watch. What has changed must be read.
+         */
+        void onClosed();
     }
 }

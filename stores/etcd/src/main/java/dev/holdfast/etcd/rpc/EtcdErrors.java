@@ -10,41 +10,41 @@ import java.util.concurrent.CompletionException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** What a failed call means: whether it may have had an effect, whether a repeat may help, and what to do. */
+/** Translates failed calls: whether a call may have had an effect, whether a repeat may help, and what to do. */
 public final class EtcdErrors {
 
     /** How far the chain of causes is followed. */
-    private static final int MOST_CAUSES = 10;
+    private static final int MAX_CAUSES = 10;
 
-    /** What gRPC says of a call that has waited in vain for a connection. */
+    /** How gRPC describes a call that has waited for a connection and got none. */
     private static final String NOT_CONNECTED = "waiting_for_connection";
 
     private EtcdErrors() {}
 
-    /** A call was not answered in time. */
+    /** The status of a call that was not answered in time. */
     static Status late(boolean wasConnected, Duration limit) {
         String waited = " for " + limit.toMillis() + " ms";
         return Status.DEADLINE_EXCEEDED.withDescription((wasConnected ? "waiting" : NOT_CONNECTED) + waited);
     }
 
-    /** The lease of the session is gone, so nothing was written. */
+    /** Whether the lease of the session is gone, so that nothing was written. */
     static boolean isLeaseGone(Status status) {
         return status.getCode() == Status.Code.NOT_FOUND && text(status).contains("lease");
     }
 
-    /** The same of a failure that this class has made. */
+    /** The same for a failure that this class has created. */
     public static boolean isLeaseGone(StoreException failure) {
         Throwable cause = failure.getCause();
         return cause != null && isLeaseGone(Status.fromThrowable(cause));
     }
 
-    /** The token is not, or no longer, known to the server. */
+    /** Whether the server does not know the token, or no longer knows it. */
     static boolean isTokenRefused(Status status) {
         return status.getCode() == Status.Code.UNAUTHENTICATED && text(status).contains("token");
     }
 
-    /** Whether another server may do better. */
-    static boolean isOfTheServer(Status status) {
+    /** Whether the failure is due to this server, so that another one may succeed. */
+    static boolean isServerFailure(Status status) {
         return switch (status.getCode()) {
             case UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNKNOWN -> true;
             default -> false;
@@ -52,7 +52,7 @@ public final class EtcdErrors {
     }
 
     /**
-     * Says what a failed call means.
+     * Translates a failed call.
      *
      * @param writes whether the call may have changed something
      */
@@ -77,7 +77,7 @@ public final class EtcdErrors {
         return switch (status.getCode()) {
             case UNAVAILABLE -> unavailable(cause, open, said);
             case DEADLINE_EXCEEDED ->
-                // Still waiting for a connection: nothing was sent.
+                // The call was still waiting for a connection, so nothing was sent.
                 StoreException.unavailable(
                         text(status).contains(NOT_CONNECTED) ? Effect.NONE : open, "No answer in time" + said, cause);
             case RESOURCE_EXHAUSTED -> StoreException.unavailable(Effect.NONE, "etcd is overloaded" + said, cause);
@@ -113,7 +113,7 @@ public final class EtcdErrors {
 
     private static boolean caused(@Nullable Throwable failure, Class<? extends Throwable> by) {
         Throwable cause = failure;
-        for (int i = 0; cause != null && i < MOST_CAUSES; i++) {
+        for (int i = 0; cause != null && i < MAX_CAUSES; i++) {
             if (by.isInstance(cause)) {
                 return true;
             }

@@ -26,10 +26,11 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The port over the generated gRPC stubs. Answers are read, and stages completed, on the thread of the connection: there is
- * no pool, and no thread waits.
+ * The client over the generated gRPC stubs. Answers are read and stages are completed on the thread of the
+ * connection: there is no thread pool, and no thread waits.
  *
- * <p>Leases have connections of their own, so that nothing large, and no slow listener, can hold a renewal up.
+ * <p>Requests for leases have their own connections, so that neither a large answer nor a slow listener can delay a
+ * renewal.
  */
 public final class GrpcEtcdClient implements EtcdClient {
 
@@ -37,27 +38,27 @@ public final class GrpcEtcdClient implements EtcdClient {
 
     private final Endpoints data;
     private final Endpoints leases;
-    private final AuthToken login;
+    private final AuthToken authToken;
     private final long timeoutNanos;
     private final TimeLimit timeLimit;
-    private final WatchStream watches;
+    private final WatchStream watchStream;
     private final String where;
     private volatile boolean closed;
 
     /**
-     * @param data the servers, for all but leases
-     * @param leases the servers once more, in the same order
-     * @param where for messages
+     * @param data the servers, for all requests except those for leases
+     * @param leases the same servers in the same order, for the requests for leases
+     * @param where a description of the servers, for messages
      */
-    public GrpcEtcdClient(Endpoints data, Endpoints leases, AuthToken login, Duration timeout, String where) {
+    public GrpcEtcdClient(Endpoints data, Endpoints leases, AuthToken authToken, Duration timeout, String where) {
         this.data = data;
         this.leases = leases;
-        this.login = login;
+        this.authToken = authToken;
         this.timeoutNanos = timeout.toNanos();
         this.timeLimit = new TimeLimit(timeout);
         this.where = where;
-        this.watches = new WatchStream(data, login, OPTIONS);
-        data.whenLeft(watches::left);
+        this.watchStream = new WatchStream(data, authToken, OPTIONS);
+        data.whenLeft(watchStream::onEndpointLeft);
     }
 
     @Override
@@ -69,13 +70,13 @@ public final class GrpcEtcdClient implements EtcdClient {
     public CompletionStage<Granted> grant(long ttlSeconds) {
         LeaseGrantRequest request =
                 LeaseGrantRequest.newBuilder().setTTL(ttlSeconds).build();
-        // A lease whose number never arrived just runs out, so a repeat is harmless.
+        // A lease whose number was lost with the answer just expires, so a repeat is harmless.
         return call(leases, LeaseGrpc.getLeaseGrantMethod(), request, false)
                 .thenApply(response -> new Granted(response.getID(), response.getTTL()));
     }
 
-    // A stream for each beat, closed by us before it is answered: it ends with an answer or a failure, and cannot
-    // fall silent unnoticed (etcd-io/jetcd#965, #1383).
+    // Each keep-alive has its own stream, which the client closes before the answer comes. So it ends with an
+    // answer or a failure, and cannot become silent without notice (etcd-io/jetcd#965, #1383).
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
         LeaseKeepAliveRequest request =
@@ -100,8 +101,8 @@ public final class GrpcEtcdClient implements EtcdClient {
     }
 
     @Override
-    public Watch watch(ByteString key, boolean beginning, long fromRevision, Ears ears) {
-        return watches.add(key, beginning, fromRevision, ears);
+    public Watch watch(ByteString key, boolean isPrefix, long fromRevision, WatchListener listener) {
+        return watchStream.add(key, isPrefix, fromRevision, listener);
     }
 
     @Override
@@ -112,7 +113,7 @@ public final class GrpcEtcdClient implements EtcdClient {
     @Override
     public void close() {
         closed = true;
-        watches.close();
+        watchStream.close();
         data.close();
         leases.close();
     }
@@ -124,7 +125,7 @@ public final class GrpcEtcdClient implements EtcdClient {
             answer.completeExceptionally(StoreException.unavailable(Effect.NONE, "The store is closed", null));
             return answer;
         }
-        if (login.isNeeded() && login.token() == null) {
+        if (authToken.isNeeded() && authToken.token() == null) {
             logIn(endpoints, null, answer, () -> send(endpoints, method, request, writes, false, answer));
         } else {
             send(endpoints, method, request, writes, true, answer);
@@ -134,16 +135,18 @@ public final class GrpcEtcdClient implements EtcdClient {
 
     private void logIn(Endpoints endpoints, @Nullable String refused, CompletableFuture<?> answer, Runnable then) {
         int endpoint = endpoints.current();
-        login.renew(endpoints.channel(endpoint), OPTIONS, refused, timeoutNanos).whenComplete((token, failure) -> {
-            if (failure == null) {
-                then.run();
-                return;
-            }
-            if (EtcdErrors.isOfTheServer(Status.fromThrowable(failure))) {
-                endpoints.leave(endpoint);
-            }
-            answer.completeExceptionally(EtcdErrors.of(failure, false, where));
-        });
+        authToken
+                .renew(endpoints.channel(endpoint), OPTIONS, refused, timeoutNanos)
+                .whenComplete((token, failure) -> {
+                    if (failure == null) {
+                        then.run();
+                        return;
+                    }
+                    if (EtcdErrors.isServerFailure(Status.fromThrowable(failure))) {
+                        endpoints.leave(endpoint);
+                    }
+                    answer.completeExceptionally(EtcdErrors.of(failure, false, where));
+                });
     }
 
     private <Q, A> void send(
@@ -154,10 +157,10 @@ public final class GrpcEtcdClient implements EtcdClient {
             boolean mayLogIn,
             CompletableFuture<A> answer) {
         int endpoint = endpoints.current();
-        String token = login.token();
-        Channel channel = AuthToken.dressed(endpoints.channel(endpoint), token);
+        String token = authToken.token();
+        Channel channel = AuthToken.withHeaders(endpoints.channel(endpoint), token);
         ClientCall<Q, A> call = channel.newCall(method, OPTIONS);
-        Limited limited = new Limited(call);
+        TimedCall timedCall = new TimedCall(call);
         call.start(
                 new ClientCall.Listener<A>() {
                     private @Nullable A received;
@@ -171,8 +174,8 @@ public final class GrpcEtcdClient implements EtcdClient {
                     }
 
                     @Override
-                    public void onClose(Status told, Metadata trailers) {
-                        Status status = limited.ended(told);
+                    public void onClose(Status reported, Metadata trailers) {
+                        Status status = timedCall.ended(reported);
                         A message = received;
                         if (status.isOk() && message != null) {
                             answer.complete(message);
@@ -182,7 +185,7 @@ public final class GrpcEtcdClient implements EtcdClient {
                     }
 
                     private void failed(Status status) {
-                        if (login.isNeeded() && mayLogIn && EtcdErrors.isTokenRefused(status)) {
+                        if (authToken.isNeeded() && mayLogIn && EtcdErrors.isTokenRefused(status)) {
                             logIn(
                                     endpoints,
                                     token,
@@ -190,35 +193,36 @@ public final class GrpcEtcdClient implements EtcdClient {
                                     () -> send(endpoints, method, request, writes, false, answer));
                             return;
                         }
-                        if (EtcdErrors.isOfTheServer(status)) {
+                        if (EtcdErrors.isServerFailure(status)) {
                             endpoints.leave(endpoint);
                         }
                         answer.completeExceptionally(EtcdErrors.of(status.asException(), writes, where));
                     }
                 },
                 new Metadata());
-        limited.begin();
+        timedCall.begin();
         call.request(2);
         call.sendMessage(request);
         call.halfClose();
     }
 
     /**
-     * A call and its limit of time. gRPC has deadlines of its own, but tells each to the server in a header that is another one
-     * each time: the compression of headers then searches a table full of them, for a tenth of the client's CPU.
+     * A call with its time limit. gRPC's own deadlines are not used: gRPC sends each one in a header whose value
+     * differs every time, so the header compression searches a table full of such values, which costs a tenth of
+     * the client's CPU.
      */
-    private final class Limited {
+    private final class TimedCall {
 
         private final ClientCall<?, ?> call;
         private volatile @Nullable Status late;
         private volatile boolean ended;
         private volatile TimeLimit.@Nullable Call running;
 
-        private Limited(ClientCall<?, ?> call) {
+        private TimedCall(ClientCall<?, ?> call) {
             this.call = call;
         }
 
-        /** After the call has started, which may have ended it. */
+        /** Starts the time limit. The call was started before, and may have ended already. */
         private void begin() {
             TimeLimit.Call begun = timeLimit.begin(this::tooLate);
             running = begun;
@@ -234,15 +238,18 @@ public final class GrpcEtcdClient implements EtcdClient {
             call.cancel(status.getDescription(), null);
         }
 
-        /** How the call has ended, as far as it was not this that ended it. */
-        private Status ended(Status told) {
+        /**
+         * The status that the call ended with: the time-out if the time limit has cancelled it, else the reported
+         * status.
+         */
+        private Status ended(Status reported) {
             ended = true;
             TimeLimit.Call begun = running;
             if (begun != null) {
                 begun.end();
             }
             Status why = late;
-            return why != null && told.getCode() == Status.Code.CANCELLED ? why : told;
+            return why != null && reported.getCode() == Status.Code.CANCELLED ? why : reported;
         }
     }
 

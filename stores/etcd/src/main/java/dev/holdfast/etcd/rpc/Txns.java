@@ -11,22 +11,22 @@ import io.etcd.jetcd.api.RangeRequest;
 import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.TxnRequest;
 
-/** The parts that transactions are made of. */
+/** Builds the conditions and the operations of transactions. */
 public final class Txns {
 
     private Txns() {}
 
-    /** A key is not there. */
+    /** The condition that a key does not exist. */
     public static Compare absent(ByteString key) {
         return created(key, CompareResult.EQUAL, 0);
     }
 
-    /** A key is there. */
+    /** The condition that a key exists. */
     static Compare exists(ByteString key) {
         return created(key, CompareResult.GREATER, 0);
     }
 
-    /** A key is the very one that was created then. */
+    /** The condition that a key exists and was created at this revision. */
     public static Compare createdAt(ByteString key, long revision) {
         return created(key, CompareResult.EQUAL, revision);
     }
@@ -40,22 +40,22 @@ public final class Txns {
                 .build();
     }
 
-    /** No key begins so. */
-    public static Compare empty(ByteString beginning) {
+    /** The condition that no key has this prefix. */
+    public static Compare empty(ByteString prefix) {
         return Compare.newBuilder()
-                .setKey(beginning)
-                .setRangeEnd(LockKeys.endOf(beginning))
+                .setKey(prefix)
+                .setRangeEnd(LockKeys.endOf(prefix))
                 .setTarget(CompareTarget.CREATE)
                 .setResult(CompareResult.EQUAL)
                 .setCreateRevision(0)
                 .build();
     }
 
-    /** No key that begins so was written after a revision; some may have gone. */
-    public static Compare unwrittenSince(ByteString beginning, long revision) {
+    /** The condition that no key with this prefix was written after a revision. Some keys may have been deleted. */
+    public static Compare unwrittenSince(ByteString prefix, long revision) {
         return Compare.newBuilder()
-                .setKey(beginning)
-                .setRangeEnd(LockKeys.endOf(beginning))
+                .setKey(prefix)
+                .setRangeEnd(LockKeys.endOf(prefix))
                 .setTarget(CompareTarget.MOD)
                 .setResult(CompareResult.LESS)
                 .setModRevision(revision + 1)
@@ -69,7 +69,7 @@ public final class Txns {
                 .build();
     }
 
-    /** Another value for a key that lives on as it did. */
+    /** Puts another value under a key, which stays attached to its lease. */
     public static RequestOp rewrite(ByteString key, ByteString value) {
         return RequestOp.newBuilder()
                 .setRequestPut(
@@ -89,17 +89,17 @@ public final class Txns {
                 .build();
     }
 
-    /** Whether, and since when, a key is there, without its value. */
+    /** Reads whether a key exists and when it was created, without its value. */
     public static RequestOp getKey(ByteString key) {
         return RequestOp.newBuilder()
                 .setRequestRange(RangeRequest.newBuilder().setKey(key).setKeysOnly(true))
                 .build();
     }
 
-    /** All that begins so. */
-    public static RequestOp range(ByteString beginning) {
+    /** Reads all keys with this prefix. */
+    public static RequestOp range(ByteString prefix) {
         return RequestOp.newBuilder()
-                .setRequestRange(RangeRequest.newBuilder().setKey(beginning).setRangeEnd(LockKeys.endOf(beginning)))
+                .setRequestRange(RangeRequest.newBuilder().setKey(prefix).setRangeEnd(LockKeys.endOf(prefix)))
                 .build();
     }
 

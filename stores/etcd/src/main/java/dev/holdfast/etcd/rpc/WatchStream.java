@@ -20,30 +20,30 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All watches of a client, on one stream. The server numbers them; it answers requests in their order, so the first that is
- * not numbered yet is the one that a number is for.
+ * All watches of a client, on one stream. The server gives each watch a number. It answers requests in their order,
+ * so a number belongs to the first watch that has none yet.
  *
- * <p>When the stream ends, everybody on it is told that he is {@linkplain EtcdClient.Ears#deaf deaf}, and the next watch opens
- * another. Guarded by its own monitor; nobody is told anything under it.
+ * <p>When the stream ends, {@link EtcdClient.WatchListener#onClosed} is called for every watch on it, and the next
+ * watch opens another stream. Guarded by its own monitor; no listener is called while the monitor is held.
  */
 final class WatchStream {
 
     private final Endpoints endpoints;
-    private final AuthToken login;
+    private final AuthToken authToken;
     private final CallOptions options;
     private @Nullable Stream stream;
     private boolean closed;
 
-    WatchStream(Endpoints endpoints, AuthToken login, CallOptions options) {
+    WatchStream(Endpoints endpoints, AuthToken authToken, CallOptions options) {
         this.endpoints = endpoints;
-        this.login = login;
+        this.authToken = authToken;
         this.options = options;
     }
 
-    EtcdClient.Watch add(ByteString key, boolean beginning, long fromRevision, EtcdClient.Ears ears) {
+    EtcdClient.Watch add(ByteString key, boolean isPrefix, long fromRevision, EtcdClient.WatchListener listener) {
         WatchCreateRequest.Builder request =
                 WatchCreateRequest.newBuilder().setKey(key); // from now on, see EtcdClient.watch
-        if (beginning) {
+        if (isPrefix) {
             request.setRangeEnd(LockKeys.endOf(key));
         }
         synchronized (this) {
@@ -54,15 +54,17 @@ final class WatchStream {
                     stream = open;
                     open.start();
                 }
-                return open.add(request, fromRevision, ears);
+                return open.add(request, fromRevision, listener);
             }
         }
-        ears.deaf();
+        listener.onClosed();
         return () -> {};
     }
 
-    /** A server was left: its watches say nothing any more, or nothing that can be relied on. */
-    void left(int endpoint) {
+    /**
+     * A server is no longer used. Ends its stream: the watches on it report nothing any more, or nothing reliable.
+     */
+    void onEndpointLeft(int endpoint) {
         Stream open;
         synchronized (this) {
             open = stream;
@@ -87,10 +89,10 @@ final class WatchStream {
     private final class Stream implements StreamObserver<WatchResponse> {
 
         private final int endpoint;
-        private final Deque<One> unnumbered = new ArrayDeque<>();
-        private final Map<Long, One> numbered = new HashMap<>();
+        private final Deque<StreamWatch> unnumbered = new ArrayDeque<>();
+        private final Map<Long, StreamWatch> numbered = new HashMap<>();
         private @Nullable StreamObserver<WatchRequest> requests;
-        private boolean over;
+        private boolean ended;
 
         private Stream(int endpoint) {
             this.endpoint = endpoint;
@@ -98,21 +100,22 @@ final class WatchStream {
 
         private void start() {
             requests = ClientCalls.asyncBidiStreamingCall(
-                    AuthToken.dressed(endpoints.channel(endpoint), login.token())
+                    AuthToken.withHeaders(endpoints.channel(endpoint), authToken.token())
                             .newCall(WatchGrpc.getWatchMethod(), options),
                     this);
         }
 
-        private One add(WatchCreateRequest.Builder request, long fromRevision, EtcdClient.Ears ears) {
-            One one = new One(this, fromRevision, ears);
-            unnumbered.add(one);
+        private StreamWatch add(
+                WatchCreateRequest.Builder request, long fromRevision, EtcdClient.WatchListener listener) {
+            StreamWatch watch = new StreamWatch(this, fromRevision, listener);
+            unnumbered.add(watch);
             send(WatchRequest.newBuilder().setCreateRequest(request).build());
-            return one;
+            return watch;
         }
 
         private void send(WatchRequest request) {
             StreamObserver<WatchRequest> open = requests;
-            if (open != null && !over) {
+            if (open != null && !ended) {
                 open.onNext(request);
             }
         }
@@ -126,38 +129,38 @@ final class WatchStream {
 
         @Override
         public void onNext(WatchResponse response) {
-            One one;
-            boolean deaf = false;
-            boolean began = false;
+            StreamWatch watch;
+            boolean canceled = false;
+            boolean started = false;
             synchronized (WatchStream.this) {
                 if (response.getCreated()) {
-                    one = unnumbered.poll();
-                    if (one != null && !response.getCanceled()) {
-                        one.number = response.getWatchId();
-                        numbered.put(response.getWatchId(), one);
-                        began = true;
-                        if (one.closed) {
+                    watch = unnumbered.poll();
+                    if (watch != null && !response.getCanceled()) {
+                        watch.number = response.getWatchId();
+                        numbered.put(response.getWatchId(), watch);
+                        started = true;
+                        if (watch.closed) {
                             cancel(response.getWatchId());
                         }
                     }
                 } else {
-                    one = numbered.get(response.getWatchId());
+                    watch = numbered.get(response.getWatchId());
                 }
                 if (response.getCanceled()) {
                     numbered.remove(response.getWatchId());
-                    deaf = true;
+                    canceled = true;
                 }
             }
-            if (one != null && !one.closed) {
-                if (began) {
-                    one.ears.began(response.getHeader().getRevision() >= one.fromRevision);
+            if (watch != null && !watch.closed) {
+                if (started) {
+                    watch.listener.onStarted(response.getHeader().getRevision() >= watch.fromRevision);
                 }
-                List<Event> events = one.unheard(response.getEventsList());
+                List<Event> events = watch.notSeenBefore(response.getEventsList());
                 if (!events.isEmpty()) {
-                    one.ears.happened(events);
+                    watch.listener.onEvents(events);
                 }
-                if (deaf) {
-                    one.ears.deaf();
+                if (canceled) {
+                    watch.listener.onClosed();
                 }
             }
         }
@@ -174,15 +177,15 @@ final class WatchStream {
         }
 
         private void end() {
-            List<One> left = new ArrayList<>();
+            List<StreamWatch> remaining = new ArrayList<>();
             StreamObserver<WatchRequest> open;
             synchronized (WatchStream.this) {
-                if (over) {
+                if (ended) {
                     return;
                 }
-                over = true;
-                left.addAll(unnumbered);
-                left.addAll(numbered.values());
+                ended = true;
+                remaining.addAll(unnumbered);
+                remaining.addAll(numbered.values());
                 unnumbered.clear();
                 numbered.clear();
                 open = requests;
@@ -191,40 +194,40 @@ final class WatchStream {
             if (open != null) {
                 try {
                     open.onCompleted();
-                } catch (IllegalStateException overAlready) {
-                    // The stream has ended from the other side.
-                    over = true;
+                } catch (IllegalStateException alreadyEnded) {
+                    // The server has ended the stream already.
+                    ended = true;
                 }
             }
-            boolean tell;
+            boolean mayNotify;
             synchronized (WatchStream.this) {
-                tell = !closed;
+                mayNotify = !closed;
             }
-            for (One one : left) {
-                if (tell && !one.closed) {
-                    one.ears.deaf();
+            for (StreamWatch watch : remaining) {
+                if (mayNotify && !watch.closed) {
+                    watch.listener.onClosed();
                 }
             }
         }
     }
 
-    /** One watch. */
-    private final class One implements EtcdClient.Watch {
+    /** One watch of a stream. */
+    private final class StreamWatch implements EtcdClient.Watch {
 
         private final Stream on;
         private final long fromRevision;
-        private final EtcdClient.Ears ears;
+        private final EtcdClient.WatchListener listener;
         private @Nullable Long number;
         private volatile boolean closed;
 
-        private One(Stream on, long fromRevision, EtcdClient.Ears ears) {
+        private StreamWatch(Stream on, long fromRevision, EtcdClient.WatchListener listener) {
             this.on = on;
             this.fromRevision = fromRevision;
-            this.ears = ears;
+            this.listener = listener;
         }
 
-        // A server that lags behind begins with what has been seen elsewhere.
-        private List<Event> unheard(List<Event> events) {
+        // A server that lags behind starts with events that were already seen on another server.
+        private List<Event> notSeenBefore(List<Event> events) {
             return events.stream()
                     .filter(event -> event.getKv().getModRevision() >= fromRevision)
                     .toList();

@@ -1,6 +1,7 @@
 /**
- * The way to the servers: {@link dev.holdfast.etcd.rpc.EtcdClient} and its implementation over gRPC, the one stream of all
- * watches, the choice among several servers, the log-in, the meaning of errors, and the parts of transactions.
+ * Communication with the servers: {@link dev.holdfast.etcd.rpc.EtcdClient} and its implementation over gRPC, the
+ * one stream of all watches, the choice among several servers, authentication, the meaning of errors, and the
+ * building of transactions.
  */
 @NullMarked
 package dev.holdfast.etcd.rpc;

@@ -8,15 +8,15 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
 import org.jspecify.annotations.Nullable;
 
-/** What this client knows of one claim of its own. Guarded by the mutex of {@link ClaimTable}. */
+/** What this client knows about one of its claims. Guarded by the mutex of {@link ClaimTable}. */
 public final class ClaimState {
 
-    public enum State {
+    public enum Phase {
         /** Its first request is under way. */
         SENT,
         WAITING,
         HELD,
-        /** Its request was lost: it may have a key, and may be asked for again. */
+        /** The effect of its request is not known: the claim may have a key, and may be requested again. */
         UNKNOWN
     }
 
@@ -24,13 +24,13 @@ public final class ClaimState {
     /** Empty until the claim is sent. */
     public ByteString key = ByteString.EMPTY;
 
-    /** Which of the keys of the name, and the lease, is its own; no other place of the name has it. */
+    /** Which of the keys of the name and the lease this claim uses; no other claim of the name uses the same. */
     int slot;
 
-    /** With the permits that the key has. */
+    /** The claim, with the permits that its key has. */
     public Claim claim;
 
-    public State state = State.SENT;
+    public Phase phase = Phase.SENT;
 
     @Nullable
     public ClaimListener listener;
@@ -38,41 +38,41 @@ public final class ClaimState {
     /** The create revision of its key; 0 if not known. */
     public long created;
 
-    /** The lease that its key lives by; 0 if not known. */
+    /** The lease that its key is attached to; 0 if not known. */
     public long session;
 
-    /** When its key was made, by the wall clock, in microseconds. */
+    /** When its key was created, by the wall clock, in microseconds. */
     public long since;
 
-    /** When this client takes the key away, unless it is renewed. */
+    /** When this client deletes the key, unless the claim is renewed. */
     public long deadline;
 
-    /** The sending of the last request that was answered "still waiting". */
+    /** When the last request was sent that was answered "still waiting". */
     public long waitsSince;
 
-    /** The queue as it was last seen; while it waits. */
+    /** The queue as it was last seen, while the claim waits. */
     @Nullable
     public AdmissionQueue seen;
 
     public AdmissionQueue.@Nullable Blocker blocker;
 
-    /** Which of its watches on a blocker is the present one. */
-    public int watched;
+    /** The number of its current watch on a blocker. Events of earlier watches are ignored. */
+    public int watchNumber;
 
     public EtcdClient.@Nullable Watch blockerWatch;
 
     public EtcdClient.@Nullable Watch ownWatch;
 
-    /** Whether the queue is being read for it, */
-    public boolean looking;
+    /** Whether the queue is being read for this claim. */
+    public boolean reading;
 
-    /** whether something has happened meanwhile, */
-    public boolean lookAgain;
+    /** Whether another read was requested while the queue was being read. */
+    public boolean readAgain;
 
-    /** and when to try again if that failed. */
-    public long lookAt = Long.MAX_VALUE;
+    /** When to read the queue again after a failed read or a closed watch; {@code Long.MAX_VALUE} if not due. */
+    public long readAt = Long.MAX_VALUE;
 
-    public int looksFailed;
+    public int failedReads;
 
     ClaimState(LockKeys keys, Claim claim, @Nullable ClaimListener listener) {
         this.queue = keys.queue(claim.name());

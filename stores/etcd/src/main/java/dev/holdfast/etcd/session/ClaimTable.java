@@ -26,11 +26,11 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims that this client has in the store, or may have. A claim is in here before its request is sent, so whatever is
- * found under the client's lease and not in here belongs to nobody.
+ * The claims that this client has, or may have, in the store. A claim is added before its request is sent, so a key
+ * that is attached to the client's lease and is not in this table belongs to no claim.
  *
- * <p>Guarded by {@link #mutex}. What listeners hear, and what is sent, is collected under it and done after it: see {@link
- * #change}.
+ * <p>Guarded by {@link #mutex}. Calls of listeners, and requests, are collected while it is held and made after it
+ * was released: see {@link #change}.
  */
 public final class ClaimTable {
 
@@ -38,17 +38,20 @@ public final class ClaimTable {
     private final MonotonicClock clock;
     private final Duration ticketTtl;
     private final ReentrantLock mutex = new ReentrantLock();
-    private final Map<Of, ClaimState> places = new HashMap<>();
+    private final Map<NameAndId, ClaimState> claims = new HashMap<>();
     private final Map<LockName, BitSet> slots = new HashMap<>();
-    /** A claim's id is unique, but a careless caller may use one for several names; that must harm none. */
-    private record Of(LockName name, ClaimId id) {
+    /**
+     * Identifies a claim. An id is unique, but a careless caller may use one for several names; that must harm none
+     * of them.
+     */
+    private record NameAndId(LockName name, ClaimId id) {
 
-        private Of(Claim claim) {
+        private NameAndId(Claim claim) {
             this(claim.name(), claim.id());
         }
     }
 
-    private LongConsumer earlier = at -> {};
+    private LongConsumer onDeadlineSet = at -> {};
 
     public ClaimTable(LockKeys keys, MonotonicClock clock, Duration ticketTtl) {
         this.keys = keys;
@@ -56,17 +59,17 @@ public final class ClaimTable {
         this.ticketTtl = ticketTtl;
     }
 
-    /** Who hears of each new deadline. */
-    void whenEarlier(LongConsumer wake) {
-        earlier = wake;
+    /** Sets the listener that is called with each new deadline. */
+    void whenDeadlineSet(LongConsumer wake) {
+        onDeadlineSet = wake;
     }
 
-    /** Something is due at a moment. */
+    /** Reports a time at which something is due. */
     public void wakeBy(long at) {
-        earlier.accept(at);
+        onDeadlineSet.accept(at);
     }
 
-    /** Makes a change under the mutex, then does what it has collected. */
+    /** Makes a change under the mutex, then runs the actions that it has collected. */
     public void change(Consumer<List<Runnable>> change) {
         List<Runnable> then = new ArrayList<>(2);
         mutex.lock();
@@ -78,89 +81,89 @@ public final class ClaimTable {
         then.forEach(Runnable::run);
     }
 
-    /** The place of a claim that is about to be sent, with a new listener if there is one. */
+    /** The state of a claim whose request is about to be sent, with a new listener if one is given. */
     public ClaimState begin(Claim claim, @Nullable ClaimListener listener) {
         mutex.lock();
         try {
-            ClaimState place = places.get(new Of(claim));
-            if (place == null) {
-                place = new ClaimState(keys, claim, listener);
-                place.deadline = Long.MAX_VALUE;
-                takeSlot(place);
-                places.put(new Of(claim), place);
+            ClaimState state = claims.get(new NameAndId(claim));
+            if (state == null) {
+                state = new ClaimState(keys, claim, listener);
+                state.deadline = Long.MAX_VALUE;
+                takeSlot(state);
+                claims.put(new NameAndId(claim), state);
             } else if (listener != null) {
-                place.listener = listener;
+                state.listener = listener;
             }
-            return place;
+            return state;
         } finally {
             mutex.unlock();
         }
     }
 
-    /** The key under which a claim is to be sent; the one that it has, if it was sent under this lease already. */
-    public ByteString key(ClaimState place, long lease) {
+    /** The key to send a claim with: the key that it has, if it was sent with this lease already. */
+    public ByteString key(ClaimState state, long lease) {
         mutex.lock();
         try {
-            if (place.key.isEmpty() || (place.created == 0 && place.session != lease)) {
-                place.key = LockKeys.key(place.queue, lease, place.slot);
-                place.session = lease;
+            if (state.key.isEmpty() || (state.created == 0 && state.session != lease)) {
+                state.key = LockKeys.key(state.queue, lease, state.slot);
+                state.session = lease;
             }
-            return place.key;
+            return state.key;
         } finally {
             mutex.unlock();
         }
     }
 
-    /** Another slot, because something is left of an older claim in this one. */
-    public void leaveSlot(ClaimState place) {
+    /** Takes another slot, because a key of an older claim is left in this one. */
+    public void leaveSlot(ClaimState state) {
         mutex.lock();
         try {
-            int left = place.slot;
-            takeSlot(place);
-            place.key = ByteString.EMPTY;
-            freeSlot(place, left);
+            int left = state.slot;
+            takeSlot(state);
+            state.key = ByteString.EMPTY;
+            freeSlot(state, left);
         } finally {
             mutex.unlock();
         }
     }
 
-    private void takeSlot(ClaimState place) {
-        BitSet used = slots.computeIfAbsent(place.claim.name(), unused -> new BitSet());
-        place.slot = used.nextClearBit(0);
-        used.set(place.slot);
+    private void takeSlot(ClaimState state) {
+        BitSet used = slots.computeIfAbsent(state.claim.name(), unused -> new BitSet());
+        state.slot = used.nextClearBit(0);
+        used.set(state.slot);
     }
 
-    private void freeSlot(ClaimState place, int slot) {
-        BitSet used = slots.get(place.claim.name());
+    private void freeSlot(ClaimState state, int slot) {
+        BitSet used = slots.get(state.claim.name());
         if (used != null) {
             used.clear(slot);
             if (used.isEmpty()) {
-                slots.remove(place.claim.name());
+                slots.remove(state.claim.name());
             }
         }
     }
 
-    /** Under the mutex or not: the place of a claim. */
+    /** The state of a claim. May be called with and without the mutex. */
     @Nullable
     public ClaimState find(LockName name, ClaimId id) {
         mutex.lock();
         try {
-            return places.get(new Of(name, id));
+            return claims.get(new NameAndId(name, id));
         } finally {
             mutex.unlock();
         }
     }
 
-    /** Under the mutex: whether this is still a place of the client's. */
-    public boolean has(ClaimState place) {
-        return places.get(new Of(place.claim)) == place;
+    /** Under the mutex: whether this state is still in the table. */
+    public boolean has(ClaimState state) {
+        return claims.get(new NameAndId(state.claim)) == state;
     }
 
-    /** All places at this moment. */
+    /** The states of all claims at this moment. */
     Collection<ClaimState> all() {
         mutex.lock();
         try {
-            return List.copyOf(places.values());
+            return List.copyOf(claims.values());
         } finally {
             mutex.unlock();
         }
@@ -169,90 +172,94 @@ public final class ClaimTable {
     public boolean isEmpty() {
         mutex.lock();
         try {
-            return places.isEmpty();
+            return claims.isEmpty();
         } finally {
             mutex.unlock();
         }
     }
 
-    /** Under the mutex: where the claim's key was found. */
-    public void isAt(ClaimState place, QueueEntry own) {
-        place.key = own.key();
-        place.created = own.created();
-        place.session = own.session();
-        place.since = own.since();
+    /** Under the mutex: the claim's key was found in the queue. */
+    public void keyFound(ClaimState state, QueueEntry own) {
+        state.key = own.key();
+        state.created = own.created();
+        state.session = own.session();
+        state.since = own.since();
     }
 
-    /** Under the mutex: the claim holds, for so long by this client's clock unless it is renewed. */
-    public void held(ClaimState place, Claim claim, long created, long session, Duration keep, List<Runnable> then) {
-        place.claim = claim;
-        place.state = ClaimState.State.HELD;
-        place.created = created;
-        place.session = session;
-        keepFor(place, keep);
-        forgetWatches(place, then);
-        place.seen = null;
+    /** Under the mutex: the claim holds, for this long by this client's clock unless it is renewed. */
+    public void held(ClaimState state, Claim claim, long created, long session, Duration keep, List<Runnable> then) {
+        state.claim = claim;
+        state.phase = ClaimState.Phase.HELD;
+        state.created = created;
+        state.session = session;
+        keepFor(state, keep);
+        closeWatches(state, then);
+        state.seen = null;
     }
 
-    /** Under the mutex: the deadline is at least so far away. */
-    public void keepFor(ClaimState place, Duration keep) {
+    /** Under the mutex: sets the deadline to this time from now, unless it is later already. */
+    public void keepFor(ClaimState state, Duration keep) {
         long at = clock.nanoTime() + keep.toNanos();
-        boolean sooner = place.deadline == Long.MAX_VALUE;
-        if (sooner || at - place.deadline > 0) {
-            place.deadline = at;
+        boolean sooner = state.deadline == Long.MAX_VALUE;
+        if (sooner || at - state.deadline > 0) {
+            state.deadline = at;
         }
         if (sooner) {
-            earlier.accept(at);
+            onDeadlineSet.accept(at);
         }
     }
 
-    /** Under the mutex: the claim waits for another ticket's time. */
-    public void waits(ClaimState place, AdmissionQueue queue, long sentAt) {
-        place.state = ClaimState.State.WAITING;
-        place.seen = queue;
-        place.waitsSince = sentAt;
-        keepFor(place, ticketTtl);
+    /** Under the mutex: the claim waits, for another time to live of a ticket unless it is renewed. */
+    public void waits(ClaimState state, AdmissionQueue queue, long sentAt) {
+        state.phase = ClaimState.Phase.WAITING;
+        state.seen = queue;
+        state.waitsSince = sentAt;
+        keepFor(state, ticketTtl);
     }
 
-    /** Under the mutex: the claim was granted to a waiter; the listener hears of it. */
-    public void granted(ClaimState place, long session, Duration told, Duration keep, List<Runnable> then) {
-        ClaimListener listener = place.listener;
-        place.listener = null;
-        place.deadline = Long.MAX_VALUE;
-        held(place, place.claim, place.created, session, keep, then);
-        long counter = place.created;
+    /** Under the mutex: an enqueued claim was granted; its listener is notified. */
+    public void granted(ClaimState state, long session, Duration reported, Duration keep, List<Runnable> then) {
+        ClaimListener listener = state.listener;
+        state.listener = null;
+        state.deadline = Long.MAX_VALUE;
+        held(state, state.claim, state.created, session, keep, then);
+        long counter = state.created;
         if (listener != null) {
-            then.add(() -> listener.granted(counter, told));
+            then.add(() -> listener.granted(counter, reported));
         }
     }
 
-    /** The claim is gone; its listener hears why, if it has not heard another outcome. */
-    public void gone(ClaimState place, Renewed.Reason reason) {
-        change(then -> gone(place, reason, then));
+    /**
+     * The claim is gone. Its listener is notified of the reason, unless it was notified of another outcome before.
+     */
+    public void gone(ClaimState state, Renewed.Reason reason) {
+        change(then -> gone(state, reason, then));
     }
 
     /** Under the mutex: the same. */
-    public void gone(ClaimState place, Renewed.Reason reason, List<Runnable> then) {
-        ClaimListener listener = remove(place, then);
+    public void gone(ClaimState state, Renewed.Reason reason, List<Runnable> then) {
+        ClaimListener listener = remove(state, then);
         if (listener != null) {
             then.add(() -> listener.ended(reason));
         }
     }
 
-    /** The request of a claim failed. If that leaves open what became of it, its place is kept for as long as its lease. */
-    public void failed(ClaimState place, StoreException cause) {
+    /**
+     * The request of a claim failed. If its effect is unknown, the state is kept for as long as the claim's lease.
+     */
+    public void failed(ClaimState state, StoreException cause) {
         change(then -> {
-            if (!has(place)) {
+            if (!has(state)) {
                 return;
             }
-            ClaimListener listener = place.listener;
-            place.listener = null;
-            if (place.state == ClaimState.State.SENT || place.state == ClaimState.State.UNKNOWN) {
+            ClaimListener listener = state.listener;
+            state.listener = null;
+            if (state.phase == ClaimState.Phase.SENT || state.phase == ClaimState.Phase.UNKNOWN) {
                 if (cause.effect() == Effect.UNKNOWN) {
-                    place.state = ClaimState.State.UNKNOWN;
-                    keepFor(place, place.claim.lease());
-                } else if (place.state == ClaimState.State.SENT) {
-                    remove(place, then);
+                    state.phase = ClaimState.Phase.UNKNOWN;
+                    keepFor(state, state.claim.lease());
+                } else if (state.phase == ClaimState.Phase.SENT) {
+                    remove(state, then);
                 }
             }
             if (listener != null) {
@@ -261,42 +268,42 @@ public final class ClaimTable {
         });
     }
 
-    /** Under the mutex: nothing is left of the claim. Returns who must be told. */
+    /** Under the mutex: removes the claim. Returns the listener that must be notified, or null. */
     @Nullable
-    public ClaimListener remove(ClaimState place, List<Runnable> then) {
-        if (!places.remove(new Of(place.claim), place)) {
+    public ClaimListener remove(ClaimState state, List<Runnable> then) {
+        if (!claims.remove(new NameAndId(state.claim), state)) {
             return null;
         }
-        freeSlot(place, place.slot);
-        ClaimListener listener = place.listener;
-        place.listener = null;
-        forgetWatches(place, then);
+        freeSlot(state, state.slot);
+        ClaimListener listener = state.listener;
+        state.listener = null;
+        closeWatches(state, then);
         return listener;
     }
 
-    /** A lease is over, and with it every key that lived by it. */
+    /** A lease is over, and with it every key that was attached to it. */
     public void sessionOver(long session) {
-        change(then -> List.copyOf(places.values()).stream()
-                .filter(place -> place.session == session)
-                .forEach(place -> gone(place, Renewed.Reason.EXPIRED, then)));
+        change(then -> List.copyOf(claims.values()).stream()
+                .filter(state -> state.session == session)
+                .forEach(state -> gone(state, Renewed.Reason.EXPIRED, then)));
     }
 
-    /** Whether a key belongs to a claim that is in here. */
+    /** Whether a key belongs to a claim of this table. */
     boolean isKnown(ByteString key) {
         mutex.lock();
         try {
-            return places.values().stream().anyMatch(place -> place.key.equals(key));
+            return claims.values().stream().anyMatch(state -> state.key.equals(key));
         } finally {
             mutex.unlock();
         }
     }
 
-    public void forgetListener(Claim claim, ClaimListener listener) {
+    public void removeListener(Claim claim, ClaimListener listener) {
         mutex.lock();
         try {
-            ClaimState place = places.get(new Of(claim));
-            if (place != null && place.listener == listener) {
-                place.listener = null;
+            ClaimState state = claims.get(new NameAndId(claim));
+            if (state != null && state.listener == listener) {
+                state.listener = null;
             }
         } finally {
             mutex.unlock();
@@ -306,21 +313,21 @@ public final class ClaimTable {
     public void clear() {
         mutex.lock();
         try {
-            places.clear();
+            claims.clear();
             slots.clear();
         } finally {
             mutex.unlock();
         }
     }
 
-    private static void forgetWatches(ClaimState place, List<Runnable> then) {
-        place.watched++;
-        place.blocker = null;
-        place.lookAt = Long.MAX_VALUE;
-        EtcdClient.Watch blocker = place.blockerWatch;
-        EtcdClient.Watch own = place.ownWatch;
-        place.blockerWatch = null;
-        place.ownWatch = null;
+    private static void closeWatches(ClaimState state, List<Runnable> then) {
+        state.watchNumber++;
+        state.blocker = null;
+        state.readAt = Long.MAX_VALUE;
+        EtcdClient.Watch blocker = state.blockerWatch;
+        EtcdClient.Watch own = state.ownWatch;
+        state.blockerWatch = null;
+        state.ownWatch = null;
         if (blocker != null) {
             then.add(blocker::close);
         }

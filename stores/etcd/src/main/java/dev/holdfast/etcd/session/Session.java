@@ -12,30 +12,31 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one lease of a client, by which all its keys live, and until when it surely lives: the time to live, counted from
- * before the last renewal that was answered was sent. What the servers keep is later by at least the way of that request.
+ * The one lease of a client, to which all its keys are attached, and the time until which it is certain to live:
+ * the time to live, counted from just before the last answered renewal was sent. The servers count from later,
+ * because that request had to arrive first.
  *
- * <p>A lease that is not renewed by then is taken for lost, and given up: later keys get a new one. Thread-safe; nothing is
- * called under the monitor.
+ * <p>A lease that is not renewed by then counts as lost and is given up: later keys get a new one. Thread-safe; no
+ * request is sent and no listener is called while the monitor is held.
  */
 public final class Session {
 
-    /** The session is renewed after this part of its time, which leaves time for two more tries. */
+    /** The session is renewed after its time to live divided by this, which leaves time for two more attempts. */
     static final int RENEW_PART = 3;
 
-    private final EtcdClient port;
+    private final EtcdClient client;
     private final MonotonicClock clock;
     private final long ttlSeconds;
-    private volatile LongConsumer lost = lease -> {};
+    private volatile LongConsumer onOver = lease -> {};
     private @Nullable Life life;
-    private @Nullable CompletableFuture<Life> asked;
-    private @Nullable CompletionStage<Life> beating;
+    private @Nullable CompletableFuture<Life> opening;
+    private @Nullable CompletionStage<Life> renewing;
 
     /**
-     * A lease that lives.
+     * A lease that is alive.
      *
      * @param lease its number
-     * @param ttl its time to live
+     * @param ttl its time to live, in nanoseconds
      * @param begun when the last answered request was sent
      */
     public record Life(long lease, long ttl, long begun) {
@@ -44,87 +45,90 @@ public final class Session {
             return begun + ttl;
         }
 
-        /** What is surely left of it at a moment. */
+        /** The time for which it is certain to live from a given moment on. */
         public Duration leftAt(long now) {
             return Duration.ofNanos(Math.max(0, deadline() - now));
         }
     }
 
-    public Session(EtcdClient port, MonotonicClock clock, Duration ttl) {
-        this.port = port;
+    public Session(EtcdClient client, MonotonicClock clock, Duration ttl) {
+        this.client = client;
         this.clock = clock;
         this.ttlSeconds = ttl.toSeconds();
     }
 
-    /** Who hears, once, of each lease that is over. */
+    /** Sets the listener that is called, once, for each lease that is over. */
     public void whenOver(LongConsumer listener) {
-        lost = listener;
+        onOver = listener;
     }
 
-    /** The lease, if it lives. */
+    /** The lease if it is alive, else null. */
     public synchronized @Nullable Life life() {
         Life known = life;
         return known != null && known.deadline() - clock.nanoTime() > 0 ? known : null;
     }
 
-    /** The lease, a new one if there is none; several callers share one request. */
+    /** The lease, or a new one if there is none; concurrent callers share one request. */
     public CompletionStage<Life> open() {
         Life known = life();
         if (known != null) {
             return CompletableFuture.completedStage(known);
         }
         expire();
-        CompletableFuture<Life> question;
+        CompletableFuture<Life> result;
         synchronized (this) {
-            if (asked != null) {
-                return asked;
+            if (opening != null) {
+                return opening;
             }
-            question = new CompletableFuture<>();
-            asked = question;
+            result = new CompletableFuture<>();
+            opening = result;
         }
         long sentAt = clock.nanoTime();
-        port.grant(ttlSeconds).whenComplete((granted, failure) -> {
+        client.grant(ttlSeconds).whenComplete((granted, failure) -> {
             Life begun = granted == null ? null : life(granted.lease(), granted.ttlSeconds(), sentAt);
             synchronized (this) {
                 life = begun;
-                asked = null;
+                opening = null;
             }
             if (begun != null) {
-                question.complete(begun);
+                result.complete(begun);
             } else {
-                question.completeExceptionally(failure);
+                result.completeExceptionally(failure);
             }
         });
-        return question;
+        return result;
     }
 
-    /** Renews the lease; fails if the servers do not answer. A lease that they do not know is lost, and a new one made. */
-    public CompletionStage<Life> beat() {
+    /**
+     * Renews the lease; fails if the servers do not answer. A lease that they do not know is lost, and a new one is
+     * created.
+     */
+    public CompletionStage<Life> renew() {
         Life known = life();
         if (known == null) {
             return open();
         }
         CompletableFuture<Life> result = new CompletableFuture<>();
         synchronized (this) {
-            if (beating != null) {
-                // One renewal for all who ask while it is under way; it was sent before they asked, which errs to the
-                // safe side.
-                return beating;
+            if (renewing != null) {
+                // All callers share the renewal that is under way. It was sent before they called, so the time that
+                // is counted from it is rather too short than too long.
+                return renewing;
             }
-            beating = result;
+            renewing = result;
         }
         long sentAt = clock.nanoTime();
-        port.keepAlive(known.lease()).whenComplete((seconds, failure) -> {
+        client.keepAlive(known.lease()).whenComplete((seconds, failure) -> {
             synchronized (this) {
-                beating = null;
+                renewing = null;
             }
             if (failure != null) {
                 result.completeExceptionally(failure);
             } else if (seconds <= 0) {
                 over(known.lease());
-                open().whenComplete((next, unlucky) -> {
-                    if (unlucky != null) {
-                        result.completeExceptionally(unlucky);
+                open().whenComplete((next, failed) -> {
+                    if (failed != null) {
+                        result.completeExceptionally(failed);
                     } else {
                         result.complete(next);
                     }
@@ -136,7 +140,7 @@ public final class Session {
         return result;
     }
 
-    /** Gives up a lease whose time is over by this clock, whatever the servers think. */
+    /** Gives up a lease whose time is over by this client's clock, even if the servers still keep it. */
     void expire() {
         Life known;
         synchronized (this) {
@@ -144,12 +148,12 @@ public final class Session {
         }
         if (known != null && known.deadline() - clock.nanoTime() <= 0) {
             over(known.lease());
-            // If it lives on at the servers, its keys would block others until its end there.
-            port.revoke(known.lease());
+            // If the servers still keep it, its keys would block other clients until it ends there.
+            client.revoke(known.lease());
         }
     }
 
-    /** A server has said that a lease is gone. */
+    /** A lease is over: forgets it and calls the listener. */
     void over(long lease) {
         synchronized (this) {
             if (life == null || life.lease() != lease) {
@@ -157,25 +161,27 @@ public final class Session {
             }
             life = null;
         }
-        lost.accept(lease);
+        onOver.accept(lease);
     }
 
-    /** What is left of a lease, counted from a moment; it is asked for if it is not this client's own. */
+    /**
+     * The remaining time of a lease, counted from a given moment. A lease of another client is renewed to find out.
+     */
     public CompletionStage<Duration> leftOf(long lease, Life own, long since) {
         if (lease == own.lease()) {
             return CompletableFuture.completedStage(own.leftAt(since));
         }
-        // A key without a lease is for ever, and so is its claim.
+        // A key without a lease never expires, and neither does its claim.
         return lease == 0
                 ? CompletableFuture.completedStage(Claim.MAX_LEASE)
-                : port.keepAlive(lease).thenApply(Duration::ofSeconds);
+                : client.keepAlive(lease).thenApply(Duration::ofSeconds);
     }
 
     public static Duration shorter(Duration one, Duration other) {
         return one.compareTo(other) < 0 ? one : other;
     }
 
-    /** A call has failed; perhaps because the lease is gone. */
+    /** Checks whether a call failed because the lease is gone. */
     public void failed(StoreException failure) {
         Life known = life();
         if (known != null && EtcdErrors.isLeaseGone(failure)) {
@@ -183,13 +189,13 @@ public final class Session {
         }
     }
 
-    /** When the session wants to be renewed. */
+    /** When the session is due to be renewed. */
     synchronized long renewAt() {
         Life known = life;
         return known == null ? clock.nanoTime() : known.begun() + known.ttl() / RENEW_PART;
     }
 
-    // An answer that comes after the lease was given up does not bring it back.
+    // An answer that comes after the lease was given up does not restore it.
     private synchronized Life prolonged(Life longer) {
         Life known = life;
         if (known != null && known.lease() == longer.lease() && known.begun() - longer.begun() < 0) {

@@ -15,67 +15,71 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * What a client does by itself: it renews its session, ends claims whose own time is over, looks again for waiters whose
- * watch broke, and clears away what was left behind. One thread, which only sends and never waits for an answer.
+ * The background work of a client: renews the session, ends claims whose own time is over, reads the queue again
+ * for waiters whose watch was closed, and deletes keys that were left behind. It has one thread, which only sends
+ * and never waits for an answer.
  */
 public final class SessionMaintenance implements AutoCloseable {
 
-    /** The most tombstones of a client. The oldest are forgotten first; only lost replies leave any. */
+    /**
+     * The largest number of tombstones of a client. The oldest are deleted first. Only lost replies lead to
+     * tombstones.
+     */
     static final int MAX_TOMBSTONES = 1_000;
 
-    /** After a beat that failed the next one follows after this part of the session's time, */
+    /** After a failed renewal, the next one follows after the session's time to live divided by this. */
     private static final int RETRY_PART = 20;
 
-    /** but not sooner than this. */
-    private static final long RETRY_LEAST_NANOS = 20_000_000;
+    /** The shortest time between a failed renewal and the next one. */
+    private static final long MIN_RETRY_NANOS = 20_000_000;
 
     private static final long IDLE_NANOS = Duration.ofSeconds(30).toNanos();
 
-    private final EtcdClient port;
+    private final EtcdClient client;
     private final Session session;
-    private final ClaimTable places;
-    private final Consumer<ClaimState> lookAgain;
+    private final ClaimTable claimTable;
+    private final Consumer<ClaimState> readQueue;
     private final MonotonicClock clock;
     private final long ttlNanos;
     private final Map<ByteString, Long> tombstones = new LinkedHashMap<>();
     private final Thread thread;
     private volatile long wakesAt;
-    private volatile long beatAt;
-    private volatile boolean beating;
-    private volatile boolean doubt;
+    private volatile long renewNotBefore;
+    private volatile boolean renewing;
+    private volatile boolean sweepNeeded;
     private volatile boolean closed;
 
     public SessionMaintenance(
-            EtcdClient port,
+            EtcdClient client,
             Session session,
-            ClaimTable places,
-            Consumer<ClaimState> lookAgain,
+            ClaimTable claimTable,
+            Consumer<ClaimState> readQueue,
             MonotonicClock clock,
             Duration ttl) {
-        this.port = port;
+        this.client = client;
         this.session = session;
-        this.places = places;
-        this.lookAgain = lookAgain;
+        this.claimTable = claimTable;
+        this.readQueue = readQueue;
         this.clock = clock;
         this.ttlNanos = ttl.toNanos();
-        this.beatAt = clock.nanoTime();
-        this.wakesAt = beatAt;
-        this.thread = new Thread(this::run, "holdfast-etcd-keeper");
+        this.renewNotBefore = clock.nanoTime();
+        this.wakesAt = renewNotBefore;
+        this.thread = new Thread(this::run, "holdfast-etcd-session");
         thread.setDaemon(true);
-        places.whenEarlier(this::wakeBy);
+        claimTable.whenDeadlineSet(this::wakeBy);
     }
 
     public void start() {
         thread.start();
     }
 
-    /** Something may have been left behind: sweeps with the next beat. */
-    public void inDoubt() {
-        doubt = true;
+    /** Requests a sweep after the next renewal, because a key may have been left behind. */
+    public void requestSweep() {
+        sweepNeeded = true;
     }
 
-    /** A tombstone was put, and is to go at a moment. */
-    public void buried(ByteString tombstone, Duration after) {
+    /** A tombstone was put, and is deleted after the given time. */
+    public void tombstonePut(ByteString tombstone, Duration after) {
         List<ByteString> over = new ArrayList<>(0);
         long until = clock.nanoTime() + after.toNanos();
         synchronized (tombstones) {
@@ -99,7 +103,7 @@ public final class SessionMaintenance implements AutoCloseable {
     private void wakeBy(long at) {
         if (at - wakesAt < 0) {
             wakesAt = at;
-            // Not itself: it would not park, and pass over everything again and again.
+            // The thread must not unpark itself: it would not park, and would repeat its pass without a pause.
             if (Thread.currentThread() != thread) {
                 LockSupport.unpark(thread);
             }
@@ -108,11 +112,11 @@ public final class SessionMaintenance implements AutoCloseable {
 
     private void run() {
         while (!closed) {
-            // Before the pass: what comes while it runs must not be slept through.
+            // Set before the pass, so that the thread does not sleep through what becomes due while the pass runs.
             wakesAt = clock.nanoTime() + IDLE_NANOS;
             long now = clock.nanoTime();
-            beat(now);
-            places.all().forEach(place -> look(place, now));
+            renewSession(now);
+            claimTable.all().forEach(state -> check(state, now));
             dropTombstones(now);
             long wait = wakesAt - clock.nanoTime();
             if (wait > 0) {
@@ -121,31 +125,32 @@ public final class SessionMaintenance implements AutoCloseable {
         }
     }
 
-    private void beat(long now) {
+    private void renewSession(long now) {
         session.expire();
-        long due = Math.max(session.renewAt() - now, beatAt - now);
-        if (beating || due > 0) {
-            wakeBy(now + (beating ? ttlNanos / RETRY_PART : due));
+        long due = Math.max(session.renewAt() - now, renewNotBefore - now);
+        if (renewing || due > 0) {
+            wakeBy(now + (renewing ? ttlNanos / RETRY_PART : due));
             return;
         }
-        beating = true;
-        session.beat().whenComplete((life, failure) -> {
-            beatAt = clock.nanoTime() + (failure == null ? 0 : Math.max(RETRY_LEAST_NANOS, ttlNanos / RETRY_PART));
-            beating = false;
-            if (failure == null && doubt) {
-                doubt = false;
+        renewing = true;
+        session.renew().whenComplete((life, failure) -> {
+            renewNotBefore =
+                    clock.nanoTime() + (failure == null ? 0 : Math.max(MIN_RETRY_NANOS, ttlNanos / RETRY_PART));
+            renewing = false;
+            if (failure == null && sweepNeeded) {
+                sweepNeeded = false;
                 sweep(life.lease());
             }
-            wakeBy(Math.max(beatAt, failure == null ? session.renewAt() : beatAt));
+            wakeBy(Math.max(renewNotBefore, failure == null ? session.renewAt() : renewNotBefore));
         });
         wakeBy(now + ttlNanos / RETRY_PART);
     }
 
-    /** Removes keys of this client's that belong to none of its claims. */
+    /** Deletes keys of this client that belong to none of its claims. */
     private void sweep(long lease) {
-        port.keysOf(lease).whenComplete((keys, failure) -> {
+        client.keysOf(lease).whenComplete((keys, failure) -> {
             if (failure != null) {
-                doubt = true;
+                sweepNeeded = true;
                 return;
             }
             for (ByteString key : keys) {
@@ -153,38 +158,38 @@ public final class SessionMaintenance implements AutoCloseable {
                 synchronized (tombstones) {
                     tombstone = tombstones.containsKey(key);
                 }
-                if (!tombstone && !places.isKnown(key)) {
+                if (!tombstone && !claimTable.isKnown(key)) {
                     sweep(key);
                 }
             }
         });
     }
 
-    private void look(ClaimState place, long now) {
-        if (place.lookAt != Long.MAX_VALUE) {
-            if (place.lookAt - now <= 0) {
-                lookAgain.accept(place);
+    private void check(ClaimState state, long now) {
+        if (state.readAt != Long.MAX_VALUE) {
+            if (state.readAt - now <= 0) {
+                readQueue.accept(state);
             } else {
-                wakeBy(place.lookAt);
+                wakeBy(state.readAt);
             }
         }
-        if (place.deadline == Long.MAX_VALUE) {
+        if (state.deadline == Long.MAX_VALUE) {
             return;
         }
-        if (place.deadline - now > 0) {
-            wakeBy(place.deadline);
+        if (state.deadline - now > 0) {
+            wakeBy(state.deadline);
             return;
         }
         boolean[] over = new boolean[1];
-        places.change(then -> {
-            // It may have been renewed since.
-            over[0] = places.has(place) && place.deadline - now <= 0;
+        claimTable.change(then -> {
+            // The claim may have been renewed since.
+            over[0] = claimTable.has(state) && state.deadline - now <= 0;
             if (over[0]) {
-                places.gone(place, Renewed.Reason.EXPIRED, then);
+                claimTable.gone(state, Renewed.Reason.EXPIRED, then);
             }
         });
         if (over[0]) {
-            end(place);
+            end(state);
         }
     }
 
@@ -203,25 +208,25 @@ public final class SessionMaintenance implements AutoCloseable {
         over.forEach(this::deleteTombstone);
     }
 
-    // What stands under the key is looked at first, because the next claim of the name may use the key again.
+    // Reads the key before deleting it, because the next claim of the name may use the same key.
     private void sweep(ByteString key) {
         TxnRequest request =
                 TxnRequest.newBuilder().addSuccess(Txns.getKey(key)).build();
-        port.txn(request, false).whenComplete((answer, failure) -> {
+        client.txn(request, false).whenComplete((answer, failure) -> {
             if (answer == null) {
-                doubt = true;
-            } else if (answer.getResponses(0).getResponseRange().getCount() > 0 && !places.isKnown(key)) {
+                sweepNeeded = true;
+            } else if (answer.getResponses(0).getResponseRange().getCount() > 0 && !claimTable.isKnown(key)) {
                 delete(key, answer.getResponses(0).getResponseRange().getKvs(0).getCreateRevision());
             }
         });
     }
 
-    // The key of a claim whose fate is not known is found by the sweep.
-    private void end(ClaimState place) {
-        if (place.created > 0) {
-            delete(place.key, place.created);
+    // If it is not known whether the claim has a key, the sweep finds the key.
+    private void end(ClaimState state) {
+        if (state.created > 0) {
+            delete(state.key, state.created);
         } else {
-            doubt = true;
+            sweepNeeded = true;
         }
     }
 
@@ -234,9 +239,9 @@ public final class SessionMaintenance implements AutoCloseable {
     }
 
     private void send(TxnRequest.Builder request) {
-        port.txn(request.build(), true).whenComplete((done, failure) -> {
+        client.txn(request.build(), true).whenComplete((done, failure) -> {
             if (failure != null) {
-                doubt = true;
+                sweepNeeded = true;
             }
         });
     }

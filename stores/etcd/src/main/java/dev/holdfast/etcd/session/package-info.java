@@ -1,5 +1,5 @@
 /**
- * The lease that keeps all keys of a client alive, the claims that live by it, and what is done for them in the background.
+ * The lease that keeps all keys of a client alive, the claims that depend on it, and the background work for them.
  */
 @NullMarked
 package dev.holdfast.etcd.session;

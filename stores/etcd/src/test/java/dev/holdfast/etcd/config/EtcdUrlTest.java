@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What URLs say, and how wrong ones are refused. */
+/** What is read from URLs, and how wrong URLs are refused. */
 class EtcdUrlTest {
 
     @Test
@@ -45,7 +45,7 @@ class EtcdUrlTest {
         "etcd://host?ca=x, etcds",
         "etcds://host?cert=x, key",
     })
-    void wrongOnesAreRefused(String url, String why) {
+    void wrongUrlsAreRefused(String url, String why) {
         assertThatThrownBy(() -> EtcdUrl.parse(url))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(why)

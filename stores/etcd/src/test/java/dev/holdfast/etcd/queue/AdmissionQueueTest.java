@@ -12,13 +12,13 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Admission as a function of the queue, and whom a waiter watches. */
+/** Admission as a function of the queue, and which claim a waiter watches. */
 class AdmissionQueueTest {
 
     private static final int LIMIT = 4;
 
     @Test
-    void holdersAreABeginningOfTheQueue() {
+    void holdersAreTheFirstClaimsOfTheQueue() {
         AdmissionQueue queue = AdmissionQueue.of(
                 List.of(entry(1, 2, LIMIT), entry(2, 2, LIMIT), entry(3, 3, LIMIT), entry(4, 1, LIMIT)));
         assertThat(queue.admitted()).isEqualTo(2);
@@ -27,14 +27,14 @@ class AdmissionQueueTest {
     }
 
     @Test
-    void claimOfAnotherKindIsInTheWay() {
+    void claimOfAnotherKindBlocksLaterClaims() {
         AdmissionQueue queue = AdmissionQueue.of(List.of(entry(1, 1, LIMIT), entry(2, 1, 1), entry(3, 1, LIMIT)));
         assertThat(queue.admitted()).isEqualTo(1);
         assertThat(queue.blocker(2)).isEqualTo(new AdmissionQueue.Blocker(key(2)));
     }
 
     @Test
-    void waitersWatchTheOneThatMatters() {
+    void waitersWatchTheClaimThatBlocksThem() {
         int all = Claim.ALL;
         AdmissionQueue readers =
                 AdmissionQueue.of(List.of(entry(1, all, all), entry(2, 1, all), entry(3, 1, all), entry(4, all, all)));
@@ -48,9 +48,9 @@ class AdmissionQueueTest {
         assertThat(AdmissionQueue.of(List.of(entry(1, 1, 0))).blocker(0)).isNull();
     }
 
-    /** The law that lets a waiter be granted by an event, without another look. */
+    /** The property that allows a waiter to be granted by an event, without another read of the queue. */
     @Test
-    void whoIsAdmittedOnceStaysAdmitted() {
+    void claimThatWasAdmittedOnceStaysAdmitted() {
         long seed = Long.getLong("holdfast.seed", System.nanoTime());
         Random random = new Random(seed);
         for (int run = 0; run < 2_000; run++) {

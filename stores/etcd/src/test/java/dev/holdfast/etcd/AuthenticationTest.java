@@ -13,14 +13,14 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Users, passwords and tokens; and channels of the user's. */
-class LoginTest extends WithServer {
+/** Users, passwords and tokens; and the user's own channels. */
+class AuthenticationTest extends WithServer {
 
     private static EtcdServer server;
 
     @BeforeAll
     static void startTheServer() {
-        // Tokens that live for a second, so that they run out during the test.
+        // Tokens live for one second, so that they expire during the test.
         server = EtcdServer.start("--auth-token-ttl=1");
         server.control("user", "add", "root:secret");
         server.control("user", "add", "app:se/cr@et");
@@ -53,7 +53,7 @@ class LoginTest extends WithServer {
             var holder = alice.mutex(new dev.holdfast.spi.LockName("login"));
             granted(store, holder);
             RecordingListener waiter = waiting(store, bob.mutex(holder.name()));
-            // The token is refused by now; a new one is asked for, and the session lives on.
+            // By now the token is refused; a new one is requested, and the session lives on.
             pause(2_500);
             assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
             get(store.release(holder));
