@@ -20,7 +20,7 @@ find_jdk() {
     done
 }
 
-# Installs what is missing from the system's packages; says what to do where it cannot. Prints to standard error only.
+# Installs what is missing from the system's packages; prints what to do if it cannot. Prints to standard error only.
 install_toolchain() {
     local -a missing=()
     if ! command -v javac >/dev/null && [[ -z $(find_jdk "$BUILD_JDK") ]]; then
@@ -43,7 +43,7 @@ install_servers() {
     install_packages "${missing[@]}"
 }
 
-# Installs packages, which may be none; says what to do where it cannot.
+# Installs the packages in the arguments, if any; prints what to do if it cannot.
 install_packages() {
     (($#)) || return 0
     if ! command -v apt-get >/dev/null; then

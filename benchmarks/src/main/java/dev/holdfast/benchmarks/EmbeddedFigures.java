@@ -15,20 +15,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * The figures of the embedded store: a free lock, 16 threads of one JVM on one lock, and what a second JVM waits
+ * The figures of the embedded store: a free lock, 16 threads of one JVM on one lock, and how long a second JVM waits
  * meanwhile. Prints a Markdown table.
  *
  * <pre>
  *   java -cp benchmarks/target/app/holdfast-benchmarks.jar dev.holdfast.benchmarks.EmbeddedFigures [URL]
  * </pre>
  *
- * <p>Without a URL it works on a SQLite file in a temporary folder, which it removes. Medians of {@value #ROUNDS} rounds
- * after a warm-up; the rounds of the ways that are compared are interleaved.
+ * <p>Without a URL it works on a SQLite file in a temporary folder, which it removes. Medians of {@value #ROUNDS}
+ * rounds after a warm-up; the rounds of what is compared are interleaved.
  */
 public final class EmbeddedFigures {
 
     private static final int ROUNDS = 3;
-    /** Several seconds pass before the compiler is done with the contended paths on a small machine. */
+    /** On a small machine the compiler needs several seconds for the contended paths. */
     private static final int WARM_UP_ROUNDS = 4;
 
     private static final int THREADS = 16;

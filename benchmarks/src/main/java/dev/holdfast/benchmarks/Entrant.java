@@ -6,7 +6,7 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * Who takes part in the runs on a store, and in which.
+ * A library or floor that takes part in the runs on a store, and the workloads in which it does.
  *
  * @param label what the tables call it
  * @param subject what the worker opens, see {@link Peers}
@@ -19,7 +19,7 @@ record Entrant(String label, String subject, String suffix, boolean isQuick, Set
         return new Entrant(subject, subject, "", false, Set.of(workloads));
     }
 
-    /** One that can do everything. */
+    /** An entrant for all workloads but {@code HAND_OFF_LATE}. */
     static Entrant forAll(String subject) {
         Set<Workload> all = EnumSet.allOf(Workload.class);
         all.remove(Workload.HAND_OFF_LATE);

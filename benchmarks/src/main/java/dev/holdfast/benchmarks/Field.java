@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * A store and all who run on it. A new store is one more line here.
+ * A store and all entrants that run on it. A new store is one more line here.
  *
  * @param name what the command line and the tables call it
  * @param starter starts its server

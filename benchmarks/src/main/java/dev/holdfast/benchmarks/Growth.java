@@ -43,7 +43,7 @@ public final class Growth {
     private final boolean quick;
     private int crews;
 
-    /** What was read from the server before and after the part of a run that counts. */
+    /** The server's processor time before and after the measured part of a run. */
     private double cpuBefore;
 
     private double cpuAfter;
@@ -98,7 +98,7 @@ public final class Growth {
         try (Crew crew = crew(LEASE)) {
             for (int processes : PROCESSES) {
                 if (!quick || processes <= 4) {
-                    crew.muster(processes, 1);
+                    crew.ensureWorkers(processes, 1);
                     loop(crew, "processes, a lock each", processes, Workload.FREE, processes, 1);
                     loop(crew, "processes, one lock", processes, Workload.HERD_4, processes, 1);
                 }
@@ -108,7 +108,7 @@ public final class Growth {
 
     private Crew crew(Duration lease) throws IOException {
         Path folder = Files.createDirectory(scratch.resolve("growth-" + store + "-" + ++crews));
-        // Many processes: their heaps are small.
+        // The heaps are small, because there are many processes.
         List<String> options = List.of("-Xmx512m", "--enable-native-access=ALL-UNNAMED");
         return new Crew(Peers.class, options, "holdfast", server.url(), lease, folder);
     }
@@ -116,7 +116,7 @@ public final class Growth {
     private Workload.Run runOf(Duration time, int locks) {
         cpuBefore = Double.NaN;
         return new Workload.Run(time, Duration.ZERO, locks, "growth" + crews + "-", () -> {
-            // Called twice: before and after.
+            // This is called twice: before and after the measured part.
             cpuBefore = Double.isNaN(cpuBefore) ? server.cpuSeconds() : cpuBefore;
             cpuAfter = server.cpuSeconds();
             return server.requests();
@@ -125,17 +125,17 @@ public final class Growth {
 
     private void held(int locks) throws IOException, InterruptedException {
         try (Crew crew = crew(HELD_LEASE)) {
-            crew.muster(1, 1);
+            crew.ensureWorkers(1, 1);
             long memory = server.memoryBytes();
             server.startCounting();
             try {
                 Outcome outcome = Workload.HELD.run(crew, runOf(Duration.ofSeconds(quick ? 3 : 20), locks));
                 Fields line = outcome.fields();
                 if (memory >= 0) {
-                    // What a released lock leaves behind for a while is what it took, nearly.
+                    // A released lock leaves its record behind for a while, which is nearly all that it took.
                     line.with("serverBytes", server.memoryBytes() - memory);
                 }
-                tell("locks held", locks, Workload.HELD, outcome);
+                report("locks held", locks, Workload.HELD, outcome);
             } finally {
                 server.stopCounting();
             }
@@ -145,7 +145,7 @@ public final class Growth {
     private void waiting(Crew crew, int waiters) throws IOException, InterruptedException {
         int workers = Math.min(WAITING_PROCESSES, waiters);
         int threads = waiters / workers;
-        crew.muster(workers, Math.min(CLIENTS_EACH, threads));
+        crew.ensureWorkers(workers, Math.min(CLIENTS_EACH, threads));
         loop(crew, "waiters on one lock", waiters, Workload.HERD_4, workers, threads);
     }
 
@@ -154,10 +154,10 @@ public final class Growth {
         workload.loop(crew, runOf(Duration.ofSeconds(quick ? 1 : 6), Workload.LOCKS), workers, threads);
         Outcome outcome =
                 workload.loop(crew, runOf(Duration.ofSeconds(quick ? 1 : 4), Workload.LOCKS), workers, threads);
-        tell(series, size, workload, outcome);
+        report(series, size, workload, outcome);
     }
 
-    private void tell(String series, int size, Workload workload, Outcome outcome) throws IOException {
+    private void report(String series, int size, Workload workload, Outcome outcome) throws IOException {
         System.out.printf(Locale.ROOT, "%s, %d %s: %s%n", store, size, series, Summary.of(workload, outcome));
         write(new Fields()
                 .with("kind", "growth")

@@ -12,7 +12,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Makes the tables of {@code docs/scaling.md} from the raw results of {@link Growth}, and what follows from them. */
+/**
+ * Makes the tables of {@code docs/scaling.md} from the raw results of {@link Growth}, and the projections from them.
+ */
 public final class GrowthReport {
 
     private static final double RENEWALS_PER_LEASE = 3;

@@ -12,7 +12,7 @@ final class HotThreads implements AutoCloseable {
     private final long[] longestWait;
     private final CountDownLatch started;
     private volatile boolean stopped;
-    /** Guarded by the lock: differs from the sum of the counts if two threads were ever inside at once. */
+    /** Protected by the lock only: smaller than the sum of the counts if two threads were ever inside at once. */
     private long inside;
 
     HotThreads(int n, Lock lock, boolean exclusive) {

@@ -27,7 +27,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What the engine itself costs: over the store in memory, where nothing travels. */
+/** The cost of the engine itself: over the store in memory, without a network. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -62,7 +62,7 @@ public class InProcess {
         store.close();
     }
 
-    /** The store without the engine: what is left of {@link #freeLockAndUnlock} is the engine's. */
+    /** The store without the engine: the rest of {@link #freeLockAndUnlock} is the engine's cost. */
     @Benchmark
     public Object storeAlone() {
         Claim claim = new Claim(bare, new ClaimId("bench", ++sequence), 1, 1, Duration.ofSeconds(30), owner, false);

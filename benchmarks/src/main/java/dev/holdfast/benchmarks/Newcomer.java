@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A second JVM that wants the lock now and then, and tells how long each acquisition took. Started by {@link
+ * A second JVM that wants the lock now and then, and prints how long each acquisition took. Started by {@link
  * EmbeddedFigures} with the store, the kind ({@code mutex} or {@code write}), the name and the number of tries.
  */
 final class Newcomer {

@@ -17,7 +17,7 @@ import dev.holdfast.workload.Worker;
 import java.io.IOException;
 import java.time.Duration;
 
-/** The worker process of the side-by-side runs: opens whatever subject it is told to. */
+/** The worker process of the side-by-side runs: opens the subject that its arguments name. */
 final class Peers {
 
     private Peers() {}

@@ -154,7 +154,7 @@ public final class Report {
                     Summary.time(times.max()),
                     handOff ? "" : Summary.time(results.median(key, Outcome::cpuEach)),
                     handOff ? "" : number(results.median(key, Outcome::bytesEach)),
-                    // A hand-off takes an acquisition and a release of the giver, too.
+                    // A hand-off also includes an acquisition and a release of the giver.
                     handOff ? "" : number(results.requestsEach(key)),
                     workload.isContended() ? number(results.median(key, Outcome::threadShare)) : "",
                     workload.isContended() ? number(results.median(key, Outcome::processShare)) : "",
@@ -189,7 +189,7 @@ public final class Report {
         List<Key> keys = new ArrayList<>(results.keys().stream()
                 .filter(key -> key.store().equals(store) && !key.workload().isHeld())
                 .toList());
-        // By workload; inside one, ours first and the floors last.
+        // Sorted by workload; within one, ours first and the floors last.
         keys.sort(java.util.Comparator.comparing(Key::workload)
                 .thenComparing(key ->
                         key.label().startsWith("holdfast") ? 0 : key.label().startsWith("floor") ? 2 : 1)
@@ -265,7 +265,7 @@ public final class Report {
         return Double.isNaN(part) ? "" : String.format(Locale.ROOT, "%.0f %%", part * 100);
     }
 
-    /** Three digits that count. */
+    /** The number with about three significant digits. */
     static String number(double value) {
         if (Double.isNaN(value)) {
             return "";

@@ -2,7 +2,7 @@ package dev.holdfast.benchmarks;
 
 import java.util.Arrays;
 
-/** Durations in nanoseconds, and what to say about them. Not thread-safe. */
+/** Durations in nanoseconds, and their quantiles. Not thread-safe. */
 final class Samples {
 
     private static final double NANOS_PER_MILLI = 1e6;

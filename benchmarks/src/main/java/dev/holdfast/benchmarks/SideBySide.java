@@ -30,19 +30,20 @@ import org.jspecify.annotations.Nullable;
  *       [--quick] [--minutes N] [--store NAME,...] [--workload NAME,...] [--subject NAME,...] [--out FOLDER]
  * </pre>
  *
- * <p>For each store and workload everybody has worker processes of his own, which are warmed up first; then rounds follow,
- * each with everybody in turn, so that what else the machine does hits all alike. The figures go to {@code raw.jsonl} in
- * the folder, a line for each round; {@link Report} makes tables and plots of them.
+ * <p>For each store and workload every entrant has worker processes of its own, which are warmed up first; then
+ * rounds follow, in each of which all entrants run in turn, so that other load on the machine affects all alike. The
+ * figures go to {@code raw.jsonl} in the folder, a line for each round; {@link Report} makes tables and plots of
+ * them.
  */
 public final class SideBySide {
 
     private static final Duration LEASE = Duration.ofSeconds(30);
-    /** Renewed every third of it. */
+    /** The lease of locks that are held: they are renewed every third of it. */
     private static final Duration HELD_LEASE = Duration.ofSeconds(6);
 
     private static final int FULL_MINUTES = 40;
     private static final int QUICK_MINUTES = 5;
-    /** Room for what no timetable foresees. */
+    /** The part of the time that is planned; the rest is for what the timetable does not foresee. */
     private static final double MARGIN = 0.95;
     /** A warm-up goes on while each part of it is better than the best before by this factor. */
     private static final double STILL_RISING = 1.02;
@@ -145,7 +146,7 @@ public final class SideBySide {
                 }
             }
         } catch (java.sql.SQLException | IllegalStateException failed) {
-            // A server that is not here does not end the run.
+            // A server that is not installed does not end the run.
             say("%s cannot be run: %s", field.name(), String.valueOf(failed.getMessage()));
             write(new Fields()
                     .with("kind", "store")
@@ -170,7 +171,7 @@ public final class SideBySide {
                     running.remove(entrant);
                 }
             }
-            // Nobody always runs behind the same neighbour.
+            // No entrant shall always run after the same other one.
             Collections.rotate(running, 1);
         }
         if (!server.countsForFree() && !workload.isHeld()) {
@@ -180,7 +181,8 @@ public final class SideBySide {
         }
     }
 
-    // Until the rate rises no more, so that everybody has what he needs and nobody's compiler is measured.
+    // Warms up until the rate no longer rises, so that each entrant gets the time it needs and no compiler is
+    // measured.
     private boolean warmUp(Field field, Server server, Workload workload, Entrant entrant)
             throws IOException, InterruptedException {
         Duration slice = table.warmUp(workload);
@@ -197,7 +199,7 @@ public final class SideBySide {
         return true;
     }
 
-    /** One run of one entrant. @return null if it failed, which is told and written down */
+    /** One run of one entrant. @return null if it failed, which is printed and recorded */
     private @Nullable Outcome step(
             Field field, Server server, Workload workload, Entrant entrant, Duration time, String kind, int round)
             throws IOException, InterruptedException {
@@ -207,7 +209,7 @@ public final class SideBySide {
                 .with("label", entrant.label())
                 .with("workload", workload.option())
                 .with("round", round);
-        // What is held is renewed too seldom for the monitor to matter.
+        // Renewals of held locks are too rare for the monitor to matter.
         boolean count = !server.countsForFree() && (kind.equals("counted") || workload.isHeld());
         boolean warmingUp = kind.equals("warm-up");
         if (workload.isHeld()) {
@@ -215,7 +217,7 @@ public final class SideBySide {
         }
         try {
             Crew crew = crew(server, entrant, workload.isHeld() ? HELD_LEASE : LEASE);
-            crew.muster(workload.workers(), 1);
+            crew.ensureWorkers(workload.workers(), 1);
             if (count) {
                 server.startCounting();
             }

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 /** What a reader of the figures must know about the machine and the versions. */
 final class Surroundings {
 
-    /** The options of all workers' JVMs: a bounded heap, since many of them live at once; else the defaults. */
+    /** The options of all workers' JVMs: a bounded heap, since many of them run at once; otherwise the defaults. */
     static final List<String> WORKER_OPTIONS = List.of("-Xmx1g", "--enable-native-access=ALL-UNNAMED");
 
     private static final List<String> LIBRARIES = List.of(
@@ -65,7 +65,7 @@ final class Surroundings {
         }
     }
 
-    // The libraries lie beside the jar, and their files' names tell their versions.
+    // The libraries are beside the jar, and the names of their files contain their versions.
     private static String libraries() {
         String first = System.getProperty("java.class.path").split(File.pathSeparator)[0];
         File[] files = new File(new File(first).getAbsoluteFile().getParentFile(), "lib").listFiles();

@@ -5,30 +5,30 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How long each part of a run takes, so that all of it ends within a budget: what can be shortened is, by one factor for
- * all.
+ * How long each part of a run takes, so that all of it ends within a budget: all parts that can be shortened are
+ * shortened by one factor.
  *
  * @param scale 1 for the full times
  */
 record Timetable(boolean quick, double scale) {
 
     private static final double SLOT_SECONDS = 2;
-    /** Several JVMs on two cores need so long until their compilers are done. Never shortened in a full run. */
+    /** How long the compilers of several JVMs need on two cores. It is never shortened in a full run. */
     private static final double PROCESSES_WARM_UP = 24;
 
     private static final double WARM_UP_PART = 2;
     private static final double WARM_UP_MOST = 20;
-    /** A worker process, its JVM and its client until it is ready. */
+    /** How long a worker process needs until its JVM and its client are ready. */
     private static final double START_SECONDS = 0.7;
 
     private static final double SERVER_SECONDS = 4;
 
-    /** Below this the rounds would be too short to say anything. */
+    /** The smallest scale: with a smaller one the rounds would be too short to show anything. */
     private static final double LEAST_SCALE = 0.1;
-    /** The shortest round of what users compare first: less than a second says little about a tenth. */
+    /** The shortest round of what users compare first: shorter ones do not show differences of a tenth. */
     private static final double LEAST_SECONDS = 1;
 
-    /** The timetable that fits a plan into a time. */
+    /** The timetable that fits a plan into a budget. */
     static Timetable within(Duration budget, boolean quick, List<Field> fields, List<Workload> workloads) {
         double scale = 1;
         while (scale > LEAST_SCALE && seconds(new Timetable(quick, scale), fields, workloads) > budget.toSeconds()) {
@@ -37,7 +37,7 @@ record Timetable(boolean quick, double scale) {
         return new Timetable(quick, Math.max(LEAST_SCALE, scale));
     }
 
-    /** What a plan takes. */
+    /** How long a plan takes. */
     static double seconds(Timetable table, List<Field> fields, List<Workload> workloads) {
         double sum = 0;
         for (Field field : fields) {
@@ -69,7 +69,7 @@ record Timetable(boolean quick, double scale) {
                 + overhead;
     }
 
-    // Most are warm after two parts, some take all the time that there is.
+    // Most entrants are warm after two parts, some need all the time that there is.
     private double expectedWarmUp(Workload workload) {
         double least = warmUp(workload).toMillis() / 1e3;
         return warmUpAtMost(workload).equals(warmUp(workload)) ? least : 3 * least;
@@ -98,7 +98,7 @@ record Timetable(boolean quick, double scale) {
         };
     }
 
-    /** The warm-up, or a part of it where it may go on: see {@link #warmUpAtMost}. */
+    /** The warm-up, or one part of it if it may go on: see {@link #warmUpAtMost}. */
     Duration warmUp(Workload workload) {
         return switch (workload) {
             case HELD, HELD_AFTER_CHURN, HAND_OFF_LATE -> Duration.ZERO;
@@ -110,8 +110,8 @@ record Timetable(boolean quick, double scale) {
     }
 
     /**
-     * How long the warm-up may go on. Longer than a part only in the first workloads of nearly everybody, which have the
-     * most operations: here the compilers do their work.
+     * How long the warm-up may go on. It is longer than one part only in the workloads that nearly all entrants run
+     * first, which have the most operations: there the compilers do their work.
      */
     Duration warmUpAtMost(Workload workload) {
         return switch (workload) {

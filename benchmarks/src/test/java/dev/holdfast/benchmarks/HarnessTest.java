@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The harness tells the truth: it sees two holders at once, and its medians, plans and delays are right. */
+/** The harness is right: it finds two holders at once, and its medians, plans and delays are correct. */
 @Timeout(120)
 class HarnessTest {
 
@@ -58,7 +58,7 @@ class HarnessTest {
     }
 
     @Test
-    void aSubjectThatFailsIsToldAndNotCounted() throws Exception {
+    void aSubjectThatFailsIsReportedAndNotCounted() throws Exception {
         try (Crew crew = crew("nobody")) {
             assertThatThrownBy(() -> Workload.FREE.run(crew, run(10)))
                     .isInstanceOf(IllegalStateException.class)

@@ -23,8 +23,8 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * The rules about the code of all modules below a root package: {@code dev.holdfast}, or the fixtures that show that each
- * rule bites. A module is the first part of the package name after the root; the core is several of them.
+ * The rules about the code of all modules below a root package: {@code dev.holdfast}, or the fixtures that show that
+ * each rule works. A module is the first part of the package name after the root; the core consists of several.
  */
 record Rules(String root) {
 
@@ -34,13 +34,16 @@ record Rules(String root) {
     /** May use the store in memory by its class. Everyone else connects to it by its URL. */
     private static final Set<String> MAY_USE_MEMORY = Set.of("testkit", "cli");
 
-    /** The API is made of the engine, and the engine speaks in types of the API; the TCK is made of laws that use its tools. */
+    /**
+     * The API calls the engine, and the engine uses types of the API; the laws of the TCK use the tools of the
+     * testkit.
+     */
     private static final Set<String> MAY_HAVE_CYCLES = Set.of("", "internal", "testkit");
 
     /** Programs may use stores and tools by their classes. Nothing depends on a program. */
     private static final Set<String> PROGRAMS = Set.of("cli", "benchmarks");
 
-    /** Fences look at the rows of the locks in the user's own transaction. */
+    /** Fences read the rows of the locks in the user's own transaction. */
     private static final Map<String, String> MAY_USE_A_STORE = Map.of("fence", "jdbc");
 
     /** The modules whose time is not injected: they are no part of a running lock, or they are programs. */
@@ -60,7 +63,7 @@ record Rules(String root) {
     private static final Pattern VAGUE_PACKAGE =
             Pattern.compile("(.*\\.)?(util|utils|utilities|common|commons|support|manager)(\\..*)?");
 
-    /** A module uses itself and the public packages of the core, and little else of ours. */
+    /** A module uses itself and the public packages of the core, and few other classes of ours. */
     ArchRule dependenciesPointToTheCore() {
         return classes()
                 .that(are("are ours", this::isOurs))
@@ -76,7 +79,7 @@ record Rules(String root) {
                 .allowEmptyShould(true);
     }
 
-    /** What a store implements knows nothing of what is built on it. */
+    /** The SPI, which a store implements, does not know what is built on it. */
     ArchRule spiStandsAlone() {
         return noClasses()
                 .that(are("are in the spi", type -> isOurs(type) && module(type).equals("spi")))
@@ -87,7 +90,7 @@ record Rules(String root) {
                 .allowEmptyShould(true);
     }
 
-    /** What authors of stores share knows nothing of what is built on stores. */
+    /** What authors of stores share does not know what is built on stores. */
     ArchRule storeUsesTheSpiOnly() {
         return noClasses()
                 .that(are("are in store", type -> isOurs(type) && module(type).equals("store")))
@@ -98,7 +101,7 @@ record Rules(String root) {
                 .allowEmptyShould(true);
     }
 
-    /** The rooms of a module are built one upon the other: no two of its packages need each other. */
+    /** The packages of a module form layers: no two of them need each other. */
     ArchRule packagesFormNoCycles() {
         return slices().assignedFrom(new SliceAssignment() {
                     @Override
@@ -139,7 +142,7 @@ record Rules(String root) {
                 .allowEmptyShould(true);
     }
 
-    /** Time is injected, so that a test can hold it; and nothing sleeps, since a sleeper cannot be woken. */
+    /** Time is injected, so that a test can stop it; and nothing sleeps, since a sleeping thread cannot be woken. */
     ArchRule onlyAClockReadsTheTime() {
         return noClasses()
                 .that(are("are in the core or a store and no clock", type -> isOurs(type) && !mayReadTheTime(type)))
@@ -148,7 +151,7 @@ record Rules(String root) {
                 .allowEmptyShould(true);
     }
 
-    /** What a user must learn stays small. */
+    /** The API that a user must learn stays small. */
     ArchRule theApiHasAtMost(int limit) {
         return classes()
                 .that(are("are public types of the API", this::isApi))

@@ -18,7 +18,7 @@ class StoreMatrixTest {
 
     private static final Path STORES = Path.of("..", "stores");
 
-    /** What stands beside a store and holds no locks. */
+    /** The modules under {@code stores/} that hold no locks. */
     private static final Set<String> NO_STORES = Set.of("jdbc-fence");
 
     private static final Pattern EXTENDS_THE_TCK =

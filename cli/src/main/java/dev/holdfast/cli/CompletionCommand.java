@@ -23,7 +23,7 @@ import picocli.CommandLine.Parameters;
         })
 final class CompletionCommand implements Callable<Integer> {
 
-    /** zsh runs bash's completions, once it was asked to. */
+    /** Makes zsh accept completion scripts of bash. */
     private static final String FOR_ZSH = "autoload -Uz compinit bashcompinit && compinit -u && bashcompinit\n";
 
     @SuppressWarnings("UnusedVariable") // picocli reads it

@@ -42,7 +42,7 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
         "",
         "Locks are kept in a SQLite file of yours, or where --store URL or HOLDFAST_STORE",
         "says.",
-        "'holdfast COMMAND --help' tells more."
+        "'holdfast COMMAND --help' shows the options of a command."
     };
 
     private final boolean verbose;
@@ -69,19 +69,19 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
         }
     }
 
-    /** The whole tool, for completion. */
+    /** Returns the command line with all subcommands, for the completion script. */
     static CommandLine everyCommand() {
         return new Main(List.of()).commandLine(new String[0], List.of(), 0);
     }
 
     private CommandLine commandLine(String[] args, List<String> command, long startNanos) {
         CommandLine line = new CommandLine(spec());
-        // Only what will run is made: each subcommand costs some milliseconds of reflection.
+        // Only the subcommand that will run is created, because each costs some milliseconds of reflection.
         List<String> wanted = args.length > 0 && NAMES.contains(args[0]) ? List.of(args[0]) : NAMES;
         for (String name : wanted) {
             line.addSubcommand(name, subcommand(name, command, startNanos));
         }
-        // A name may begin with @, which would else name a file of options.
+        // A lock's name may begin with @; picocli would otherwise read options from a file of that name.
         line.setExpandAtFiles(false);
         line.setParameterExceptionHandler(this);
         line.setExecutionExceptionHandler(this);

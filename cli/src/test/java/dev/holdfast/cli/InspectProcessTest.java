@@ -6,11 +6,11 @@ import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
 import org.junit.jupiter.api.Test;
 
-/** The commands that look at locks and break them. */
+/** The commands that show locks and break them. */
 class InspectProcessTest extends ToolTest {
 
     @Test
-    void showAndListTellWhoHoldsAndWaits() {
+    void showAndListPrintWhoHoldsAndWaits() {
         Running holder = tool.start("run", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN > token; sleep 60");
         String token = tool.await("token");
         Running waiter = tool.start("run", "a", "--", "true");

@@ -9,10 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of the command when the tool dies, freezes, or loses its lock. */
+/** What happens to the command when the tool dies, freezes, or loses its lock. */
 class LossProcessTest extends ToolTest {
 
-    /** A command with a child of its own in the same group; both write who they are. */
+    /** A command with a child of its own in the same group; both write their process ids. */
     private static final String PAIR = "sh -c 'echo $$ > inner; exec sleep 60' & echo $$ > outer; wait";
 
     private void assertPairEnds(Duration within) {
@@ -34,7 +34,7 @@ class LossProcessTest extends ToolTest {
     }
 
     @Test
-    void killedToolTakesItsCommandAlongAndDelaysTheNextByTheLeaseAtMost() {
+    void aKilledToolTakesItsCommandAlongAndDelaysTheNextByTheLeaseAtMost() {
         Running running = startPair("--lease", "3s");
         running.signal("KILL");
         long killedAt = System.nanoTime();
@@ -83,9 +83,9 @@ class LossProcessTest extends ToolTest {
                 "--",
                 "sh",
                 "-c",
-                "trap 'echo told; exit 3' TERM; sleep 60 & wait");
+                "trap 'echo signalled; exit 3' TERM; sleep 60 & wait");
         assertThat(result.exit()).isEqualTo(79);
-        assertThat(result.out()).isEqualTo("told\n");
+        assertThat(result.out()).isEqualTo("signalled\n");
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
         tool.leftRunning().forEach(ProcessHandle::destroyForcibly);
     }
@@ -102,9 +102,9 @@ class LossProcessTest extends ToolTest {
                 "--",
                 "sh",
                 "-c",
-                "trap 'echo told' TERM; while :; do sleep 0.1; done");
+                "trap 'echo signalled' TERM; while :; do sleep 0.1; done");
         assertThat(result.exit()).isEqualTo(79);
-        assertThat(result.out()).isEqualTo("told\n");
+        assertThat(result.out()).isEqualTo("signalled\n");
     }
 
     @Test

@@ -58,7 +58,7 @@ class RunProcessTest extends ToolTest {
     }
 
     @Test
-    void tellsTheCommandItsLockAndKeepsTheRestOfTheEnvironment() {
+    void givesTheCommandItsLockAndKeepsTheRestOfTheEnvironment() {
         tool.with("spring.profiles.active", "kept")
                 .with("session", "kept too")
                 .with("HOLDFAST_TOKENS", "of an outer run");
@@ -77,7 +77,7 @@ class RunProcessTest extends ToolTest {
     }
 
     @Test
-    void tellsATokenForEachOfSeveralNames() {
+    void givesATokenForEachOfSeveralNames() {
         String tokens = tool.run(
                         "run", "-k", "a=b", "z", "--", "sh", "-c", "echo $HOLDFAST_LOCK; echo \"$HOLDFAST_TOKENS\"")
                 .out();

@@ -18,8 +18,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /**
- * The tool as its users run it: a process of its own, on a SQLite store in a folder of the test's. Everything it leaves
- * running has the folder in its command line, so that it can be found and ended.
+ * The tool as its users run it: a process of its own, on a SQLite store in the test's folder. Everything that it
+ * leaves running has the folder in its command line, so that it can be found and ended.
  */
 final class Tool implements AutoCloseable {
 
@@ -34,7 +34,7 @@ final class Tool implements AutoCloseable {
         environment.put("HOLDFAST_STORE", "sqlite:" + folder.resolve("locks.db"));
     }
 
-    /** What a finished process left. */
+    /** The result of a finished process. */
     record Result(int exit, String out, String err) {}
 
     /** A process that runs. */
@@ -112,7 +112,7 @@ final class Tool implements AutoCloseable {
         return start(arguments).await();
     }
 
-    /** Waits until a file of the folder has text, and gives it. */
+    /** Waits until a file of the folder has text, and returns it. */
     String await(String name) {
         await("the file " + name, () -> !text(name).isBlank());
         return text(name).strip();
@@ -144,7 +144,7 @@ final class Tool implements AutoCloseable {
                         .orElse(false);
     }
 
-    /** The state that Linux tells: T for stopped, Z for dead; X if there is none. */
+    /** The state that Linux reports: T for stopped, Z for dead; X if there is none. */
     static char state(String pid) {
         try {
             String stat = Files.readString(Path.of("/proc", pid, "stat"));

@@ -15,12 +15,12 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Worker processes for one subject, started when they are first needed and kept, so that what they have compiled stays.
- * They sit idle between orders. Not thread-safe.
+ * Worker processes for one subject, started when they are first needed and kept, so that their compiled code is
+ * reused. They are idle between orders. Not thread-safe.
  */
 public final class Crew implements AutoCloseable {
 
-    /** Threads come up before the moment at which they begin. */
+    /** How long before the common start an order is sent, so that all threads are ready by then. */
     private static final long LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(150);
 
     private static final long START_SECONDS = 60;
@@ -78,7 +78,7 @@ public final class Crew implements AutoCloseable {
                     answers.add(line);
                 }
             } catch (IOException closed) {
-                // The end of the process is told below, whatever its cause.
+                // The end of the process is reported below, whatever its cause.
             }
             answers.add(END);
         }
@@ -109,8 +109,8 @@ public final class Crew implements AutoCloseable {
         }
     }
 
-    /** Sees to it that there are so many workers, and that each has so many clients. */
-    public void muster(int workers, int clientsEach) throws IOException, InterruptedException {
+    /** Starts workers until there are {@code workers}, and gives each {@code clientsEach} clients. */
+    public void ensureWorkers(int workers, int clientsEach) throws IOException, InterruptedException {
         int present = members.size();
         for (int i = present; i < workers; i++) {
             List<String> command = new ArrayList<>(java);
@@ -129,15 +129,15 @@ public final class Crew implements AutoCloseable {
         for (int i = 0; i < workers; i++) {
             orders.add(new Fields().with("do", "connect").with("clients", clientsEach));
         }
-        obey(orders, Duration.ofSeconds(START_SECONDS));
+        execute(orders, Duration.ofSeconds(START_SECONDS));
     }
 
-    /** Ends the workers beyond so many. */
+    /** Ends all workers but the first {@code remaining}. */
     public void dismiss(int remaining) {
         while (members.size() > remaining) {
             Process process = members.remove(members.size() - 1).process;
             try {
-                // They end with their input, and close their clients.
+                // They end when their input ends, and close their clients.
                 process.getOutputStream().close();
                 if (!process.waitFor(5, TimeUnit.SECONDS)) {
                     process.destroyForcibly().waitFor(5, TimeUnit.SECONDS);
@@ -156,7 +156,7 @@ public final class Crew implements AutoCloseable {
      *
      * @throws IllegalStateException if one fails, ends, or does not answer in time; the crew is of no use then
      */
-    public List<Fields> obey(List<Fields> orders, Duration limit) throws IOException, InterruptedException {
+    public List<Fields> execute(List<Fields> orders, Duration limit) throws IOException, InterruptedException {
         guard.clear();
         long startAt = System.nanoTime() + LEAD_NANOS;
         for (int i = 0; i < orders.size(); i++) {

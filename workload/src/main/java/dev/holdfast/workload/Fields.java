@@ -73,7 +73,7 @@ public final class Fields {
         return list;
     }
 
-    /** One line of JSON. What is no finite number is left out. */
+    /** One line of JSON. Numbers that are not finite are left out. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("{");

@@ -10,16 +10,16 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Memory that all workers of one machine share, by a mapped file: a cell for each lock, in which whoever is inside leaves
- * a mark, so that two holders at once are seen; and some cells by which two workers tell each other their turn.
+ * Memory that all workers of one machine share, by a mapped file: a cell for each lock, in which each holder leaves
+ * a mark, so that two holders at once are detected; and some cells by which two workers signal their turns.
  * Thread-safe.
  */
 public final class Guard {
 
-    /** Locks that can be told apart. */
+    /** How many locks can be distinguished. */
     public static final int CELLS = 16_384;
 
-    /** Cells by which workers tell each other something. */
+    /** Cells by which workers signal each other. */
     static final int SIGNALS = 20;
 
     private static final long EXCLUSIVE = 1L << 32;
@@ -39,13 +39,17 @@ public final class Guard {
         }
     }
 
-    /** Leaves a mark in a lock's cell. Call it when the lock was granted. @return whether somebody else is inside */
+    /**
+     * Leaves a mark in a lock's cell. Call it when the lock was granted.
+     *
+     * @return whether another holder is inside
+     */
     public boolean enter(int cell, boolean shared) {
         long before = (long) LONGS.getAndAdd(memory, index(cell), shared ? 1L : EXCLUSIVE);
         return shared ? before >= EXCLUSIVE : before != 0;
     }
 
-    /** Takes the mark away. Call it before the lock is released. */
+    /** Removes the mark. Call it before the lock is released. */
     public void leave(int cell, boolean shared) {
         long mark = shared ? 1L : EXCLUSIVE;
         LONGS.getAndAdd(memory, index(cell), -mark);

@@ -5,9 +5,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A lock that goes from one process to another: the giver holds it, sees that the taker asks, waits for a moment, and
- * releases. The taker tells how long it took from the call of release to the return of its own acquisition; both read the
- * machine's monotonic clock. They take turns by signals in the {@link Guard}, outside of what is measured.
+ * A lock that goes from one process to another: the giver holds it, sees that the taker asks, waits for a moment,
+ * and releases. The taker reports how long it took from the call of release to the return of its own acquisition;
+ * both read the machine's monotonic clock. They take turns by signals in the {@link Guard}, outside of what is
+ * measured.
  */
 final class HandOff {
 
@@ -18,15 +19,15 @@ final class HandOff {
     private static final int STOPPED = 4;
     private static final int SIGNALS_OF_A_PAIR = 5;
 
-    /** The pairs that there may be at once. */
+    /** How many pairs there may be at once. */
     static final int MOST_PAIRS = Guard.SIGNALS / SIGNALS_OF_A_PAIR;
 
-    private static final long LOOK_NANOS = 100_000;
+    private static final long POLL_NANOS = 100_000;
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(40);
     /** Spreads the release over the taker's polling rhythm, if it has one. */
     private static final long SPREAD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-    /** By then the taker waits, also for a server that is some milliseconds away. */
+    /** After this time the taker is waiting, even if its server is some milliseconds away. */
     private static final long SETTLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final Section section;
@@ -42,7 +43,7 @@ final class HandOff {
     }
 
     Fields run() throws Exception {
-        // The pairs one after the other, so that they are not all busy at the same moments.
+        // The pairs start one after the other, so that they are not all busy at the same moments.
         Loop.parkUntil(order.whole("startAt") + pair * (order.whole("waitNanos") / MOST_PAIRS));
         return order.text("role").equals("giver") ? give() : take();
     }
@@ -99,7 +100,7 @@ final class HandOff {
             if (System.nanoTime() - begun > PATIENCE_NANOS + order.whole("waitNanos")) {
                 throw new IllegalStateException("The other worker did not take its turn " + value);
             }
-            LockSupport.parkNanos(LOOK_NANOS);
+            LockSupport.parkNanos(POLL_NANOS);
         }
         return true;
     }

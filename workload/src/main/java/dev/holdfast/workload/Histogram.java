@@ -45,7 +45,7 @@ public final class Histogram {
     }
 
     /**
-     * The smallest bucket that holds the quantile by nearest rank, by its middle; never above the maximum.
+     * The middle of the bucket that holds the quantile by nearest rank; never above the maximum.
      *
      * @param quantile 0 to 1
      * @return nanoseconds; NaN if there are none

@@ -45,7 +45,7 @@ final class Hold {
         for (int i = 0; i < count; i++) {
             sections.add(subject.mutex(order.text("prefix") + "held-" + i));
         }
-        // One more, so that what is set up at the first lock is no cost of the others.
+        // One more lock is taken first, so that the set-up at the first lock is not counted for the others.
         Section first = subject.mutex(order.text("prefix") + "held-first");
         first.enter();
         held.add(first);

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Loop {
 
-    /** What re-entry is timed by, since the clock costs as much as a local re-entry. */
+    /** Re-entries are timed in batches of so many, since reading the clock costs as much as a local re-entry. */
     private static final int BATCH = 32;
 
     private static final double WRITERS = 0.05;
@@ -30,7 +30,7 @@ final class Loop {
     private final long deadline;
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
 
-    /** @param threads has a thread for each walker at once */
+    /** @param threads runs each walker in a thread of its own */
     Loop(List<Subject> clients, Executor threads, Guard guard, Fields order) {
         this.clients = clients;
         this.threads = threads;
@@ -40,7 +40,7 @@ final class Loop {
         this.deadline = startAt + order.whole("nanos");
     }
 
-    /** Runs it and gives the figures. */
+    /** Runs it and returns the figures. */
     Fields run() throws InterruptedException {
         List<Walker> walkers = new ArrayList<>();
         for (int i = 0; i < order.whole("threads"); i++) {
@@ -169,8 +169,8 @@ final class Loop {
             long leaving = System.nanoTime();
             section.leave();
             long left = System.nanoTime();
-            // A wait that ended late counts as a wait, since the longest ones would be missing else, but not as work
-            // done.
+            // A wait that ended after the deadline counts as a wait, because the longest ones would be missing
+            // otherwise, but not as work done.
             waiting.add(got - asked);
             if (left - deadline <= 0) {
                 pairs.add(got - asked + left - leaving);

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** What one run of a workload showed, over all its workers. */
+/** The result of one run of a workload, over all its workers. */
 public final class Outcome {
 
     private final Fields fields;
@@ -13,7 +13,7 @@ public final class Outcome {
         this.fields = fields;
     }
 
-    /** Reads what {@link #fields} gave. */
+    /** Reads what {@link #fields} returned. */
     public static Outcome of(Fields fields) {
         return new Outcome(fields);
     }
@@ -21,7 +21,7 @@ public final class Outcome {
     /**
      * Puts the answers of the workers together.
      *
-     * @param requests that the server counted meanwhile; negative if it does not tell
+     * @param requests that the server counted meanwhile; negative if it does not report them
      */
     static Outcome merge(List<Fields> answers, long nanos, long requests) {
         Histogram waits = new Histogram();
@@ -99,17 +99,17 @@ public final class Outcome {
         return (double) fields.whole("allocatedBytes") / operations();
     }
 
-    /** NaN if the server does not tell. */
+    /** NaN if the server does not report its requests. */
     public double requestsEach() {
         return fields.has("requests") ? (double) fields.whole("requests") / operations() : Double.NaN;
     }
 
-    /** How often two holders were seen at once. */
+    /** How often two holders at once were detected. */
     public long overlaps() {
         return fields.whole("overlaps");
     }
 
-    /** Operations of the busiest thread by those of the laziest. */
+    /** Operations of the busiest thread, divided by those of the laziest. */
     public double threadShare() {
         return share(fields.list("threads"));
     }

@@ -6,6 +6,6 @@ public interface Section {
     /** Waits until this thread holds the lock. */
     void enter() throws Exception;
 
-    /** Gives the lock up. Fails if it was lost, as far as the library tells. */
+    /** Releases the lock. Fails if it was lost and the library reports that. */
     void leave() throws Exception;
 }

@@ -5,7 +5,7 @@ import java.time.Duration;
 /** A client of a lock library, connected to its store. Thread-safe; the sections that it makes are not. */
 public interface Subject extends AutoCloseable {
 
-    /** A section of a mutex, or of what the subject has in its place. */
+    /** A section of a mutex, or of what the subject has instead. */
     Section mutex(String name);
 
     /** A section of the read lock. */
@@ -30,7 +30,7 @@ public interface Subject extends AutoCloseable {
          *
          * @param subject which library, and how it is used
          * @param target where its store is
-         * @param lease how long a lock outlives its holder, where the library lets one say
+         * @param lease how long a lock outlives its holder, if the library has such a setting
          */
         Subject open(String subject, String target, Duration lease) throws Exception;
     }

@@ -16,13 +16,15 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process that works for a {@link Crew}. It connects its subject, says {@code {"ready": 1}}, and then answers each order
- * (a line of {@link Fields} on standard input) with a line, until the input ends: it never outlives its crew. What
- * libraries print goes to standard error.
+ * A process that works for a {@link Crew}. It connects its subject, prints {@code {"ready": 1}}, and then answers
+ * each order (a line of {@link Fields} on standard input) with a line, until the input ends: it never outlives its
+ * crew. What libraries print goes to standard error.
  */
 public final class Worker {
 
-    /** The variable that tells where the store is: other users can see a program's arguments, and a URL may have a password. */
+    /**
+     * The environment variable with the store's URL: a URL may have a password, and other users can see arguments.
+     */
     static final String TARGET = "HOLDFAST_WORKER_TARGET";
 
     private static final int OPEN_TRIES = 5;
@@ -33,7 +35,7 @@ public final class Worker {
     private final Duration lease;
     private final Guard guard;
     private final List<Subject> clients = new ArrayList<>();
-    /** Kept for all runs, as the threads of a server are: some subjects have a connection for each. */
+    /** Kept for all runs, as the threads of a server are: some subjects open a connection for each thread. */
     private final ExecutorService threads = new ThreadPoolExecutor(
             0, Integer.MAX_VALUE, Long.MAX_VALUE, TimeUnit.NANOSECONDS, new SynchronousQueue<>());
 
@@ -45,7 +47,7 @@ public final class Worker {
         this.guard = Guard.map(Path.of(args[2]));
     }
 
-    /** The worker of the tool: Holdfast alone. Arguments: SUBJECT LEASE_MS GUARD_FILE. */
+    /** The worker of the tool, which measures Holdfast only. Arguments: SUBJECT LEASE_MS GUARD_FILE. */
     public static void main(String[] args) throws IOException {
         serve(HoldfastSubject::open, args);
     }
@@ -55,12 +57,12 @@ public final class Worker {
         PrintStream out = System.out;
         System.setOut(System.err);
         Worker worker = new Worker(opener, args);
-        worker.obey(out);
+        worker.answerOrders(out);
         // Some libraries leave threads behind that are no daemons.
         System.exit(0);
     }
 
-    private void obey(PrintStream out) throws IOException {
+    private void answerOrders(PrintStream out) throws IOException {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         try {
             Hold hold = new Hold(client(0));
@@ -101,7 +103,7 @@ public final class Worker {
         }
     }
 
-    /** Ahead of a loop: as many clients as the order says, no more and no fewer. */
+    /** Opens or closes clients before a loop, until there are as many as the order says. */
     private Fields connect(Fields order) throws Exception {
         int wanted = (int) order.whole("clients");
         client(wanted - 1);

@@ -82,11 +82,12 @@ public enum Workload {
     /**
      * How one run goes.
      *
-     * @param time how long it takes; of what is held, the first third is not measured
-     * @param churn how long {@link #HELD_AFTER_CHURN} locks and unlocks before
+     * @param time how long it takes; of the time that locks are held, the first third is not measured
+     * @param churn how long {@link #HELD_AFTER_CHURN} locks and unlocks another name first
      * @param locks how many {@link #HELD} holds and {@link #MIXED} chooses from
      * @param prefix what the names begin with
-     * @param requests the server's count of requests so far, negative if it does not tell; asked before and after what counts
+     * @param requests the server's count of requests so far, negative if it does not report it; read before and
+     *     after the measured part
      */
     public record Run(Duration time, Duration churn, int locks, String prefix, LongSupplier requests) {}
 
@@ -96,7 +97,7 @@ public enum Workload {
      * @throws IllegalStateException if a worker fails; the crew is of no use then
      */
     public Outcome run(Crew crew, Run run) throws IOException, InterruptedException {
-        crew.muster(workers, name().startsWith("HERD") ? threads : 1);
+        crew.ensureWorkers(workers, name().startsWith("HERD") ? threads : 1);
         return switch (this) {
             case HAND_OFF -> handOff(crew, run, 0);
             case HAND_OFF_LATE -> handOff(crew, run, LATE_NANOS);
@@ -105,7 +106,9 @@ public enum Workload {
         };
     }
 
-    /** The same loop with other numbers of workers and threads; a client for each worker, or as many as were mustered. */
+    /**
+     * The same loop with other numbers of workers and threads; a worker has one client, unless more were asked for.
+     */
     public Outcome loop(Crew crew, Run run, int workers, int threads) throws IOException, InterruptedException {
         List<Fields> orders = new ArrayList<>();
         for (int i = 0; i < workers; i++) {
@@ -118,7 +121,7 @@ public enum Workload {
                     .with("seed", System.nanoTime()));
         }
         long before = run.requests.getAsLong();
-        List<Fields> answers = crew.obey(orders, run.time.plus(PATIENCE));
+        List<Fields> answers = crew.execute(orders, run.time.plus(PATIENCE));
         return Outcome.merge(answers, run.time.toNanos(), since(before, run));
     }
 
@@ -143,7 +146,7 @@ public enum Workload {
             }
         }
         long before = run.requests.getAsLong();
-        List<Fields> answers = crew.obey(orders, run.time.plus(PATIENCE));
+        List<Fields> answers = crew.execute(orders, run.time.plus(PATIENCE));
         return Outcome.merge(takers(answers), run.time.toNanos(), since(before, run));
     }
 
@@ -161,7 +164,7 @@ public enum Workload {
             figures.with(step(crew, run, "churn", run.churn));
         }
         figures.with(step(crew, run, "take", Duration.ZERO));
-        // A new JVM compiles what renews them in the first seconds; that is no cost of holding them.
+        // A new JVM compiles the code of renewals in the first seconds; that is not a cost of holding locks.
         Duration settling = run.time.dividedBy(3);
         step(crew, run, "watch", settling);
         long before = run.requests.getAsLong();
@@ -180,7 +183,7 @@ public enum Workload {
                 .with("step", step)
                 .with("nanos", time.toNanos())
                 .with("locks", run.locks);
-        return crew.obey(List.of(order), time.plus(PATIENCE)).get(0);
+        return crew.execute(List.of(order), time.plus(PATIENCE)).get(0);
     }
 
     private static Fields order(String what, Run run) {

@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
-/** A figure that was to be reached. */
+/** A target: a figure that was to be reached. */
 public record Figure(String store, String what, boolean atMost, double bound, ToDoubleFunction<Results> measure) {
 
     public boolean isReached(double measured) {
@@ -220,7 +220,7 @@ public record Figure(String store, String what, boolean atMost, double bound, To
         return of(store, label, workload, outcome -> Results.typical(workload, outcome) / 1e6);
     }
 
-    /** The median of the typical times, by that of another. */
+    /** The median of the typical times, divided by that of another entrant. */
     private static ToDoubleFunction<Results> times(String store, Workload workload, String label, String other) {
         return results -> millis(store, workload, label).applyAsDouble(results)
                 / millis(store, workload, other).applyAsDouble(results);

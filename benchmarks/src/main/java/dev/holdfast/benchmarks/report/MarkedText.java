@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** A page of which the lines between two marks are written by a program, and the rest by hand. */
+/** A page in which a program writes the lines between two marks; the rest is written by hand. */
 public final class MarkedText {
 
     private static final String BEGIN = "<!-- begin %s: written by a program, do not edit -->";

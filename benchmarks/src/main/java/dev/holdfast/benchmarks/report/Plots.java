@@ -57,7 +57,7 @@ public final class Plots {
         this.folder = Files.createDirectories(folder);
     }
 
-    /** How long acquire and release of a free lock took, from the median to the rarest. Empty if nobody ran. */
+    /** How long acquire and release of a free lock took, from the median to the rarest. Empty if no entrant ran. */
     public List<Path> latency(String store) throws IOException {
         XYChart chart = new XYChartBuilder()
                 .width(WIDTH)
@@ -75,7 +75,7 @@ public final class Plots {
             List<Double> x = new ArrayList<>();
             List<Double> y = new ArrayList<>();
             for (double rest = 1; rest * times.count() >= 1 && rest >= 1e-5; rest /= 1.5) {
-                // To the right lie the rare ones.
+                // The rare ones are on the right.
                 x.add(-Math.log10(rest));
                 y.add(times.at(1 - rest) / 1e3);
             }
@@ -89,13 +89,14 @@ public final class Plots {
         return chart.getSeriesMap().isEmpty() ? List.of() : List.of(save(chart, "latency-" + store));
     }
 
-    // The axis is linear and its values are exponents: the library's own logarithmic axis hands odd values to labels.
+    // The axis is linear and its values are exponents: the library's own logarithmic axis passes odd values to the
+    // labels.
     private static String share(double exponent) {
         return String.format(java.util.Locale.ROOT, "%.2g %%", 100 / Math.pow(10, exponent))
                 .replace("1.0e+02", "100");
     }
 
-    /** What gets through, the more threads want the same lock. */
+    /** The throughput as more threads want the same lock. */
     public List<Path> throughput(String store) throws IOException {
         List<Workload> workloads = List.of(Workload.FREE, Workload.FREE_16, Workload.THREADS, Workload.PROCESSES);
         List<String> names =
@@ -121,7 +122,7 @@ public final class Plots {
             List<Double> rates = new ArrayList<>();
             for (Workload workload : workloads) {
                 double rate = results.median(new Key(store, key.label(), workload), Outcome::perSecond);
-                // The axis is logarithmic: who did not run has a bar of no height.
+                // The axis is logarithmic: an entrant that did not run gets a bar of no height.
                 rates.add(rate > 10 ? rate : 10);
             }
             chart.addSeries(key.label(), names, rates).setFillColor(color(shown, key));
@@ -129,7 +130,7 @@ public final class Plots {
         return shown.isEmpty() ? List.of() : List.of(save(chart, "throughput-" + store));
     }
 
-    /** Requests to the server for each grant, the more clients wait. */
+    /** Requests to the server for each grant, as more clients wait. */
     public List<Path> herd() throws IOException {
         XYChart chart = new XYChartBuilder()
                 .width(WIDTH)
@@ -166,7 +167,7 @@ public final class Plots {
                 line.setLineColor(color);
                 line.setLineStyle(new BasicStroke(ours ? 3f : 1.5f));
                 if (ours) {
-                    // All of one colour: the stores are told apart by their marks.
+                    // All stores have one colour and are distinguished by their marks.
                     line.setMarker(MARKERS.get(stores++ % MARKERS.size()));
                 }
             }

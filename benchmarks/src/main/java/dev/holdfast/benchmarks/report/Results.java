@@ -15,14 +15,14 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.ToDoubleFunction;
 
-/** The raw results of a run, to be asked for medians. */
+/** The raw results of a run, and their medians. */
 public final class Results {
 
     private final List<Fields> lines = new ArrayList<>();
     private final Map<Key, List<Outcome>> timed = new LinkedHashMap<>();
     private final Map<Key, Outcome> counted = new LinkedHashMap<>();
 
-    /** Who did what. */
+    /** An entrant in one workload on one store. */
     public record Key(String store, String label, Workload workload) {}
 
     public static Results read(Path raw) throws IOException {
@@ -58,7 +58,7 @@ public final class Results {
         return lines.stream().filter(line -> line.has("error")).toList();
     }
 
-    /** In the order of the run. */
+    /** The keys in the order of the run. */
     public List<Key> keys() {
         return List.copyOf(timed.keySet());
     }
@@ -72,7 +72,7 @@ public final class Results {
         return median(rounds(key).stream().mapToDouble(figure).toArray());
     }
 
-    /** The median; of an even number, the lower of the two in the middle; NaN of none. */
+    /** The median; for an even number of values the lower of the two in the middle; NaN if there are none. */
     public static double median(double... values) {
         double[] sorted = Arrays.stream(values)
                 .filter(value -> !Double.isNaN(value))
@@ -81,7 +81,7 @@ public final class Results {
         return sorted.length == 0 ? Double.NaN : sorted[(sorted.length - 1) / 2];
     }
 
-    /** How far the rounds lie apart, as a part of their median. */
+    /** The distance between the best and the worst round, as a part of their median. */
     public double spread(Key key, ToDoubleFunction<Outcome> figure) {
         double[] sorted = rounds(key).stream().mapToDouble(figure).sorted().toArray();
         return sorted.length < 2 ? Double.NaN : (sorted[sorted.length - 1] - sorted[0]) / median(sorted);
@@ -99,14 +99,15 @@ public final class Results {
         return sum;
     }
 
-    /** Requests for each operation, from the run that counted them; NaN if the server does not tell. */
+    /** Requests for each operation, from the run that counted them; NaN if the server does not report them. */
     public double requestsEach(Key key) {
         Outcome outcome = counted.get(key);
         return outcome != null ? outcome.requestsEach() : median(key, Outcome::requestsEach);
     }
 
     /**
-     * The time that the workload is about, in nanoseconds: of a free lock acquire and release together, else the wait.
+     * The time that the workload is about, in nanoseconds: for a free lock acquire and release together, otherwise
+     * the wait.
      */
     public static double typical(Workload workload, Outcome outcome) {
         return times(workload, outcome).at(0.5);
@@ -120,7 +121,7 @@ public final class Results {
         return workload.isContended() || workload == Workload.HAND_OFF || workload == Workload.HAND_OFF_LATE;
     }
 
-    /** The floor that stands beside this one, if there is one: by its label, the shortest first. */
+    /** The floor to compare this one with, if there is one: that with the shortest label. */
     public Key floor(Key key) {
         TreeSet<String> floors =
                 new TreeSet<>(java.util.Comparator.comparing(String::length).thenComparing(label -> label));

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** A server process of our own, with its data in a temporary folder; it is ended by its process id and leaves nothing. */
+/**
+ * A server process of our own with its data in a temporary folder. It is ended by its process id and leaves nothing
+ * behind.
+ */
 public final class Daemon implements AutoCloseable {
 
     private static final int START_SECONDS = 30;
@@ -65,7 +68,7 @@ public final class Daemon implements AutoCloseable {
         throw new IllegalStateException("A server did not start. It said: " + said);
     }
 
-    /** The program, of the places where it may be. */
+    /** The first of the paths at which the program can be executed. */
     static String program(String debianPackage, String... paths) {
         for (String path : paths) {
             if (new File(path).canExecute()) {
@@ -159,7 +162,7 @@ public final class Daemon implements AutoCloseable {
 
     private void end() {
         try {
-            // SIGINT is PostgreSQL's fast shutdown; the others end with it, too.
+            // SIGINT is PostgreSQL's fast shutdown; it ends the other servers, too.
             new ProcessBuilder("kill", "-INT", Long.toString(process.pid()))
                     .start()
                     .waitFor();
@@ -177,7 +180,7 @@ public final class Daemon implements AutoCloseable {
         try (Stream<Path> files = Files.walk(folder)) {
             files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
         } catch (IOException | UncheckedIOException gone) {
-            // What is left lies in the folder for temporary files.
+            // What is left is in the folder for temporary files.
         }
     }
 }

@@ -14,7 +14,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Passes bytes on, each a fixed time after it came, in both directions. What is in flight keeps its distance. */
+/** Passes bytes on, each a fixed time after it came, in both directions. Bytes in flight keep their distances. */
 public final class DelayProxy implements AutoCloseable {
 
     private final ServerSocket listener;
@@ -48,7 +48,7 @@ public final class DelayProxy implements AutoCloseable {
                 connect(server, client);
             }
         } catch (IOException closed) {
-            // That is how the proxy ends.
+            // Closing the listener ends the proxy.
         }
     }
 
@@ -89,7 +89,7 @@ public final class DelayProxy implements AutoCloseable {
                 out.write(piece.bytes);
             }
         } catch (IOException | InterruptedException closed) {
-            // Nobody is there any more to be told.
+            // The receiver is gone.
         } finally {
             sockets.remove(to);
         }
@@ -103,7 +103,7 @@ public final class DelayProxy implements AutoCloseable {
                 socket.close();
             }
         } catch (IOException gone) {
-            // Closed already.
+            // It was closed already.
         }
     }
 }

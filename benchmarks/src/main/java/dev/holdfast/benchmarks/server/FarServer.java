@@ -3,7 +3,7 @@ package dev.holdfast.benchmarks.server;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
-/** A server behind a {@link DelayProxy}, as if it stood in another building. */
+/** A server behind a {@link DelayProxy}, as if it were in another building. */
 public final class FarServer implements Server {
 
     private final Server server;

@@ -12,9 +12,9 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol;
 
 /**
- * Redis with an append-only file that is synced every second, as its documentation advises. It tells how often each
- * command ran, but not how many of them were requests and how many a script's own; so requests are counted from {@code
- * MONITOR}, which slows the server down and is on in runs of their own only.
+ * Redis with an append-only file that is synced every second, as its documentation advises. It reports how often
+ * each command ran, but not how many of them were requests and how many a script's own; so requests are counted from
+ * {@code MONITOR}, which slows the server down and is on in separate runs only.
  */
 public final class RedisNode implements Server {
 
@@ -90,7 +90,7 @@ public final class RedisNode implements Server {
         return open == null ? -1 : seenByNow(open);
     }
 
-    // MONITOR lags behind a busy server: what it tells before a mark was done before the mark was made.
+    // MONITOR lags behind a busy server: what it prints before a mark was done before the mark was made.
     private long seenByNow(Jedis marker) {
         int mark = ++marks;
         marker.echo(MARK + mark);
@@ -119,7 +119,7 @@ public final class RedisNode implements Server {
         reader.start();
     }
 
-    // Lines like: 1700000000.123456 [0 127.0.0.1:4711] "SET" "k" "v". A script's own commands say [0 lua].
+    // Lines like: 1700000000.123456 [0 127.0.0.1:4711] "SET" "k" "v". A script's own commands have [0 lua].
     private void read(Connection connection) {
         try {
             while (true) {
@@ -132,7 +132,7 @@ public final class RedisNode implements Server {
                 }
             }
         } catch (RuntimeException closed) {
-            // That is how counting ends.
+            // Closing the connection ends the counting.
         }
     }
 

@@ -1,18 +1,18 @@
 package dev.holdfast.benchmarks.server;
 
-/** A server that was started for the measurement, as one would run it in production as far as durability goes. */
+/** A server that was started for the measurement, with the durability that one would use in production. */
 public interface Server extends AutoCloseable {
 
     /** Where Holdfast finds it. */
     String url();
 
-    /** Where the peers find it, in the form that they want. */
+    /** Where the peers find it, in the form that they need. */
     String target();
 
     /** Its version, and the settings that decide what a write costs. */
     String describe();
 
-    /** Requests that it has received from its clients so far; negative if it does not tell. */
+    /** Requests that it has received from its clients so far; negative if it does not report them. */
     long requests();
 
     /** Processor time that the server has used so far; NaN if it is no process of its own. */
@@ -20,7 +20,7 @@ public interface Server extends AutoCloseable {
         return Double.NaN;
     }
 
-    /** Memory that the server's data take now; negative if it does not tell. */
+    /** Memory that the server's data take now; negative if it does not report it. */
     default long memoryBytes() {
         return -1;
     }
@@ -30,7 +30,7 @@ public interface Server extends AutoCloseable {
         return true;
     }
 
-    /** Starts to count, where that is not free. */
+    /** Starts to count, if counting costs time. */
     default void startCounting() {}
 
     default void stopCounting() {}

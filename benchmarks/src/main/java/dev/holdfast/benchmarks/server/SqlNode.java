@@ -91,7 +91,7 @@ public final class SqlNode implements Server {
                         program,
                         "--no-defaults",
                         "--datadir=" + data,
-                        "--tmpdir=" + folder, // one that servers share is swept by each that starts
+                        "--tmpdir=" + folder, // a shared one is cleared by each server that starts
                         "--socket=" + folder.resolve("s"),
                         "--pid-file=" + folder.resolve("pid"),
                         "--bind-address=127.0.0.1",
@@ -113,7 +113,7 @@ public final class SqlNode implements Server {
                 "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUESTIONS'");
     }
 
-    // Some servers listen before they serve.
+    // Some servers listen before they answer.
     private static Connection connected(String url) throws SQLException {
         for (int tries = 1; ; tries++) {
             try {

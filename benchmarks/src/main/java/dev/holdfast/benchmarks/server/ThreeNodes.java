@@ -3,7 +3,7 @@ package dev.holdfast.benchmarks.server;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Three independent Redis servers, as Redlock wants them. */
+/** Three independent Redis servers, as Redlock needs them. */
 public final class ThreeNodes implements Server {
 
     private final List<RedisNode> nodes = List.of(new RedisNode(), new RedisNode(), new RedisNode());

@@ -1,4 +1,4 @@
-/** The servers that are measured, set up as one would run them in production as far as durability goes. */
+/** The servers that are measured, set up with the durability that one would use in production. */
 @NullMarked
 package dev.holdfast.benchmarks.server;
 

@@ -3,7 +3,7 @@ package dev.holdfast.benchmarks.subject;
 import dev.holdfast.workload.Section;
 import dev.holdfast.workload.Subject;
 
-/** A lock that lets everybody in: the tests of the harness run it to see that overlapping holders are found. */
+/** A lock that excludes nobody: the tests of the harness run it to see that overlapping holders are found. */
 public final class BrokenLock implements Subject {
 
     @Override

@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * The least that a lock in a database can be, by prepared statements on a connection for each thread. {@code floor}: one
- * upsert and one update, each its own transaction; it does not wait. {@code floor-advisory}: the database's own session
+ * The simplest lock in a database, by prepared statements on a connection for each thread. {@code floor}: one upsert
+ * and one update, each its own transaction; it does not wait. {@code floor-advisory}: the database's own session
  * locks, which live in its memory and wait in its queue.
  */
 public final class JdbcFloor implements Subject {
@@ -36,7 +36,7 @@ public final class JdbcFloor implements Subject {
         this.sessions = new PerThread<>(() -> new Session(url, advisory));
     }
 
-    /** What makes the tables that floors and peers need. Call it once, before any of them connects. */
+    /** Makes the tables that floors and peers need. Call it once, before any of them connects. */
     public static void makeTables(String url) throws SQLException {
         boolean maria = url.startsWith("jdbc:mariadb:");
         String time = maria ? "DATETIME(6)" : url.startsWith("jdbc:sqlite:") ? "REAL" : "TIMESTAMPTZ";

@@ -8,9 +8,9 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.params.SetParams;
 
 /**
- * The least that a lock on Redis can be, by a Jedis connection for each thread. {@code floor}: {@code SET NX PX} and a script
- * that compares and deletes; it does not wait. {@code floor-blpop}: a token in a list, which waiters take by a blocking pop;
- * no lease and no owner, so no lock that anybody should use, but the fastest hand-over by the server.
+ * The simplest lock on Redis, by a Jedis connection for each thread. {@code floor}: {@code SET NX PX} and a script
+ * that compares and deletes; it does not wait. {@code floor-blpop}: a token in a list, which waiters take by a
+ * blocking pop; no lease and no owner, so not a lock to use, but the fastest hand-over by the server.
  */
 public final class JedisFloor implements Subject {
 
@@ -63,7 +63,7 @@ public final class JedisFloor implements Subject {
 
         Token(String name) {
             this.list = name + "-token";
-            // Whoever is first puts the one token there.
+            // Whoever comes first puts the only token there.
             if (connections.get().set(name + "-made", "1", SetParams.setParams().nx()) != null) {
                 connections.get().rpush(list, "token");
             }

@@ -33,16 +33,16 @@ public final class JetcdSubject implements Subject {
         this.leaseSeconds = Math.max(1, lease.toSeconds());
     }
 
-    private record KeptLease(long id, CloseableClient keeper) implements AutoCloseable {
+    private record KeptLease(long id, CloseableClient keepAlive) implements AutoCloseable {
         @Override
         public void close() {
-            keeper.close();
+            keepAlive.close();
         }
     }
 
     private KeptLease keep() throws Exception {
         long id = grant();
-        CloseableClient keeper = client.getLeaseClient().keepAlive(id, new StreamObserver<>() {
+        CloseableClient keepAlive = client.getLeaseClient().keepAlive(id, new StreamObserver<>() {
             @Override
             public void onNext(LeaseKeepAliveResponse answer) {}
 
@@ -54,7 +54,7 @@ public final class JetcdSubject implements Subject {
             @Override
             public void onCompleted() {}
         });
-        return new KeptLease(id, keeper);
+        return new KeptLease(id, keepAlive);
     }
 
     private long grant() throws Exception {

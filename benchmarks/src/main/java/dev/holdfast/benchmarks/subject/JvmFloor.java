@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
-/** The JDK's own locks: what is left if nothing travels. */
+/** The JDK's own locks: what a lock costs without a network. */
 public final class JvmFloor implements Subject {
 
     private final boolean fair;

@@ -14,9 +14,9 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * Redisson with its defaults, the watchdog's time aside: {@code redisson} (RLock), {@code redisson-fair}, {@code
- * redisson-spin}, {@code redisson-semaphore} (RPermitExpirableSemaphore of one permit), {@code redisson-redlock} (over
- * several servers, whose addresses are parted by commas).
+ * Redisson with its defaults, except for the watchdog's time: {@code redisson} (RLock), {@code redisson-fair},
+ * {@code redisson-spin}, {@code redisson-semaphore} (RPermitExpirableSemaphore of one permit), {@code
+ * redisson-redlock} (over several servers, whose addresses are separated by commas).
  */
 public final class RedissonSubject implements Subject {
 

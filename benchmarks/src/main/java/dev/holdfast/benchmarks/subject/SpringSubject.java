@@ -25,9 +25,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 
 /**
- * The two that come with Spring: the lock registries of Spring Integration ({@code spring-jdbc}, {@code spring-redis} with
- * its default of polling, {@code spring-redis-pubsub}) and ShedLock ({@code shedlock-jdbc}, {@code shedlock-redis}), which
- * does not wait. Connections come from a pool of 20, or from Spring's default for Lettuce.
+ * The two libraries that come with Spring: the lock registries of Spring Integration ({@code spring-jdbc}, {@code
+ * spring-redis} with its default of polling, {@code spring-redis-pubsub}) and ShedLock ({@code shedlock-jdbc},
+ * {@code shedlock-redis}), which does not wait. Connections come from a pool of 20, or from Spring's default for
+ * Lettuce.
  */
 public final class SpringSubject implements Subject {
 

@@ -17,8 +17,8 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * The least that the recipe needs, on the bare client: create an ephemeral sequential node and list its siblings in one
- * flight, watch the one before, delete.
+ * The fewest requests of the recipe, on the bare client: create an ephemeral sequential node and list its siblings
+ * in one flight, watch the one before, delete.
  */
 public final class ZooKeeperFloor implements Subject {
 

@@ -13,7 +13,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code holdfast bench}: the options. */
+/** The options of {@code holdfast bench}. */
 @Command(
         name = "bench",
         header = "Measure what locks cost on your store.",
@@ -41,7 +41,7 @@ public final class BenchCommand implements Callable<Integer> {
     private static final Duration SHORTEST = Duration.ofMillis(100);
     private static final Duration LONGEST = Duration.ofMinutes(1);
 
-    /** Those that leave few names behind in the store. */
+    /** The workloads that run by default: those that leave few names in the store. */
     private static final List<Workload> USUAL = List.of(
             Workload.FREE,
             Workload.FREE_16,
@@ -95,12 +95,12 @@ public final class BenchCommand implements Callable<Integer> {
         if (prefix.isEmpty() || prefix.length() > 100) {
             throw Failure.usage("--prefix must have 1 to 100 characters");
         }
-        return new BenchRun(tool.url(), chosen(), duration, locks, prefix, json).run();
+        return new BenchRun(tool.storeChoice(), chosen(), duration, locks, prefix, json).run();
     }
 
     private List<Workload> chosen() {
-        // Each process has a memory of its own, and so its own locks.
-        boolean alone = tool.url().url().startsWith("memory:");
+        // In the store memory: each process would have locks of its own.
+        boolean alone = tool.storeChoice().url().startsWith("memory:");
         List<Workload> chosen = workloads.isEmpty()
                 ? USUAL.stream()
                         .filter(workload -> !alone || workload.workers() == 1)

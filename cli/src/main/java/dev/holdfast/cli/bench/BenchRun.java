@@ -24,16 +24,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One {@code holdfast bench}: makes sure that nobody uses the names, runs the workloads one after the other, and leaves no
- * lock, no process and no file behind, also when it is interrupted. A workload takes twice the duration, the start of its
- * processes, and 100 s more at the very most if the store hangs.
+ * One {@code holdfast bench}: makes sure that nobody uses the names, runs the workloads one after the other, and
+ * leaves no lock, no process and no file behind, also when it is interrupted. A workload takes twice the duration,
+ * the start of its processes, and at most 100 s more if the store hangs.
  */
 final class BenchRun {
 
     private static final Duration LEASE = Duration.ofSeconds(30);
-    /** Short, so that renewals are seen. */
+    /** The lease of workloads that hold locks: short, so that renewals occur while they are measured. */
     private static final Duration HELD_LEASE = Duration.ofSeconds(6);
-    /** More names than all workloads together use are not looked for at once. */
+    /** The most names that are listed at once when the rest is broken; all workloads together use no more. */
     private static final int MOST_LEFT = 10_000;
 
     private final StoreChoice store;
@@ -79,7 +79,7 @@ final class BenchRun {
         }
     }
 
-    /** False if the tool is being ended by a signal: then the cleaner does its work first, for which it needs the client. */
+    /** Returns false if a signal is ending the tool; it then waits for the cleaner, which needs the client. */
     private static boolean isStillRunning(Thread cleaner) {
         try {
             return Runtime.getRuntime().removeShutdownHook(cleaner);
@@ -152,7 +152,10 @@ final class BenchRun {
         }
     }
 
-    /** What else than defaults this JVM was told: where the driver's native library is. */
+    /**
+     * The options of the workers' JVMs, among them the folder of the driver's native library if this JVM was given
+     * it.
+     */
     private static List<String> javaOptions() {
         List<String> options = new ArrayList<>(List.of("-Xmx1g", "-Xshare:auto", "--enable-native-access=ALL-UNNAMED"));
         String library = System.getProperty("org.sqlite.lib.path");
@@ -175,7 +178,7 @@ final class BenchRun {
         for (String name : client.list(prefix, MOST_LEFT)) {
             ResourceState state = client.state(name).orElse(null);
             if (state != null) {
-                // Waiters first: a broken holder would be followed by one of them.
+                // Waiters are broken first: otherwise one of them would get the lock after its holder was broken.
                 state.waiters().forEach(client::forceRelease);
                 state.holders().forEach(client::forceRelease);
             }

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The demonstration: opens the shop, starts the clerks, listens to them, counts. */
+/** The demonstration: opens the shop, starts the clerks, reads their reports, and counts. */
 final class FlashSale {
 
     private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(120);
@@ -40,7 +40,7 @@ final class FlashSale {
     private int refused;
     private int served;
 
-    /** @param store null for a SQLite file that goes with the demonstration */
+    /** @param store null for a SQLite file that is deleted with the demonstration */
     FlashSale(int customers, int stock, int processes, boolean locked, @Nullable String store) {
         this.customers = customers;
         this.stock = stock;
@@ -96,7 +96,7 @@ final class FlashSale {
                     "clerk" + i,
                     Integer.toString(share)));
             if (locked) {
-                // A name of its own: two demonstrations on one store do not meet.
+                // The lock has a name of its own, so that two demonstrations on one store do not share it.
                 command.addAll(List.of(url, folder.getFileName().toString()));
             }
             Process clerk =
@@ -114,7 +114,7 @@ final class FlashSale {
                 reports.add(line);
             }
         } catch (IOException closed) {
-            // The clerk is gone; the count of its customers will tell.
+            // The clerk has ended; the count of its customers shows whether it had finished.
         }
         reports.add(END);
     }
@@ -134,7 +134,7 @@ final class FlashSale {
     }
 
     private void sell(long deadline) throws InterruptedException {
-        int told = 0;
+        int printedLines = 0;
         for (int running = processes; running > 0; ) {
             String report = next(deadline);
             if (report.equals(END)) {
@@ -143,8 +143,8 @@ final class FlashSale {
                 count(report);
             }
             int lines = served * PROGRESS_LINES / customers;
-            if (lines > told) {
-                told = lines;
+            if (lines > printedLines) {
+                printedLines = lines;
                 say("  served %d of %d, sold %d".formatted(served, customers, served - refused));
             }
         }
@@ -199,7 +199,7 @@ final class FlashSale {
             throw new Failure(
                     ExitCode.INTERNAL, "the lock did not protect the stock: please report this with your store's URL");
         }
-        say("Each of them was told that its purchase is fine. Try it with the lock: holdfast demo flash-sale");
+        say("Each buyer got a confirmation of the purchase. Try it with the lock: holdfast demo flash-sale");
         return ExitCode.OK;
     }
 

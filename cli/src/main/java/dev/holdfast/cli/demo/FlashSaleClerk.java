@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of the selling processes. It says {@code ready}, waits for {@code go}, and says {@code sold} or {@code refused} with
- * the microseconds that the customer waited for the lock, or {@code failed} with the reason.
+ * One of the selling processes. It prints {@code ready}, waits for {@code go}, and prints {@code sold} or {@code
+ * refused} with the microseconds that the customer waited for the lock, or {@code failed} with the reason.
  */
 final class FlashSaleClerk {
 
@@ -45,7 +45,7 @@ final class FlashSaleClerk {
         }
         try (Holdfast locks = Holdfast.connect(args[3])) {
             DistributedLock lock = locks.lock(args[4]);
-            lock.state(); // the first trip is the slow one, and no customer's business
+            lock.state(); // the first round trip is slow and must not count as a customer's wait
             new FlashSaleClerk(shop, args[1], customers, lock).serve();
         } catch (RuntimeException failed) {
             say("failed " + failed.getMessage());
@@ -81,16 +81,16 @@ final class FlashSaleClerk {
     private void serve(String customer) throws IOException, InterruptedException {
         long start = System.nanoTime();
         if (lock == null) {
-            tell(shop.sell(customer), 0);
+            report(shop.sell(customer), 0);
             return;
         }
         try (Lease held = lock.acquire(LONGEST_WAIT)) {
             long waited = System.nanoTime() - start;
-            tell(held.isValid() && shop.sell(customer), waited);
+            report(held.isValid() && shop.sell(customer), waited);
         }
     }
 
-    private static void tell(boolean sold, long waitedNanos) {
+    private static void report(boolean sold, long waitedNanos) {
         say((sold ? "sold " : "refused ") + waitedNanos / 1000);
     }
 

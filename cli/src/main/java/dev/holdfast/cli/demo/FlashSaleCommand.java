@@ -7,7 +7,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code holdfast demo flash-sale}: the options. */
+/** The options of {@code holdfast demo flash-sale}. */
 @Command(
         name = "flash-sale",
         header = "Sell a small stock to many customers from several processes at once.",
@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
         description = {
             "",
             "Each process looks at the stock, takes the payment, and writes the stock back: right for one process, wrong for"
-                    + " several. With a lock around it nothing is oversold; --no-lock shows what happens else.",
+                    + " several. With a lock around it nothing is oversold; --no-lock shows what happens without it.",
             ""
         },
         footer = {

@@ -9,8 +9,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * A shop in a folder: a file with the stock, and a file for each sale. It is careless on purpose: it looks, then acts, as
- * programs do that were written for one process.
+ * A shop in a folder: a file with the stock, and a file for each sale. It is careless on purpose: it reads, then
+ * acts, as programs do that were written for one process.
  */
 final class FlashSaleShop {
 
@@ -39,7 +39,8 @@ final class FlashSaleShop {
             return false;
         }
         takePayment();
-        // Renamed into place, so that a reader finds a number and not half of one. That is all the care taken here.
+        // A complete file is renamed to the stock, so that a reader never finds half a number. Nothing else is
+        // protected.
         Path draft = folder.resolve("stock-" + customer);
         Files.writeString(draft, Integer.toString(left - 1));
         Files.move(draft, stock, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
@@ -47,7 +48,7 @@ final class FlashSaleShop {
         return true;
     }
 
-    /** How many pieces were sold in truth. */
+    /** How many pieces were really sold. */
     int sold() throws IOException {
         try (Stream<Path> files = Files.list(sales)) {
             return (int) files.count();

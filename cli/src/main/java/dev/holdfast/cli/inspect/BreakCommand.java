@@ -23,7 +23,7 @@ import picocli.CommandLine.Parameters;
         description = {
             "",
             "Shows the holders, asks, and releases exactly the claims that it has shown: a holder that came later keeps the"
-                    + " lock. Those who lose it are told, but may work on for a moment while the next one begins.",
+                    + " lock. Those who lose it are notified, but may work on for a moment while the next one begins.",
             ""
         },
         footer = {
@@ -55,7 +55,7 @@ public final class BreakCommand implements Callable<Integer> {
         if (!yes && console == null) {
             throw Failure.usage("break asks first, and there is no terminal to ask at: give --yes");
         }
-        try (Holdfast locks = tool.url().connect("break")) {
+        try (Holdfast locks = tool.storeChoice().connect("break")) {
             ResourceState seen = ShowCommand.stateOf(locks, name);
             System.out.print(StateView.text(seen));
             List<ResourceState.Entry> holders = seen.holders();
@@ -94,7 +94,7 @@ public final class BreakCommand implements Callable<Integer> {
     }
 
     private static @Nullable Console console() {
-        // From JDK 22 on, the default console answers also when there is no terminal.
+        // From JDK 22 on, the default console exists even if there is no terminal; the one of java.base does not.
         System.setProperty("jdk.console", "java.base");
         return System.console();
     }

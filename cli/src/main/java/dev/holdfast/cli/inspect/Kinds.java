@@ -3,7 +3,7 @@ package dev.holdfast.cli.inspect;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ResourceState;
 
-/** What kind of lock a resource is used as, which its limit tells. */
+/** Finds from a resource's limit which kind of lock it is used as. */
 final class Kinds {
 
     private Kinds() {}

@@ -46,10 +46,10 @@ public final class ListCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         List<ResourceState> states = new ArrayList<>();
-        try (Holdfast locks = tool.url().connect("list")) {
+        try (Holdfast locks = tool.storeChoice().connect("list")) {
             List<String> names = locks.list(prefix, LockStore.MAX_LIST);
             for (String name : names) {
-                // One trip each. What ended since the names were read is left out.
+                // One round trip for each name. Locks that became free since the names were read are left out.
                 locks.state(name).filter(ResourceState::isInUse).ifPresent(states::add);
             }
             if (names.size() == LockStore.MAX_LIST) {

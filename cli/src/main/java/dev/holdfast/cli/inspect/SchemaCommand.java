@@ -8,7 +8,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code holdfast schema}: the tables of a store in a database, for whoever may make tables. */
+/** {@code holdfast schema}: prints the SQL of a store's tables, for an administrator who may create tables. */
 @Command(
         name = "schema",
         header = "Print the SQL statements that make the tables of a store in a database.",
@@ -33,10 +33,10 @@ public final class SchemaCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        String url = tool.url().url();
+        String url = tool.storeChoice().url();
         if (!url.startsWith("jdbc:")) {
             throw Failure.usage("a store whose URL begins with jdbc: has tables to make; " + url.replaceAll(":.*", ":")
-                    + " has none that anybody need make");
+                    + " has none that you need to make");
         }
         try {
             System.out.print(JdbcLockStore.ddl(url));

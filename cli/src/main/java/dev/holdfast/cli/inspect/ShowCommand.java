@@ -20,7 +20,7 @@ import picocli.CommandLine.Parameters;
         customSynopsis = "holdfast show [--json] [OPTIONS] NAME",
         description = {
             "",
-            "LEFT is how long the lease, or the place in the queue, lives unless it is renewed. TOKEN is the fencing token.",
+            "LEFT is how long the lease, or the position in the queue, lives unless it is renewed. TOKEN is the fencing token.",
             ""
         },
         footer = {
@@ -45,7 +45,7 @@ public final class ShowCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         ResourceState state;
-        try (Holdfast locks = tool.url().connect("show")) {
+        try (Holdfast locks = tool.storeChoice().connect("show")) {
             state = stateOf(locks, name);
         }
         if (json) {

@@ -10,7 +10,9 @@ import java.util.List;
 /** A lock's holders and waiters, for people and as JSON. */
 final class StateView {
 
-    /** A token is the grant's counter with room for local hand-offs below it; see {@code Lease.token()}. */
+    /**
+     * A token is the grant's counter times this, which leaves room for local hand-offs; see {@code Lease.token()}.
+     */
     private static final long TOKENS_PER_COUNTER = 1024;
 
     private StateView() {}
@@ -63,7 +65,7 @@ final class StateView {
         for (ResourceState.Entry entry : entries) {
             json.open('{').name("claim").value(entry.claim().id().toString());
             if (entry.counter() != 0) {
-                // Text, because most readers of JSON cut numbers to 53 bits.
+                // The token is text, because most readers of JSON cut numbers to 53 bits.
                 json.name("token").value(Long.toString(token(entry)));
             }
             json.name("permits").value(entry.claim().permits());

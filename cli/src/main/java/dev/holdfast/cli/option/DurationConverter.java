@@ -27,7 +27,7 @@ public final class DurationConverter implements ITypeConverter<Duration> {
         }
     }
 
-    /** @throws IllegalArgumentException if the text is no duration that is allowed; the message says what is */
+    /** @throws IllegalArgumentException if the text is no duration that is allowed; the message says which are */
     static Duration parse(String text) {
         Duration duration;
         if (!text.isEmpty() && Character.toUpperCase(text.charAt(0)) == 'P') {
@@ -56,7 +56,7 @@ public final class DurationConverter implements ITypeConverter<Duration> {
         if (nanosPerUnit == 0 || !isDecimal(number)) {
             throw refused(text, null);
         }
-        // Rounded up: a wait or a lease that was asked for is never cut to zero.
+        // Rounds up, so that a wait or a lease is never cut to zero.
         BigDecimal nanos = new BigDecimal(number)
                 .multiply(BigDecimal.valueOf(nanosPerUnit))
                 .setScale(0, RoundingMode.CEILING);
@@ -75,7 +75,7 @@ public final class DurationConverter implements ITypeConverter<Duration> {
         };
     }
 
-    /** Digits with at most one point: no sign and no exponent, which a name or a typing error could hide. */
+    /** Digits with at most one point: no sign and no exponent, which could come from a name or a typing error. */
     private static boolean isDecimal(String number) {
         int digits = 0;
         int points = 0;

@@ -11,10 +11,10 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which store: {@code --store}, else {@code HOLDFAST_STORE}, else a SQLite file in the user's state folder, which is made
- * on first use for this user only.
+ * The store to use: {@code --store}, else {@code HOLDFAST_STORE}, else a SQLite file in the user's state folder,
+ * which is made on first use and which only this user can access.
  *
- * @param url the URL, as the library takes it
+ * @param url the URL in the form that the library takes
  * @param file the file of the default store, whose folder may have to be made
  */
 public record StoreChoice(String url, @Nullable Path file) {
@@ -53,7 +53,7 @@ public record StoreChoice(String url, @Nullable Path file) {
         return value == null || value.isEmpty() ? null : value;
     }
 
-    /** Opens the store; {@code label} tells people who uses the locks. */
+    /** Opens the store; {@code label} shows people who uses the locks. */
     public Holdfast connect(String label) {
         if (file != null) {
             makeFolder(file);

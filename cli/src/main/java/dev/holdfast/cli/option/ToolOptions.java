@@ -9,7 +9,7 @@ public final class ToolOptions {
     public static final String STORE_TEXT =
             "The store, such as sqlite:PATH. Default: $HOLDFAST_STORE, else a SQLite file in your state folder.";
     public static final String VERBOSE_TEXT =
-            "Tell on standard error what happens and when; with an error, its stack trace.";
+            "Print each step and its time to standard error; with an error, its stack trace.";
     public static final String HELP_TEXT = "Show this help.";
 
     @Option(names = "--store", paramLabel = "URL", description = STORE_TEXT)
@@ -27,14 +27,14 @@ public final class ToolOptions {
             description = HELP_TEXT)
     private boolean help;
 
-    public StoreChoice url() {
+    public StoreChoice storeChoice() {
         return StoreChoice.of(store);
     }
 
     /** The store that was asked for, or null if the default would be used. */
     @Nullable
     public String chosenUrl() {
-        StoreChoice chosen = url();
+        StoreChoice chosen = storeChoice();
         return chosen.file() == null ? chosen.url() : null;
     }
 

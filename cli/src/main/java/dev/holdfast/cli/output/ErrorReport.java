@@ -7,12 +7,12 @@ import dev.holdfast.StoreUnavailableException;
 import java.io.PrintStream;
 import org.jspecify.annotations.Nullable;
 
-/** Turns what was thrown into one line on standard error and an exit code. */
+/** Turns an exception into one line on standard error and an exit code. */
 public final class ErrorReport {
 
     private ErrorReport() {}
 
-    /** The exit code that tells of {@code thrown}. */
+    /** The exit code for {@code thrown}. */
     public static int exitCode(Throwable thrown) {
         if (thrown instanceof Failure failure) {
             return failure.exitCode();
@@ -29,7 +29,7 @@ public final class ErrorReport {
         return ExitCode.INTERNAL;
     }
 
-    /** Writes the line, and the stack trace if {@code verbose}; gives the exit code. */
+    /** Writes the line, and the stack trace if {@code verbose}; returns the exit code. */
     public static int print(Throwable thrown, boolean verbose, PrintStream err) {
         int exitCode = exitCode(thrown);
         String message = oneLine(thrown.getMessage());

@@ -1,10 +1,13 @@
 package dev.holdfast.cli.output;
 
-/** What the tool's exit codes mean; those from 64 on are those of {@code sysexits.h} and of the shell. */
+/** The tool's exit codes; those from 64 on are those of {@code sysexits.h} and of the shell. */
 public final class ExitCode {
 
     public static final int OK = 0;
-    /** The lock was busy or the wait timed out; {@code run -E} chooses another. {@code break}: not, or not all, broken. */
+    /**
+     * The lock was busy or the wait timed out; {@code run -E} chooses another code. For {@code break}: not all
+     * broken.
+     */
     public static final int BUSY = 1;
     /** The command line is wrong. Nothing was sent. */
     public static final int USAGE = 64;
@@ -18,7 +21,7 @@ public final class ExitCode {
     public static final int NOT_EXECUTABLE = 126;
     /** The command was not found. */
     public static final int NOT_FOUND = 127;
-    /** 128 + n: signal n ended the command, or the wait. */
+    /** The base of 128 + n: signal n ended the command, or the wait. */
     public static final int SIGNAL = 128;
 
     private ExitCode() {}

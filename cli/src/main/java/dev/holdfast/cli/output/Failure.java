@@ -2,7 +2,7 @@ package dev.holdfast.cli.output;
 
 import org.jspecify.annotations.Nullable;
 
-/** Ends the tool with an exit code and one line for people, which says the cause and the remedy. */
+/** Ends the tool with an exit code and one line for people, which names the cause and the remedy. */
 public final class Failure extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

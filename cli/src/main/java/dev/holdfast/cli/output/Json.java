@@ -1,7 +1,7 @@
 package dev.holdfast.cli.output;
 
 /**
- * Writes JSON on one line, a call for each token. Commas are its own business; the caller opens and closes.
+ * Writes JSON on one line, a call for each token. It sets the commas; the caller opens and closes the brackets.
  */
 public final class Json {
 

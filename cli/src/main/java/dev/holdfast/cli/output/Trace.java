@@ -2,7 +2,7 @@ package dev.holdfast.cli.output;
 
 import java.io.PrintStream;
 
-/** What {@code -v} tells: each step with the time since the tool's main method began. */
+/** Prints for {@code -v} each step with the time since the tool's main method began. */
 public final class Trace {
 
     private final boolean on;

@@ -10,16 +10,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The command, with a process group of its own that can be signalled as a whole, and a sentinel that kills the group if
- * this process dies. See {@code launch.sh} and {@code sentinel.sh}.
+ * The command, with a process group of its own that can be signalled as a whole, and a sentinel that kills the group
+ * if this process dies. See {@code launch.sh} and {@code sentinel.sh}.
  *
  * <pre>
  *   tool -- control pipe --> sentinel          (a session of its own)
  *    '--- fork, exec ------> command and its children   (a session of their own; the command's pid is the group)
  * </pre>
  *
- * The command is a direct child of the JVM, so that its exit status arrives unchanged. A process that leaves the group
- * by setsid(2) is found as a descendant, unless its parent has ended before: then nobody can find it.
+ * The command is a direct child of the JVM, so that its exit status arrives unchanged. A process that leaves the
+ * group by setsid(2) is found as a descendant, unless its parent ended before: then it cannot be found.
  */
 public final class ChildGroup {
 
@@ -68,7 +68,10 @@ public final class ChildGroup {
         }
     }
 
-    /** Some shells drop variables whose names are none to them, such as {@code spring.profiles.active}; env(1) sets them. */
+    /**
+     * Some shells drop variables whose names they do not accept, such as {@code spring.profiles.active}; env(1) sets
+     * them.
+     */
     private static List<String> keepingOddNames(Map<String, String> environment) {
         List<String> words = new ArrayList<>();
         environment.forEach((name, value) -> {
@@ -94,12 +97,12 @@ public final class ChildGroup {
     }
 
     /**
-     * Whether this process is a background job of a terminal. Its child is not in the terminal's session, so that nothing
-     * would stop it from reading what is typed for somebody else.
+     * Whether this process is a background job of a terminal. Its child is not in the terminal's session, so that
+     * nothing would stop it from reading input that is meant for another program.
      */
     private static boolean isInBackground() {
         try {
-            // pid (name) state ppid group session tty foreground-group ...; the name may hold anything.
+            // pid (name) state ppid group session tty foreground-group ...; the name may contain any character.
             String stat = Files.readString(Path.of("/proc/self/stat"));
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 7);
             return !fields[5].equals("-1") && !fields[5].equals(fields[2]);
@@ -108,7 +111,7 @@ public final class ChildGroup {
         }
     }
 
-    /** The command's process id, which is its group's too. */
+    /** The command's process id, which is also that of its group. */
     public long pid() {
         return process.pid();
     }
@@ -119,7 +122,8 @@ public final class ChildGroup {
             try {
                 return process.waitFor();
             } catch (InterruptedException signalled) {
-                // Forwarded to the group by whoever interrupted; the command decides.
+                // The interrupting thread has forwarded the signal to the group; the command decides whether it
+                // ends.
             }
         }
     }
@@ -134,21 +138,23 @@ public final class ChildGroup {
         control.send("pause");
     }
 
-    /** Loads what {@link #kill} needs: in a young JVM that takes longer than the whole margin of a short lease. */
+    /**
+     * Loads the classes that {@link #kill} needs: in a new JVM this takes longer than the margin of a short lease.
+     */
     public void warmUp() {
         process.descendants().forEach(ProcessHandle::isAlive);
     }
 
     /** Kills the group, and those descendants that have left it. */
     public void kill() {
-        // Listed first: the children of a dead process are no descendants any more.
+        // They are listed first, because the children of a dead process are no longer its descendants.
         List<ProcessHandle> descendants = process.descendants().toList();
         signal("KILL");
         process.destroyForcibly();
         descendants.forEach(ProcessHandle::destroyForcibly);
     }
 
-    /** Dismisses the sentinel, after the command was waited for. What the command left in the background is left alone. */
+    /** Ends the sentinel; call it after {@link #await}. What the command left in the background keeps running. */
     public void dismiss() {
         control.send("end");
     }

@@ -13,10 +13,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 
 /**
- * The pipe to the sentinel. It is a named one, because a child of the JVM inherits standard input, output and error only,
- * and those belong to the command. The sentinel removes the name as soon as it has opened it.
+ * The pipe to the sentinel. It has a name, because a child of the JVM inherits standard input, output and error
+ * only, and those belong to the command. The sentinel removes the name as soon as it has opened it.
  *
- * <p>The end of the process closes it: that is the message that the tool was killed.
+ * <p>The pipe is closed when the process ends: from this the sentinel learns that the tool was killed.
  */
 public final class ControlPipe implements AutoCloseable {
 
@@ -42,7 +42,7 @@ public final class ControlPipe implements AutoCloseable {
                 Files.delete(folder);
                 throw new IOException("mkfifo failed");
             }
-            // For reading and writing, because to open a pipe for writing alone waits for its reader.
+            // It is opened for reading and writing, because opening a pipe for writing only waits for its reader.
             return new ControlPipe(fifo.toFile(), new RandomAccessFile(fifo.toFile(), "rw"));
         } catch (IOException failed) {
             throw new Failure(
@@ -55,8 +55,9 @@ public final class ControlPipe implements AutoCloseable {
         }
     }
 
-    // Not Files.createTempDirectory: its secure random numbers cost some milliseconds. mkdir(2) refuses a name that
-    // exists, so that a guessed name can hinder but not deceive.
+    // This is not Files.createTempDirectory, whose secure random numbers cost some milliseconds. mkdir(2) refuses a
+    // name that exists, so that whoever guesses the name can hinder this process but cannot make it use another
+    // folder.
     private static Path newFolder(Path parent) throws IOException {
         for (int i = 0; ; i++) {
             String name = "holdfast-" + ProcessHandle.current().pid() + "-" + Long.toString(System.nanoTime(), 36);
@@ -76,12 +77,12 @@ public final class ControlPipe implements AutoCloseable {
         return fifo.getPath();
     }
 
-    /** Sends a line. Never blocks: a pipe holds some thousand lines. */
+    /** Sends a line. It does not block, because a pipe has room for some thousand lines. */
     void send(String line) {
         try {
             writer.write((line + '\n').getBytes(StandardCharsets.US_ASCII));
         } catch (IOException closed) {
-            // Closed: the command has ended. Nothing is left to be signalled.
+            // The pipe is closed: the command has ended, and nothing is left to be signalled.
         }
     }
 

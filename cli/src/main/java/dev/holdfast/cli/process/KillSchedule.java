@@ -3,17 +3,17 @@ package dev.holdfast.cli.process;
 import java.time.Duration;
 
 /**
- * Decides when the child must end so that it is gone before the lock can be granted to anyone else: SIGTERM at deadline -
- * grace, SIGKILL at deadline - margin. It reads numbers only: the time and what is left of the lease, both by the local
- * monotonic clock. Not thread-safe: one thread asks.
+ * Decides when the child must end so that it is gone before the lock can be granted to anyone else: SIGTERM at
+ * deadline - grace, SIGKILL at deadline - margin. Its input is numbers only: the time and what is left of the lease,
+ * both by the local monotonic clock. Not thread-safe: one thread uses it.
  *
  * <pre>
  *   RUNNING --(left &lt;= grace)--> TERMINATED --(the time of the kill, or left &lt;= margin)--> KILLED
  *      '----------------------(left &lt;= margin)--------------------------------------------^
  * </pre>
  *
- * A renewal that comes after SIGTERM changes nothing: the child was told to end, and a kill that may or may not follow
- * would be worse than either.
+ * A renewal that comes after SIGTERM changes nothing: the child was asked to end, and a kill that may or may not
+ * follow would be worse than a certain kill or none.
  */
 public final class KillSchedule {
 
@@ -25,17 +25,17 @@ public final class KillSchedule {
     }
 
     /**
-     * The answer.
+     * What to do, and when to ask again.
      *
      * @param action what to do now
      * @param waitNanos when to ask again at the latest
      */
     record Step(Action action, long waitNanos) {}
 
-    /** How often to kill again: a group that forks while it is being killed may leave members. */
+    /** How long after a kill to kill again: a group that forks while it is being killed may have members left. */
     static final Duration REPEAT = Duration.ofMillis(100);
 
-    /** The longest time between two looks, so that no error of a timer lasts. */
+    /** The longest time between two checks, so that an error of a timer has no lasting effect. */
     static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
 
     private static final Duration LEAST_MARGIN = Duration.ofMillis(20);
@@ -76,7 +76,7 @@ public final class KillSchedule {
         return lease.dividedBy(2);
     }
 
-    /** Whether the child was told to end, so that its end is not its own. */
+    /** Whether the child was signalled to end, so that it did not end by itself. */
     boolean hasActed() {
         return terminated || killed;
     }

@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Ends the child's group before its lock can be granted to anyone else. Its thread reads the lease's local clock and
- * never speaks to the store, so that no hanging connection delays it.
+ * never calls the store, so that no hanging connection delays it.
  */
 public final class LossGuard implements Runnable {
 
-    /** Most commands are over by then, and need not wait for it. */
+    /** When the classes for the kill are loaded. Most commands have ended by then and do not wait for it. */
     private static final Duration WARM_UP_AFTER = Duration.ofMillis(300);
 
     private final Lease lease;
@@ -39,7 +39,7 @@ public final class LossGuard implements Runnable {
 
     private void lost(LossReason why) {
         reason = why;
-        // A lock that was broken is lost long before its lease ends: the thread must look now.
+        // A lock that was broken is lost long before its lease ends: the thread must check now.
         LockSupport.unpark(thread);
     }
 
@@ -78,18 +78,18 @@ public final class LossGuard implements Runnable {
         return !acted && lease.isValid();
     }
 
-    /** Whether the child was told to end. */
+    /** Whether the child was signalled to end. */
     public boolean hasActed() {
         return acted;
     }
 
-    /** Why the lock was lost, as far as it is known yet. */
+    /** Why the lock was lost; null if it was not, or if the reason is not known yet. */
     @Nullable
     LossReason reason() {
         return reason;
     }
 
-    /** The child has ended; nothing may be killed any more. */
+    /** Ends the guard. Call it when the child has ended, because nothing may be killed from then on. */
     public void stop() {
         stopped = true;
         LockSupport.unpark(thread);

@@ -11,7 +11,7 @@ final class ScriptText {
 
     private ScriptText() {}
 
-    /** The script without its comments, which would else be shown by ps(1). */
+    /** The script without its comments, which ps(1) would otherwise show. */
     static String of(String name) {
         try (InputStream resource = ScriptText.class.getResourceAsStream(name)) {
             if (resource == null) {

@@ -7,10 +7,12 @@ import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
 /**
- * Hands the signals that reach the tool to the command's group; before there is a command, they end the wait for the lock.
+ * Forwards the signals that reach the tool to the command's group; before there is a command, they end the wait for
+ * the lock.
  *
- * <p>A terminal sends Ctrl-C to its foreground group only, which the command is no part of: it gets the signal once, from
- * here. A signal that was ignored when the tool was started (nohup) stays ignored, by the tool and by the command.
+ * <p>A terminal sends Ctrl-C to its foreground group only, which the command is no part of: it gets the signal once,
+ * from this relay. A signal that was ignored when the tool was started (nohup) stays ignored, by the tool and by the
+ * command.
  */
 public final class SignalRelay implements SignalHandler {
 
@@ -18,11 +20,11 @@ public final class SignalRelay implements SignalHandler {
     static final List<String> ENDING =
             List.of("HUP", "INT", "TERM", "USR1", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "XCPU");
 
-    /** Signals that tell a running command something and that a waiting tool has no use for. */
-    static final List<String> TELLING = List.of("WINCH", "URG");
+    /** Signals that inform a running command; a tool that waits for the lock ignores them. */
+    static final List<String> INFORMING = List.of("WINCH", "URG");
 
-    // Not here: QUIT, SEGV, ILL, FPE and USR2 are the JVM's own. PIPE, CHLD, TTIN, TTOU, XFSZ, ABRT, BUS, TRAP and SYS
-    // are about the tool itself. KILL and STOP reach nobody.
+    // Not here: QUIT, SEGV, ILL, FPE and USR2 are the JVM's own. PIPE, CHLD, TTIN, TTOU, XFSZ, ABRT, BUS, TRAP and
+    // SYS are about the tool itself. KILL and STOP cannot be caught.
 
     private final Thread waiter;
     private @Nullable ChildGroup child;
@@ -34,13 +36,13 @@ public final class SignalRelay implements SignalHandler {
         this.waiter = waiter;
     }
 
-    /** Catches signals from now on; {@code waiter} is interrupted by one that ends the wait. */
+    /** Catches signals from now on; a signal that ends the wait interrupts {@code waiter}. */
     public static SignalRelay install(Thread waiter) {
         SignalRelay relay = new SignalRelay(waiter);
         for (String name : ENDING) {
             relay.take(name);
         }
-        for (String name : TELLING) {
+        for (String name : INFORMING) {
             relay.take(name);
         }
         return relay;
@@ -62,7 +64,7 @@ public final class SignalRelay implements SignalHandler {
         switch (signal.getName()) {
             case "TSTP" -> pause();
             case "CONT" -> resume();
-            case "WINCH", "URG" -> tell(signal);
+            case "WINCH", "URG" -> forward(signal);
             default -> end(signal);
         }
     }
@@ -84,7 +86,7 @@ public final class SignalRelay implements SignalHandler {
         }
     }
 
-    /** The command has ended: what comes now is for a tool that hangs while it tidies up. */
+    /** Call it when the command has ended: a signal from now on ends the tool, which may hang while it cleans up. */
     public synchronized void commandEnded() {
         over = true;
         child = null;
@@ -97,12 +99,12 @@ public final class SignalRelay implements SignalHandler {
             pending = signal;
             waiter.interrupt();
         } else {
-            // Whatever keeps the tool from giving up, its user wants it gone. Its lease will end.
+            // The user wants the tool to end, whatever it is waiting for. Its lease will expire.
             Runtime.getRuntime().halt(ExitCode.SIGNAL + signal.getNumber());
         }
     }
 
-    private synchronized void tell(Signal signal) {
+    private synchronized void forward(Signal signal) {
         if (child != null) {
             child.signal(signal.getName());
         }
@@ -114,7 +116,10 @@ public final class SignalRelay implements SignalHandler {
         }
     }
 
-    /** After Ctrl-Z and fg: the command goes on, unless the lock was lost meanwhile; then it is killed as it stands. */
+    /**
+     * After Ctrl-Z and fg: the command goes on, unless the lock was lost meanwhile; then it is killed while it is
+     * stopped.
+     */
     private synchronized void resume() {
         if (child != null && guard != null && guard.mayContinue()) {
             child.signal("CONT");

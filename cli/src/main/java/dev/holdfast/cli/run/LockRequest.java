@@ -40,7 +40,7 @@ record LockRequest(List<String> names, Kind kind, int permits, int limit) {
         }
     }
 
-    /** The name that stands for the whole in messages. */
+    /** The names in quotation marks, for messages. */
     String title() {
         return names.size() == 1 ? "\"" + names.get(0) + "\"" : "\"" + String.join("\", \"", names) + "\"";
     }

@@ -24,7 +24,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
 
-/** One {@code holdfast run}: takes the lock, runs the command, frees the lock, gives the exit code. */
+/** One {@code holdfast run}: takes the lock, runs the command, frees the lock, returns the exit code. */
 final class LockedRun {
 
     private final RunPlan plan;
@@ -43,7 +43,7 @@ final class LockedRun {
         NewSession session = NewSession.find(path);
         LockedRun run = new LockedRun(plan, trace);
         trace.say("signals are caught");
-        // Made while the store is opened: the two do not need each other.
+        // The pipe is made while the store is opened, because neither needs the other.
         FutureTask<ControlPipe> pipe = new FutureTask<>(ControlPipe::create);
         Thread maker = new Thread(pipe, "holdfast-pipe");
         maker.setDaemon(true);
@@ -84,7 +84,7 @@ final class LockedRun {
             if (signals.pending() != 0) {
                 return gaveUp();
             }
-            fill(lease);
+            renewIfShort(lease);
             ended = guarded(
                     lease, ChildGroup.start(made(pipe), session, plan.command(), environment(locks.clientId(), lease)));
         } finally {
@@ -98,10 +98,10 @@ final class LockedRun {
     }
 
     /**
-     * Makes the lease whole before the command starts. A grant that was handed to a waiter lives only as long as its place
-     * in the queue until it is renewed: that may be less than the grace, and the command would be ended at its start.
+     * Renews a short lease before the command starts. A grant that was handed to a waiter lives only as long as its
+     * queue entry until it is renewed: that may be less than the grace, and the command would be ended at its start.
      */
-    private void fill(Lease lease) {
+    private void renewIfShort(Lease lease) {
         Duration whole = plan.options().lease();
         if (lease.remaining().compareTo(whole.dividedBy(2)) < 0) {
             lease.extend(whole);
@@ -113,7 +113,7 @@ final class LockedRun {
      * How the command ended.
      *
      * @param status its exit status
-     * @param byGuard whether it was told to end because the lock was about to be lost
+     * @param byGuard whether the guard ended it because the lock was about to be lost
      */
     private record Ended(int status, boolean byGuard) {}
 
@@ -124,7 +124,7 @@ final class LockedRun {
             guard = LossGuard.start(lease, schedule, child);
             signals.forwardTo(child, guard);
         } catch (RuntimeException | Error noGuard) {
-            // A command that nobody ends in time must not run.
+            // Without a guard nobody would end the command in time, so it must not run.
             child.kill();
             throw noGuard;
         }
@@ -157,7 +157,7 @@ final class LockedRun {
         return plan.request().title() + " " + why + "; " + command + ": check what it left behind, then run it again";
     }
 
-    /** What the command is told; an empty value removes the variable, which an outer run may have set. */
+    /** The variables for the command; an empty value removes one, which an outer run may have set. */
     private Map<String, String> environment(String owner, Lease lease) {
         List<String> names = plan.request().names();
         Map<String, String> variables = new LinkedHashMap<>();
@@ -170,7 +170,7 @@ final class LockedRun {
         return variables;
     }
 
-    /** A line NAME=TOKEN for each name; a name may hold {@code =}, so that the last one divides. */
+    /** A line NAME=TOKEN for each name; a name may contain {@code =}, so the last one is the separator. */
     private static String tokens(Lease lease) {
         StringBuilder lines = new StringBuilder();
         for (String name : lease.names()) {
@@ -190,7 +190,7 @@ final class LockedRun {
         }
     }
 
-    /** Whatever became of the run, the pipe's name goes. */
+    /** Removes the pipe's name, however the run ended. */
     private static void close(FutureTask<ControlPipe> pipe) {
         boolean interrupted = Thread.interrupted();
         try {

@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 
-/** {@code holdfast run}: checks which options go together, and makes a plan of them. */
+/** {@code holdfast run}: checks which options go together, and makes a plan from them. */
 public final class RunCommand implements Callable<Integer> {
 
-    /** What follows {@code --}; cut off before the options are parsed, so that nothing can change it. */
+    /** What follows {@code --}. It is cut off before the options are parsed, so that nothing can change it. */
     private final List<String> command;
 
     private final long startNanos;

@@ -8,8 +8,8 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 
 /**
- * The command line of {@code holdfast run}. Written with calls and not with annotations: to read those takes 60 ms, which
- * would be a fifth of a short run.
+ * The command line of {@code holdfast run}. It is defined by calls and not by annotations, because reading those
+ * takes 60 ms, a fifth of a short run.
  */
 final class RunOptions {
 

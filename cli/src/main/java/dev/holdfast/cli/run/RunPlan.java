@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param options its lease
  * @param maxWait null to wait for ever, zero not to wait
  * @param onLost what happens to the command when the lock is about to be lost
- * @param grace how long before the deadline it is told to end
+ * @param grace how long before the deadline it gets SIGTERM
  * @param margin how long before the deadline it is killed
  * @param busyCode the exit code for busy and timed out
- * @param verbose whether to tell what happens
+ * @param verbose whether to print each step
  * @param command the program and its arguments
  */
 record RunPlan(

@@ -7,13 +7,13 @@
 #   SESSION   words that start a program in a new session: setsid, or a line of perl
 #   SENTINEL  the text of sentinel.sh
 #   TOOL      the process id of the tool
-#   TERMINAL  "foreground", or "background": then a terminal must not be read, since it belongs to another group
+#   TERMINAL  "foreground", or "background": then the terminal must not be read, since it belongs to another group
 #
 # The sentinel runs before the command does, so that there is no moment at which the tool can die and leave the command
-# alone: the sentinel finds the pipe closed whenever it looks. It has a session of its own, so that neither the terminal
-# nor a signal to either group reaches it, and it is nobody's child, so that the command never waits for it.
+# alone: the sentinel finds the pipe closed whenever it reads. It has a session of its own, so that neither the terminal
+# nor a signal to either group reaches it, and it is a child neither of the tool nor of the command, so that the command never waits for it.
 #
-# Positional parameters, because a variable could be one that the environment exports to the command.
+# The script uses positional parameters, because a variable could have the name of one that the command inherits.
 if [ "$5" = background ] && [ -t 0 ]; then
     exec </dev/null
 fi

@@ -3,10 +3,10 @@
 #   /bin/sh -c SENTINEL holdfast-sentinel GROUP FIFO TOOL
 #
 # Lines read from the pipe: the name of a signal without SIG, to send to the group; "pause", to stop the group and then
-# the process TOOL; "end", when the command was waited for, and GROUP may soon be the number of something else. End of
+# the process TOOL; "end", when the command has ended and GROUP may soon be the number of another process. End of
 # file without "end" means that the tool was killed.
 #
-# The pipe is opened for reading and writing first, because to open it for reading alone would wait for a tool that may
+# The pipe is opened for reading and writing first, because opening it for reading only would wait for a tool that may
 # be dead already.
 trap '' HUP INT QUIT TERM
 exec 3<>"$2" 4<"$2" 3>&- || exit 1
