@@ -48,59 +48,62 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * A store in a ZooKeeper ensemble. A claim is an ephemeral sequential node in the folder of its lock: acquiring a free lock is
- * one round trip (the creation and the list of the folder, sent back to back), and so are an attempt at several free locks, a
- * release, and a renewal of all claims. The names of the nodes are those of Curator's recipes, so that {@code InterProcessMutex} and {@code
- * InterProcessReadWriteLock} on the same path queue with the clients of this store.
+ * A store in a ZooKeeper ensemble. A claim is an ephemeral sequential node below the parent node of its lock.
+ * Acquiring a free lock takes one round trip, because the create and the list of the children are sent back to
+ * back. An attempt at several free locks, a release, and a renewal of all claims take one round trip each. The
+ * nodes are named as Curator's recipes name theirs, so that {@code InterProcessMutex} and
+ * {@code InterProcessReadWriteLock} on the same path queue with the clients of this store.
  *
- * <p>Opened by URL with {@link ZooKeeperLockStoreProvider}, or over a client of the user's with {@link
- * #over(CuratorFramework)}. Thread-safe.
+ * <p>A store is opened by URL with {@link ZooKeeperLockStoreProvider}, or over the user's own client with
+ * {@link #over(CuratorFramework)}. Thread-safe.
  *
  * <h2>Sessions and leases</h2>
  *
- * What this client holds ends with its session. The server knows no shorter life, so the client itself ends a grant whose lease
- * is over. A grant is told to live for no longer than the session surely does, which is two fifths of its time-out; the engine
- * renews it before. A lease that is not renewed therefore lasts that long at most: choose a session time-out of two and a
- * half times the longest lease that is to last without renewal.
+ * All grants of this client end with its session. The server knows no shorter lifetime than that of the session, so
+ * the client itself ends a grant whose lease has expired. The lease that is reported for a grant is never longer
+ * than the session is guaranteed to live, which is two fifths of its time-out; the engine renews it before. A lease
+ * that is not renewed therefore lasts that long at most: choose a session time-out of two and a half times the
+ * longest lease that must last without renewal.
  *
- * <p>{@link #close} of a store that was opened by URL closes its session, which ends all that it still holds. A store over the
- * user's client leaves the session alone, and with it what is held.
+ * <p>{@link #close} of a store that was opened by URL closes its session, which ends all grants that it still has.
+ * A store over the user's client does not close the session, so its grants remain.
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>{@link AdmissionQueue} is the whole law of admission: a pure function of the names in a folder. {@link Acquire}, {@link
- * AcquireAll}, {@link PredecessorWatch}, {@link Renew} and {@link Release} are the verbs; {@link ClaimState} is what is known of
- * one claim, {@link OrphanCleaner} what must be removed yet, {@link LeaseExpiry} the leases. All requests are asynchronous and go
- * through {@link SessionClient}; their answers come on the client's event thread, so nothing here blocks, and listeners are told
- * there.
+ * <p>{@link AdmissionQueue} decides alone which claims are admitted; it is a pure function of the names of a lock's
+ * nodes. {@link Acquire}, {@link AcquireAll}, {@link PredecessorWatch}, {@link Renew} and {@link Release} are the
+ * operations. {@link ClaimState} is what the client knows of one claim, {@link OrphanCleaner} deletes nodes that
+ * belong to no live claim, and {@link LeaseExpiry} ends expired leases. All requests are asynchronous and go
+ * through {@link SessionClient}. Their replies arrive on the client's event thread, and listeners are called there,
+ * so nothing here may block.
  */
 public final class ZooKeeperLockStore implements LockStore {
 
-    private final StoreContext site;
+    private final StoreContext context;
     private final TimeLimit timeLimit;
     private final StoreTraits traits;
-    private final Acquire acquiring;
-    private final AcquireAll acquiringAll;
-    private final Renew renewing;
-    private final Release releasing;
-    private final Inspect views;
+    private final Acquire acquire;
+    private final AcquireAll acquireAll;
+    private final Renew renew;
+    private final Release release;
+    private final Inspect inspect;
 
     private ZooKeeperLockStore(
             Sessions sessions, ZnodePaths paths, List<ACL> acl, Duration timeout, MonotonicClock clock) {
         Timer timer = new Timer();
-        ClaimTable places = new ClaimTable(clock);
-        OrphanCleaner leftovers = new OrphanCleaner(sessions, clock, timer);
-        LeaseExpiry leases = new LeaseExpiry(places, sessions, leftovers, clock, timer);
-        this.site = new StoreContext(sessions, paths, acl, clock, places, leftovers, leases, timer);
+        ClaimTable claims = new ClaimTable(clock);
+        OrphanCleaner orphans = new OrphanCleaner(sessions, clock, timer);
+        LeaseExpiry leaseExpiry = new LeaseExpiry(claims, sessions, orphans, clock, timer);
+        this.context = new StoreContext(sessions, paths, acl, clock, claims, orphans, leaseExpiry, timer);
         this.timeLimit = new TimeLimit(timeout);
-        Duration ticket = Sessions.sure(sessions.timeout());
-        PredecessorWatch waiting = new PredecessorWatch(site);
-        ParentNodes folders = new ParentNodes(site);
-        this.acquiring = new Acquire(site, waiting, folders);
-        this.acquiringAll = new AcquireAll(site, acquiring, folders);
-        this.renewing = new Renew(site, waiting);
-        this.releasing = new Release(site);
-        this.views = new Inspect(site, ticket);
+        Duration ticketTtl = Sessions.guaranteedLifetime(sessions.timeout());
+        PredecessorWatch predecessorWatch = new PredecessorWatch(context);
+        ParentNodes parentNodes = new ParentNodes(context);
+        this.acquire = new Acquire(context, predecessorWatch, parentNodes);
+        this.acquireAll = new AcquireAll(context, acquire, parentNodes);
+        this.renew = new Renew(context, predecessorWatch);
+        this.release = new Release(context);
+        this.inspect = new Inspect(context, ticketTtl);
         this.traits = new StoreTraits(
                 "zookeeper",
                 true,
@@ -109,29 +112,30 @@ public final class ZooKeeperLockStore implements LockStore {
                 TokenSurvival.RESTART,
                 Liveness.SESSION,
                 Duration.ofMillis(1),
-                ticket,
+                ticketTtl,
                 timeout.multipliedBy(2));
     }
 
-    /** A store over a client of the user's, with the default options. See {@link #over(CuratorFramework, String)}. */
+    /** A store over the user's own client, with the default options. See {@link #over(CuratorFramework, String)}. */
     public static ZooKeeperLockStore over(CuratorFramework client) {
         return over(client, "");
     }
 
     /**
-     * A store over a client of the user's, which must be started, and is never closed by the store. The store works on the
-     * client's session and below its namespace.
+     * A store over the user's own client. The client must be started, and the store never closes it. The store uses
+     * the client's session, and all its paths are below the client's namespace.
      *
-     * @param options {@code root=/locks&timeout=5s&acl=open}, as in a URL: the folder above all locks, {@code /holdfast} unless
-     *     said; how long a call may take; {@code open} or {@code creator} for the rights on what is made
+     * @param options {@code root=/locks&timeout=5s&acl=open}, as in a URL: the root node of all locks, by default
+     *     {@code /holdfast}; how long a call may take; {@code open} or {@code creator} for the rights on created
+     *     nodes
      * @throws IllegalArgumentException if an option is wrong
      * @throws StoreException if the client has no connection within {@code timeout}
      */
     public static ZooKeeperLockStore over(CuratorFramework client, String options) {
         ZooKeeperOptions parsed = ZooKeeperOptions.ofClient(options);
         String namespace = client.getNamespace();
-        String above = namespace == null || namespace.isEmpty() ? "" : "/" + namespace;
-        String root = parsed.root().equals("/") && !above.isEmpty() ? above : above + parsed.root();
+        String prefix = namespace == null || namespace.isEmpty() ? "" : "/" + namespace;
+        String root = parsed.root().equals("/") && !prefix.isEmpty() ? prefix : prefix + parsed.root();
         return opened(client, false, new ZnodePaths(root), parsed.acl(false), parsed.timeout(), MonotonicClock.SYSTEM);
     }
 
@@ -146,7 +150,7 @@ public final class ZooKeeperLockStore implements LockStore {
         ZooKeeperLockStore store = new ZooKeeperLockStore(sessions, paths, acl, timeout, clock);
         boolean ready = false;
         try {
-            // Shows that the server lets us in; a missing root is made with the first lock.
+            // Checks that the server accepts this client. A missing root is no error, as the first lock creates it.
             store.inspect(new LockName("holdfast")).toCompletableFuture().join();
             ready = true;
             return store;
@@ -166,10 +170,10 @@ public final class ZooKeeperLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        return call(claim.name().value(), () -> acquiring.acquire(claim, null).thenApply(ZooKeeperLockStore::attempt));
+        return call(claim.name().value(), () -> acquire.acquire(claim, null).thenApply(ZooKeeperLockStore::attempt));
     }
 
-    // Nobody waits, so a claim that would have to has left nothing.
+    // Without a listener, a claim that would have to wait has left no node.
     private static Attempt attempt(Renewed answer) {
         return answer instanceof Renewed.Held held
                 ? new Attempt.Granted(held.counter(), held.lease())
@@ -179,61 +183,61 @@ public final class ZooKeeperLockStore implements LockStore {
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
         List<Claim> several = Bounds.several(claims);
-        return call(several.get(0).name() + " and others", () -> acquiringAll.acquire(several));
+        return call(several.get(0).name() + " and others", () -> acquireAll.acquire(several));
     }
 
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        OneShotListener ear = new OneShotListener(listener);
-        call(claim.name().value(), () -> acquiring.acquire(claim, ear)).whenComplete((answer, failure) -> {
+        OneShotListener oneShot = new OneShotListener(listener);
+        call(claim.name().value(), () -> acquire.acquire(claim, oneShot)).whenComplete((answer, failure) -> {
             if (failure != null) {
-                ear.failed(ZooKeeperErrors.of(failure, claim.name().value()));
+                oneShot.failed(ZooKeeperErrors.of(failure, claim.name().value()));
             } else if (answer instanceof Renewed.Held held) {
-                ear.granted(held.counter(), held.lease());
+                oneShot.granted(held.counter(), held.lease());
             } else if (answer instanceof Renewed.Waiting waiting) {
-                ear.waiting(waiting.position());
+                oneShot.waiting(waiting.position());
             } else if (answer instanceof Renewed.Gone gone) {
-                ear.ended(gone.reason());
+                oneShot.ended(gone.reason());
             }
         });
-        return ear;
+        return oneShot;
     }
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
         List<Claim> batch = Bounds.batch(claims);
-        return call("a renewal", () -> renewing.renew(batch));
+        return call("a renewal", () -> renew.renew(batch));
     }
 
     @Override
     public CompletionStage<Released> release(Claim claim) {
-        return call(claim.name().value(), () -> releasing.release(claim));
+        return call(claim.name().value(), () -> release.release(claim));
     }
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        return call(name.value(), () -> views.inspect(name));
+        return call(name.value(), () -> inspect.inspect(name));
     }
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return call("a list", () -> views.list(prefix, limit));
+        return call("a list", () -> inspect.list(prefix, limit));
     }
 
     @Override
     public void close() {
-        site.places().clear();
-        site.timer().close();
-        site.sessions().close();
+        context.claims().clear();
+        context.timer().close();
+        context.sessions().close();
     }
 
-    // A stage that ends in time, and fails with a StoreException only.
-    private <T> CompletionStage<T> call(String subject, Supplier<CompletionStage<T>> verb) {
+    // The returned stage completes within the time limit, and fails only with a StoreException.
+    private <T> CompletionStage<T> call(String subject, Supplier<CompletionStage<T>> operation) {
         CompletableFuture<T> result = new CompletableFuture<>();
         CompletionStage<T> answer;
         try {
-            answer = verb.get();
+            answer = operation.get();
         } catch (RuntimeException failure) {
             result.completeExceptionally(ZooKeeperErrors.of(failure, subject));
             return result;
@@ -250,6 +254,6 @@ public final class ZooKeeperLockStore implements LockStore {
 
     @Override
     public String toString() {
-        return "zookeeper store " + site.sessions() + site.paths().root();
+        return "zookeeper store " + context.sessions() + context.paths().root();
     }
 }

@@ -12,34 +12,38 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 
 /**
- * Opens {@code zookeeper://[user:password@]host[:port][,host[:port]...][/root][?option=value]}. All hosts of the ensemble
- * should be named. The port is 2181 unless said. User and password are for the digest scheme. The root is the folder above
- * all locks, {@code /holdfast} unless said, and is made if it is missing. User, password, root and values may be
- * percent-encoded.
+ * Opens {@code zookeeper://[user:password@]host[:port][,host[:port]...][/root][?option=value]}. All hosts of the
+ * ensemble should be named. The default port is 2181. User and password are for the digest scheme. The root is the
+ * node above all locks, by default {@code /holdfast}; it is created if it is missing. User, password, root and
+ * values may be percent-encoded.
  *
- * <p>Options stand behind a question mark, as in {@code zookeeper://a,b,c/locks?sessionTimeout=30s&tls=true}. Times look like
- * {@code 500ms}, {@code 5s}, {@code 10m} or {@code PT5S}.
+ * <p>Options follow a question mark, as in {@code zookeeper://a,b,c/locks?sessionTimeout=30s&tls=true}. Times look
+ * like {@code 500ms}, {@code 5s}, {@code 10m} or {@code PT5S}.
  *
  * <table>
  * <caption>Options</caption>
  * <tr><th>name</th><th>default</th><th>meaning</th></tr>
- * <tr><td>{@code sessionTimeout}</td><td>15s</td><td>how long the server keeps a client that it does not hear of; it may
- *     grant another one, by its own limits. A grant is told to live for two fifths of it, and then renewed.</td></tr>
- * <tr><td>{@code timeout}</td><td>5s</td><td>how long the connection and the outcome of a call may take; at most 20s</td></tr>
- * <tr><td>{@code acl}</td><td>open; creator with a login</td><td>{@code open}: everybody may use what is made;
- *     {@code creator}: who is logged in as the maker</td></tr>
- * <tr><td>{@code tls}</td><td>false</td><td>whether the connection is by TLS</td></tr>
- * <tr><td>{@code trustStore}, {@code trustStorePassword}</td><td>the JVM's</td><td>a file with the certificates that are
- *     trusted</td></tr>
- * <tr><td>{@code keyStore}, {@code keyStorePassword}</td><td>none</td><td>a file with the client's own certificate</td></tr>
- * <tr><td>{@code sasl}</td><td>none</td><td>the section of the JVM's JAAS file with which to log in, by
- *     SASL; it must be there</td></tr>
+ * <tr><td>{@code sessionTimeout}</td><td>15s</td><td>how long the server keeps the session of a client that sends
+ *     nothing; the server may grant another time, by its own limits. The reported lease of a grant is at most two
+ *     fifths of it.</td></tr>
+ * <tr><td>{@code timeout}</td><td>5s</td><td>how long connecting, or the outcome of a call, may take; at most
+ *     20s</td></tr>
+ * <tr><td>{@code acl}</td><td>open; creator with a login</td><td>{@code open}: everybody may use the created nodes;
+ *     {@code creator}: only clients with the same login as their creator</td></tr>
+ * <tr><td>{@code tls}</td><td>false</td><td>whether the connection uses TLS</td></tr>
+ * <tr><td>{@code trustStore}, {@code trustStorePassword}</td><td>the JVM's</td><td>a file with the trusted
+ *     certificates</td></tr>
+ * <tr><td>{@code keyStore}, {@code keyStorePassword}</td><td>none</td><td>a file with the client's own
+ *     certificate</td></tr>
+ * <tr><td>{@code sasl}</td><td>none</td><td>the section of the JVM's JAAS file for the login by SASL; it must
+ *     exist</td></tr>
  * </table>
  *
- * An option that is not in this table is refused.
+ * Options that are not in this table are refused.
  */
 public final class ZooKeeperLockStoreProvider implements LockStoreProvider {
 
+    /** The delay before Curator retries, in milliseconds. */
     private static final int RETRY_MILLIS = 100;
 
     @Override
@@ -62,7 +66,7 @@ public final class ZooKeeperLockStoreProvider implements LockStoreProvider {
                 .connectionTimeoutMs(Math.toIntExact(options.timeout().toMillis()))
                 .retryPolicy(new RetryOneTime(RETRY_MILLIS))
                 .zkClientConfig(options.clientConfig())
-                // The hosts of the URL are what is used, also behind a proxy.
+                // Uses only the hosts of the URL, because a proxy may hide the ensemble's own addresses.
                 .ensembleTracker(false);
         String login = parsed.login();
         if (login != null) {

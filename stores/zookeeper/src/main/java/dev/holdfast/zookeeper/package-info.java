@@ -1,32 +1,35 @@
 /**
  * Locks in a ZooKeeper ensemble ({@code zookeeper://}).
  *
- * <p>Each lock is a folder, each claim an ephemeral sequential node in it, named as Curator's recipes name theirs. The order of
- * the nodes is the queue, and as many from the first on as fit together hold. ZooKeeper removes the nodes of a client whose
- * session ends.
+ * <p>Each lock is a parent node, and each claim is an ephemeral sequential child of it, named as Curator's recipes
+ * name their nodes. The order of the children is the queue. Counted from the first, as many children hold the lock
+ * as fit within its limit. ZooKeeper deletes the nodes of a client when its session ends.
  *
  * <table>
- * <caption>What may be relied on</caption>
+ * <caption>Guarantees and assumptions</caption>
  * <tr><th>Guarantees</th><th>Not guaranteed</th><th>Assumptions</th></tr>
  * <tr>
- * <td>At no moment do more nodes hold than fit, and each client sees the same.</td>
- * <td>That a holder stops when its session ends: it knows by its own clock, two fifths of the session's time-out after its last
- *     request that the leader answered. Check the fencing token where a paused holder may write.</td>
+ * <td>At no moment do more nodes hold than the limit allows, and all clients see the same holders.</td>
+ * <td>That a holder stops when its session ends. A holder learns of the end by its own clock, two fifths of the
+ *     session time-out after it sent the last request that the leader answered. Check the fencing token where a
+ *     paused holder may write.</td>
  * <td>Clocks of client and servers run at rates that differ by less than 1 %.</td>
  * </tr>
  * <tr>
- * <td>First come, first served, also among clients of Curator's recipes on the same path.</td>
- * <td>That Curator's clients heed the kinds that it does not know: semaphores and wait sets.</td>
- * <td>Nobody else writes below the folder of a lock.</td>
+ * <td>First come, first served; this includes clients that use Curator's recipes on the same path.</td>
+ * <td>That Curator's clients respect the kinds that Curator does not know: semaphores and wait sets.</td>
+ * <td>No other program writes below the parent node of a lock.</td>
  * </tr>
  * <tr>
- * <td>Tokens grow through everything but the loss of the whole ensemble: the counter is the zxid that created the node.</td>
- * <td>That they are without gaps, or grow after the ensemble was wiped.</td>
+ * <td>Tokens grow unless the whole ensemble is lost: the counter is the zxid of the transaction that created the
+ *     node.</td>
+ * <td>That tokens have no gaps, or still grow after the ensemble was wiped.</td>
  * <td>An ensemble keeps its data.</td>
  * </tr>
  * <tr>
- * <td>A dead client is passed over when its session ends.</td>
- * <td>A shorter time for a single claim of a dead client: leases shorter than the session are kept by the client itself.</td>
+ * <td>A dead client loses its locks and queue positions when its session ends.</td>
+ * <td>An earlier end for a single claim of a dead client: the client itself ends leases that are shorter than the
+ *     session.</td>
  * <td></td>
  * </tr>
  * </table>

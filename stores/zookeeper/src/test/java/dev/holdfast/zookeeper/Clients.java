@@ -5,7 +5,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 
-/** Clients of Curator, as a user makes them. */
+/** Creates clients of Curator as a user does. */
 final class Clients {
 
     static final Duration SESSION = Duration.ofSeconds(10);

@@ -16,11 +16,11 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.Test;
 
-/** A queue has a limit; filled by bare requests, because the TCK's way takes too long. */
+/** The limit of a queue. The test fills it with plain requests, because the method of the TCK takes too long. */
 class FullQueueTest extends WithServer {
 
     @Test
-    void oneWaiterTooManyIsRefusedAndLeavesNothing() throws Exception {
+    void oneWaiterTooManyIsRefusedAndLeavesNoNode() throws Exception {
         LockStore store = open();
         Claim holder = alice.mutex(name);
         granted(store, holder);
@@ -30,7 +30,7 @@ class FullQueueTest extends WithServer {
         CountDownLatch made = new CountDownLatch(LockStore.MAX_QUEUE);
         for (int i = 0; i < LockStore.MAX_QUEUE; i++) {
             raw.create(
-                    "/holdfast/" + name + "/" + NodeName.beginning(bob.mutex(name)),
+                    "/holdfast/" + name + "/" + NodeName.prefix(bob.mutex(name)),
                     new byte[0],
                     ZooDefs.Ids.OPEN_ACL_UNSAFE,
                     CreateMode.EPHEMERAL_SEQUENTIAL,
@@ -46,7 +46,7 @@ class FullQueueTest extends WithServer {
         assertThat(refusal.retryable()).isFalse();
         assertThat(refusal).hasMessageContaining(Integer.toString(LockStore.MAX_QUEUE));
         awaitUntil(() -> nodes(client, name).size() == LockStore.MAX_QUEUE + 1);
-        // As long as it is, it is still answered.
+        // A renewal still works although the list of the full queue is long.
         assertThat(renewed(store, holder)).isInstanceOf(dev.holdfast.spi.Renewed.Held.class);
     }
 }

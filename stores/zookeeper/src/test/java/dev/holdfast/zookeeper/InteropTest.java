@@ -24,7 +24,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Curator's own recipes and ours on the same path, in one run. */
+/** Curator's recipes and this store on the same path at the same time. */
 class InteropTest extends WithServer {
 
     private static final int ROUNDS = 60;
@@ -36,7 +36,7 @@ class InteropTest extends WithServer {
     private int unguarded;
 
     @AfterEach
-    void endTheThreads() {
+    void stopTheThreads() {
         threads.shutdownNow();
     }
 
@@ -118,7 +118,7 @@ class InteropTest extends WithServer {
     }
 
     @Test
-    void holdersOfCuratorAreShownAndCanBeBroken() throws Exception {
+    void locksOfCuratorAreReportedAndCanBeBroken() throws Exception {
         LockStore store = store();
         InterProcessMutex theirs = new InterProcessMutex(curator(), path);
         theirs.acquire();
@@ -141,7 +141,7 @@ class InteropTest extends WithServer {
     }
 
     @Test
-    void downgradeByCuratorLetsOurReadersIn() throws Exception {
+    void downgradeByCuratorAdmitsOurReaders() throws Exception {
         LockStore store = store();
         InterProcessReadWriteLock theirs = new InterProcessReadWriteLock(curator(), path);
         theirs.writeLock().acquire();
@@ -153,7 +153,7 @@ class InteropTest extends WithServer {
         theirs.readLock().release();
     }
 
-    /** CURATOR-621: a reader that comes after a downgrade does not pass a writer that waits. */
+    /** CURATOR-621: a reader that arrives after a downgrade does not overtake a waiting writer. */
     @Test
     void curator621ReaderAfterADowngradeWaitsBehindTheQueuedWriter() throws Exception {
         LockStore store = store();

@@ -10,7 +10,7 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
-import dev.holdfast.zookeeper.Proxy.Deed;
+import dev.holdfast.zookeeper.Proxy.Action;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -25,12 +25,12 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
 /**
- * The connection breaks at each step of each operation, once before and once after the server has seen it: nothing is left
- * behind, nothing is granted twice, and the token stays.
+ * The connection breaks at each request of each operation, once before and once after the server receives it: no
+ * node is left behind, no lock is granted twice, and the token stays the same.
  */
 class LostReplyTest extends WithServer {
 
-    private final CuratorFramework eye = curator();
+    private final CuratorFramework observer = curator();
     private final LockStore other = open();
 
     private interface Case {
@@ -39,48 +39,48 @@ class LostReplyTest extends WithServer {
 
     @Test
     void repeatedAcquireFindsItsOwnNode() throws Exception {
-        forEachStep(List.of("create2", "getChildren", "createContainer"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("create2", "getChildren", "createContainer"), (kind, action) -> (store, proxy, lock) -> {
             Claim claim = alice.mutex(lock);
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             StoreException first = failure(store.tryAcquire(claim));
             assertThat(first.effect()).isEqualTo(Effect.UNKNOWN);
             Attempt attempt = repeated(() -> store.tryAcquire(claim.again()));
             assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-            assertThat(nodes(eye, lock)).hasSize(1);
+            assertThat(nodes(observer, lock)).hasSize(1);
             long counter = ((Attempt.Granted) attempt).counter();
             assertThat(((Renewed.Held) renewed(store, claim)).counter()).isEqualTo(counter);
             busy(other, bob.mutex(lock));
             assertThat(released(store, claim.again())).isTrue();
-            // The attempt in vain removes its node behind its answer.
-            awaitUntil(() -> nodes(eye, lock).isEmpty());
+            // A busy attempt deletes its node after its reply, in the background.
+            awaitUntil(() -> nodes(observer, lock).isEmpty());
         });
     }
 
     @Test
-    void acquireThatIsGivenUpLeavesNothing() throws Exception {
-        forEachStep(List.of("create2", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+    void abandonedAcquireLeavesNoNode() throws Exception {
+        forEachStep(List.of("create2", "getChildren"), (kind, action) -> (store, proxy, lock) -> {
             Claim claim = alice.mutex(lock);
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             failure(store.tryAcquire(claim));
             repeated(() -> store.release(claim.again()));
-            assertThat(nodes(eye, lock)).isEmpty();
+            assertThat(nodes(observer, lock)).isEmpty();
             busy(store, claim);
             granted(other, bob.mutex(lock));
         });
     }
 
     @Test
-    void repeatedEnqueueKeepsItsPlace() throws Exception {
-        forEachStep(List.of("create2", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+    void repeatedEnqueueKeepsItsQueuePosition() throws Exception {
+        forEachStep(List.of("create2", "getChildren"), (kind, action) -> (store, proxy, lock) -> {
             Claim holder = bob.mutex(lock);
             granted(other, holder);
             Claim claim = alice.mutex(lock);
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             RecordingListener lost = enqueued(store, claim);
             assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
             repeated(() -> store.inspect(lock));
             RecordingListener again = waiting(store, claim.again());
-            assertThat(nodes(eye, lock)).hasSize(2);
+            assertThat(nodes(observer, lock)).hasSize(2);
             released(other, holder);
             awaitGrant(again);
             assertThat(released(store, claim.again())).isTrue();
@@ -89,71 +89,71 @@ class LostReplyTest extends WithServer {
 
     @Test
     void releaseIsRepeatedUntilItIsDone() throws Exception {
-        forEachStep(List.of("delete"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("delete"), (kind, action) -> (store, proxy, lock) -> {
             Claim claim = alice.mutex(lock);
             granted(store, claim);
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             assertThat(failure(store.release(claim)).effect()).isEqualTo(Effect.UNKNOWN);
             repeated(() -> store.release(claim));
-            assertThat(nodes(eye, lock)).isEmpty();
+            assertThat(nodes(observer, lock)).isEmpty();
             granted(other, bob.mutex(lock));
         });
     }
 
     @Test
     void failedRemovalOfABusyAttemptIsRepeated() throws Exception {
-        forEachStep(List.of("delete"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("delete"), (kind, action) -> (store, proxy, lock) -> {
             granted(other, bob.mutex(lock));
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             busy(store, alice.mutex(lock));
-            awaitUntil(() -> nodes(eye, lock).size() == 1);
+            awaitUntil(() -> nodes(observer, lock).size() == 1);
         });
     }
 
     @Test
     void downgradeIsRepeatedAndKeepsTheToken() throws Exception {
-        forEachStep(List.of("multi"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("multi"), (kind, action) -> (store, proxy, lock) -> {
             Claim writer = alice.write(lock);
             long counter = granted(store, writer).counter();
             Claim reader = writer.withPermits(1).again();
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             assertThat(failure(store.tryAcquire(reader)).effect()).isEqualTo(Effect.UNKNOWN);
             Attempt attempt = repeated(() -> store.tryAcquire(reader));
             assertThat(((Attempt.Granted) attempt).counter()).isEqualTo(counter);
-            assertThat(nodes(eye, lock)).hasSize(1);
+            assertThat(nodes(observer, lock)).hasSize(1);
             granted(other, bob.read(lock));
         });
     }
 
     @Test
     void repeatedAttemptAtSeveralFindsItsOwnNodes() throws Exception {
-        forEachStep(List.of("multi", "getChildren", "createContainer"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("multi", "getChildren", "createContainer"), (kind, action) -> (store, proxy, lock) -> {
             List<Claim> claims = several(lock);
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             assertThat(failure(store.tryAcquireAll(claims)).effect()).isEqualTo(Effect.UNKNOWN);
             List<Claim> again = claims.stream().map(Claim::again).toList();
             List<Attempt> attempts = repeated(() -> store.tryAcquireAll(again));
             assertThat(attempts).hasSize(3).allMatch(Attempt.Granted.class::isInstance);
             for (int i = 0; i < 3; i++) {
                 Claim claim = claims.get(i);
-                awaitUntil(() -> nodes(eye, claim.name()).size() == 1);
+                awaitUntil(() -> nodes(observer, claim.name()).size() == 1);
                 long counter = ((Attempt.Granted) attempts.get(i)).counter();
                 assertThat(((Renewed.Held) renewed(store, claim)).counter()).isEqualTo(counter);
                 assertThat(released(store, claim.again())).isTrue();
-                assertThat(nodes(eye, claim.name())).isEmpty();
+                assertThat(nodes(observer, claim.name())).isEmpty();
             }
         });
     }
 
     @Test
-    void attemptAtSeveralThatIsGivenUpLeavesNothing() throws Exception {
-        forEachStep(List.of("multi", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+    void abandonedAttemptAtSeveralLeavesNoNode() throws Exception {
+        forEachStep(List.of("multi", "getChildren"), (kind, action) -> (store, proxy, lock) -> {
             List<Claim> claims = several(lock);
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             failure(store.tryAcquireAll(claims));
             for (Claim claim : claims) {
                 repeated(() -> store.release(claim.again()));
-                awaitUntil(() -> nodes(eye, claim.name()).isEmpty());
+                awaitUntil(() -> nodes(observer, claim.name()).isEmpty());
                 granted(other, bob.claim(claim.name(), claim.limit(), claim.limit()));
             }
         });
@@ -161,30 +161,30 @@ class LostReplyTest extends WithServer {
 
     @Test
     void repeatedAttemptAtSeveralIsBusyAndLeavesNothingIfOneWasTakenBefore() throws Exception {
-        forEachStep(List.of("multi", "getChildren"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("multi", "getChildren"), (kind, action) -> (store, proxy, lock) -> {
             List<Claim> claims = several(lock);
             granted(other, bob.write(claims.get(1).name()));
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             failure(store.tryAcquireAll(claims));
             List<Claim> again = claims.stream().map(Claim::again).toList();
             assertThat(repeated(() -> store.tryAcquireAll(again))).noneMatch(Attempt.Granted.class::isInstance);
-            awaitUntil(() -> nodes(eye, claims.get(0).name()).isEmpty()
-                    && nodes(eye, claims.get(1).name()).size() == 1
-                    && nodes(eye, claims.get(2).name()).isEmpty());
+            awaitUntil(() -> nodes(observer, claims.get(0).name()).isEmpty()
+                    && nodes(observer, claims.get(1).name()).size() == 1
+                    && nodes(observer, claims.get(2).name()).isEmpty());
         });
     }
 
     @Test
     void failedRemovalOfABusyAttemptAtSeveralIsRepeated() throws Exception {
-        forEachStep(List.of("multi"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("multi"), (kind, action) -> (store, proxy, lock) -> {
             List<Claim> claims = several(lock);
             granted(other, bob.write(claims.get(1).name()));
             AtomicInteger multis = new AtomicInteger();
-            proxy.onRequest(asked -> asked.equals(kind) && multis.incrementAndGet() == 2 ? deed : Deed.PASS);
+            proxy.onRequest(asked -> asked.equals(kind) && multis.incrementAndGet() == 2 ? action : Action.PASS);
             assertThat(get(store.tryAcquireAll(claims))).noneMatch(Attempt.Granted.class::isInstance);
-            awaitUntil(() -> nodes(eye, claims.get(0).name()).isEmpty()
-                    && nodes(eye, claims.get(1).name()).size() == 1
-                    && nodes(eye, claims.get(2).name()).isEmpty());
+            awaitUntil(() -> nodes(observer, claims.get(0).name()).isEmpty()
+                    && nodes(observer, claims.get(1).name()).size() == 1
+                    && nodes(observer, claims.get(2).name()).isEmpty());
         });
     }
 
@@ -197,11 +197,11 @@ class LostReplyTest extends WithServer {
 
     @Test
     void renewalIsRepeated() throws Exception {
-        forEachStep(List.of("sync", "getChildren", "setData"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("sync", "getChildren", "setData"), (kind, action) -> (store, proxy, lock) -> {
             Claim claim = alice.mutex(lock);
             long counter = granted(store, claim).counter();
             Claim renamed = new Claim(lock, claim.id(), 1, 1, claim.lease(), dev.holdfast.spi.OwnerInfo.of("somebody"));
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             CompletionStage<List<Renewed>> first = store.renew(List.of(renamed));
             first.toCompletableFuture().handle((answers, failure) -> true).join();
             Renewed answer = repeated(() -> store.renew(List.of(renamed))).get(0);
@@ -212,11 +212,11 @@ class LostReplyTest extends WithServer {
 
     @Test
     void watchesSurviveABrokenConnection() throws Exception {
-        forEachStep(List.of("exists", "getData"), (kind, deed) -> (store, proxy, lock) -> {
+        forEachStep(List.of("exists", "getData"), (kind, action) -> (store, proxy, lock) -> {
             Claim holder = bob.mutex(lock);
             granted(other, holder);
             Claim claim = alice.mutex(lock);
-            breakAt(proxy, kind, deed);
+            breakAt(proxy, kind, action);
             RecordingListener listener = waiting(store, claim);
             pause(100);
             released(other, holder);
@@ -230,12 +230,12 @@ class LostReplyTest extends WithServer {
         });
     }
 
-    private static void breakAt(Proxy proxy, String kind, Deed deed) {
+    private static void breakAt(Proxy proxy, String kind, Action action) {
         AtomicBoolean done = new AtomicBoolean();
-        proxy.onRequest(asked -> asked.equals(kind) && done.compareAndSet(false, true) ? deed : Deed.PASS);
+        proxy.onRequest(asked -> asked.equals(kind) && done.compareAndSet(false, true) ? action : Action.PASS);
     }
 
-    // As the engine does, until the store is reached again.
+    // Repeats a call, as the engine does, until the store is reachable again.
     private static <T> T repeated(Supplier<CompletionStage<T>> call) {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
         while (true) {
@@ -250,23 +250,23 @@ class LostReplyTest extends WithServer {
     }
 
     private interface Cases {
-        Case of(String kind, Deed deed);
+        Case of(String kind, Action action);
     }
 
-    // All at once: most of the time is spent with waiting for the next connection.
+    // Runs all cases at the same time, because they mostly wait for the next connection.
     private void forEachStep(List<String> kinds, Cases cases) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         List<Future<?>> running = new ArrayList<>();
         for (String kind : kinds) {
-            for (Deed deed : List.of(Deed.CUT_BEFORE, Deed.CUT_AFTER)) {
+            for (Action action : List.of(Action.CUT_BEFORE, Action.CUT_AFTER)) {
                 Proxy proxy = proxy();
                 LockStore store = open(proxy.hosts());
-                LockName lock = new LockName(name + "-" + kind + "-" + deed);
+                LockName lock = new LockName(name + "-" + kind + "-" + action);
                 running.add(threads.submit(() -> {
                     try {
-                        cases.of(kind, deed).run(store, proxy, lock);
+                        cases.of(kind, action).run(store, proxy, lock);
                     } catch (Throwable failure) {
-                        throw new AssertionError(kind + " " + deed, failure);
+                        throw new AssertionError(kind + " " + action, failure);
                     }
                     return null;
                 }));

@@ -4,19 +4,19 @@ import java.io.IOException;
 import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
 
-/** A server of ZooKeeper in this JVM, on a free port, with its data in a temporary folder. */
+/** A ZooKeeper server in this JVM, on a free port, with its data in a temporary directory. */
 public final class OneServer implements AutoCloseable {
 
     static final int TICK_MILLIS = 500;
 
     private final TestingServer server;
 
-    // What is tested here does not survive a crash of the machine; waiting for its disk would be most of the time.
+    // The tests need no data that survives a crash of the machine, and disk syncs would take most of their time.
     OneServer() {
         this(false);
     }
 
-    /** A server that syncs its log, as it does in earnest; it must be the first of its JVM. */
+    /** A server that syncs its log to disk, as in production. It must be the first server of its JVM. */
     static OneServer syncing() {
         return new OneServer(true);
     }

@@ -10,10 +10,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 
-/** Passes bytes between two servers, and can stop without closing anything, as a network does that loses packets. */
+/**
+ * Forwards bytes between two servers. It can stop without closing a connection, like a network that drops packets.
+ */
 final class Pipe implements AutoCloseable {
 
-    private static final long PATIENCE_NANOS = 2_000_000_000;
+    private static final long CONNECT_TIMEOUT_NANOS = 2_000_000_000;
 
     private final ServerSocket listener;
     private final int target;
@@ -38,7 +40,7 @@ final class Pipe implements AutoCloseable {
         stopped = true;
     }
 
-    void go() {
+    void resume() {
         stopped = false;
     }
 
@@ -53,11 +55,12 @@ final class Pipe implements AutoCloseable {
         }
     }
 
-    // Who connects must not be let in and then turned away: a server takes that for an answer, and does not try again.
+    // Must not accept a connection and then close it: a server would take that for a reply, and would not try
+    // again.
     private void connect(Socket from) {
-        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        long deadline = System.nanoTime() + CONNECT_TIMEOUT_NANOS;
         while (System.nanoTime() - deadline < 0) {
-            awaitGo();
+            awaitResume();
             try {
                 Socket to = new Socket(InetAddress.getLoopbackAddress(), target);
                 sockets.add(from);
@@ -87,18 +90,18 @@ final class Pipe implements AutoCloseable {
             InputStream in = from.getInputStream();
             OutputStream out = to.getOutputStream();
             for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-                awaitGo();
+                awaitResume();
                 out.write(buffer, 0, read);
                 out.flush();
             }
         } catch (IOException broken) {
-            // both are closed
+            // The try statement closes both sockets.
         }
         sockets.remove(from);
         sockets.remove(to);
     }
 
-    private void awaitGo() {
+    private void awaitResume() {
         while (stopped && !listener.isClosed()) {
             LockSupport.parkNanos(5_000_000);
         }

@@ -23,17 +23,18 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
 /**
- * Stands between a client and a server of ZooKeeper: counts requests by kind and the turns from client to server, delays what
- * passes, and breaks the connection at a chosen request, before or after the server has seen it.
+ * A proxy between a client and a server of ZooKeeper. It counts requests by kind, counts round trips, delays all
+ * messages, and can break the connection at a chosen request, before or after the server receives it.
  */
 public final class Proxy implements AutoCloseable {
 
-    /** What is done with a request. */
-    enum Deed {
+    /** What the proxy does with a request. */
+    enum Action {
+        /** The request is forwarded. */
         PASS,
-        /** The connection breaks, and the server sees nothing. */
+        /** The connection breaks, and the server does not receive the request. */
         CUT_BEFORE,
-        /** The server sees it, and the connection breaks before the answer comes. */
+        /** The server receives the request, and the connection breaks before its reply arrives. */
         CUT_AFTER
     }
 
@@ -56,11 +57,11 @@ public final class Proxy implements AutoCloseable {
     private final int target;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final Map<String, Integer> counts = new HashMap<>();
-    private volatile Function<String, Deed> deeds = kind -> Deed.PASS;
+    private volatile Function<String, Action> actions = kind -> Action.PASS;
     private volatile long delayNanos;
     private volatile boolean open = true;
-    private int turns;
-    private boolean answeredSince = true;
+    private int roundTrips;
+    private boolean repliedSince = true;
 
     Proxy(String hosts) {
         this(Integer.parseInt(hosts.substring(hosts.lastIndexOf(':') + 1)));
@@ -84,18 +85,18 @@ public final class Proxy implements AutoCloseable {
         return listener.getLocalPort();
     }
 
-    /** Everything takes so long, in each direction. */
+    /** Delays all messages by this time in each direction. */
     Proxy delay(Duration oneWay) {
         delayNanos = oneWay.toNanos();
         return this;
     }
 
-    /** What happens to requests from now on, by their kind. */
-    void onRequest(Function<String, Deed> what) {
-        deeds = what;
+    /** Sets what the proxy does with requests from now on, by their kind. */
+    void onRequest(Function<String, Action> what) {
+        actions = what;
     }
 
-    /** Breaks all connections, and lets none be made, until {@link #resume}. */
+    /** Breaks all connections, and accepts no new ones until {@link #resume}. */
     public void cut() {
         open = false;
         sockets.forEach(Proxy::close);
@@ -107,35 +108,35 @@ public final class Proxy implements AutoCloseable {
 
     synchronized void reset() {
         counts.clear();
-        turns = 0;
-        answeredSince = true;
+        roundTrips = 0;
+        repliedSince = true;
     }
 
-    /** How many requests of each kind there were; not the client's signs of life. */
+    /** The number of requests of each kind, without the client's pings. */
     synchronized Map<String, Integer> counts() {
         return new TreeMap<>(counts);
     }
 
-    /** How many requests there were. */
+    /** The number of all requests. */
     synchronized int total() {
         return counts.values().stream().mapToInt(Integer::intValue).sum();
     }
 
-    /** How often a request was sent after an answer had come: the round trips, if one thing is done at a time. */
-    synchronized int turns() {
-        return turns;
+    /** How often a request followed a reply: the number of round trips if there is only one call at a time. */
+    synchronized int roundTrips() {
+        return roundTrips;
     }
 
     private synchronized void requested(String kind) {
         counts.merge(kind, 1, Integer::sum);
-        if (answeredSince) {
-            turns++;
-            answeredSince = false;
+        if (repliedSince) {
+            roundTrips++;
+            repliedSince = false;
         }
     }
 
     private synchronized void answered() {
-        answeredSince = true;
+        repliedSince = true;
     }
 
     private void accept() {
@@ -174,32 +175,32 @@ public final class Proxy implements AutoCloseable {
                 byte[] bytes = new byte[in.readInt()];
                 in.readFully(bytes);
                 ByteBuffer header = ByteBuffer.wrap(bytes);
-                boolean sign = first || header.getInt() < 0;
+                boolean uncounted = first || header.getInt() < 0;
                 first = false;
-                Deed deed = Deed.PASS;
-                if (requests && !sign) {
+                Action action = Action.PASS;
+                if (requests && !uncounted) {
                     String kind = KINDS.getOrDefault(header.getInt(), "other");
-                    deed = deeds.apply(kind);
+                    action = actions.apply(kind);
                     requested(kind);
                 }
-                if (deed == Deed.CUT_BEFORE) {
+                if (action == Action.CUT_BEFORE) {
                     break;
                 }
-                boolean answer = !requests && !sign;
-                if (deed == Deed.CUT_AFTER) {
-                    // What the server answers from now on is lost, and it may answer as soon as it has the request.
+                boolean answer = !requests && !uncounted;
+                if (action == Action.CUT_AFTER) {
+                    // Closes the client's side first, because the server may reply as soon as it has the request.
                     close(from);
                 }
-                frames.add(new Frame(System.nanoTime() + delayNanos, bytes, answer, deed == Deed.CUT_AFTER));
-                if (deed == Deed.CUT_AFTER) {
+                frames.add(new Frame(System.nanoTime() + delayNanos, bytes, answer, action == Action.CUT_AFTER));
+                if (action == Action.CUT_AFTER) {
                     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
                     break;
                 }
             }
         } catch (EOFException ended) {
-            // the other side has closed
+            // The peer has closed the connection.
         } catch (IOException broken) {
-            // as good as closed
+            // A broken connection is treated like a closed one.
         }
         close(from);
         close(to);
@@ -224,7 +225,7 @@ public final class Proxy implements AutoCloseable {
                 out.flush();
             }
         } catch (IOException | InterruptedException broken) {
-            // as good as closed
+            // A broken connection is treated like a closed one.
         }
         close(to);
     }
@@ -239,7 +240,7 @@ public final class Proxy implements AutoCloseable {
         try {
             socket.close();
         } catch (IOException ignored) {
-            // it is closed
+            // The socket is closed all the same.
         }
     }
 
@@ -253,7 +254,7 @@ public final class Proxy implements AutoCloseable {
         new ArrayList<>(sockets).forEach(Proxy::close);
     }
 
-    /** Kinds of requests with their numbers, for {@link #counts}. */
+    /** Expected counts by kind of request, to compare with {@link #counts}. */
     static Map<String, Integer> only(Object... kindsAndNumbers) {
         Map<String, Integer> map = new TreeMap<>();
         for (int i = 0; i < List.of(kindsAndNumbers).size(); i += 2) {

@@ -18,11 +18,13 @@ import java.util.function.IntFunction;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
-/** The budget of round trips and of requests, counted by a proxy. */
+/** The number of round trips and requests of each operation, counted by a proxy. */
 class RoundTripTest extends WithServer {
 
-    /** Long enough that what is sent back to back arrives before any answer does. */
-    /** What is sent together must be sent before the first answer is here, also if the machine is busy in between. */
+    /**
+     * The delay of each direction: long enough that all requests of a round trip are sent before the first reply
+     * arrives, even on a busy machine.
+     */
     private static final Duration ONE_WAY = Duration.ofMillis(75);
 
     private final Proxy proxy = proxy();
@@ -31,16 +33,16 @@ class RoundTripTest extends WithServer {
     private int settledRequests;
 
     @Test
-    void firstAcquireOfANameIsOneTripAndMakesItsFolder() {
+    void firstAcquireOfANameIsOneRoundTripAndCreatesItsParentNode() {
         get(store.release(granted(alice.mutex(new LockName(name + "-other")))));
         slow();
         granted(store, alice.mutex(name));
-        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("createContainer", 1, "create2", 1, "getChildren", 1));
     }
 
     @Test
-    void acquireOfAFreeLockAndReleaseAreOneTripEach() {
+    void acquireOfAFreeLockAndReleaseAreOneRoundTripEach() {
         for (Claim claim : List.of(alice.mutex(name), alice.write(name), alice.read(name), alice.claim(name, 2, 5))) {
             get(store.release(granted(claim)));
             slow();
@@ -52,27 +54,27 @@ class RoundTripTest extends WithServer {
                     claim.lease(),
                     claim.owner());
             granted(store, again);
-            assertThat(proxy.turns()).isEqualTo(1);
+            assertThat(proxy.roundTrips()).isEqualTo(1);
             assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1));
             proxy.reset();
             assertThat(released(store, again)).isTrue();
-            assertThat(proxy.turns()).isEqualTo(1);
+            assertThat(proxy.roundTrips()).isEqualTo(1);
             assertThat(proxy.counts()).isEqualTo(only("delete", 1));
             fast();
         }
     }
 
     @Test
-    void enqueueOnAFreeLockIsOneTrip() {
+    void enqueueOnAFreeLockIsOneRoundTrip() {
         get(store.release(granted(alice.mutex(name))));
         slow();
         awaitGrant(enqueued(store, alice.mutex(name)));
-        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1));
     }
 
     @Test
-    void busyIsLearntInOneTripAndLeavesNothing() {
+    void busyIsReportedInOneRoundTripAndLeavesNothing() {
         granted(open(), alice.mutex(name));
         busy(store, bob.mutex(name));
         slow();
@@ -89,7 +91,7 @@ class RoundTripTest extends WithServer {
         Claim holder = alice.mutex(name);
         granted(other, holder);
         RecordingListener waiter = waiting(store, bob.mutex(name));
-        // The watches are set behind the answer.
+        // The watches are set after the reply.
         awaitUntil(() -> proxy.counts().getOrDefault("getData", 0) == 1);
         pause(20);
         slow();
@@ -99,21 +101,21 @@ class RoundTripTest extends WithServer {
     }
 
     @Test
-    void renewalOfManyLocksIsOneTripAndTwoRequests() {
+    void renewalOfManyLocksIsOneRoundTripAndTwoRequests() {
         List<Claim> claims = held(50);
         slow();
         assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
-        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1));
     }
 
     @Test
-    void renewalOfFewLocksListsTheirFoldersInOneTrip() {
-        List<Claim> claims = held(SessionNodes.FEWEST - 1);
+    void renewalOfFewLocksListsTheirParentNodesInOneRoundTrip() {
+        List<Claim> claims = held(SessionNodes.MIN_NODES - 1);
         slow();
         assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
-        assertThat(proxy.turns()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", SessionNodes.FEWEST - 1));
+        assertThat(proxy.roundTrips()).isEqualTo(1);
+        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", SessionNodes.MIN_NODES - 1));
     }
 
     @Test
@@ -128,30 +130,32 @@ class RoundTripTest extends WithServer {
         List<Renewed> answers = get(store.renew(claims));
         assertThat(answers.get(25)).isInstanceOf(Renewed.Waiting.class);
         assertThat(answers).filteredOn(Renewed.Held.class::isInstance).hasSize(50);
-        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
     }
 
-    /** What is not among the session's nodes is looked for in its folder before it is given up. */
+    /**
+     * A node that is not among the session's nodes is searched below its parent node before it is reported as gone.
+     */
     @Test
-    void aNodeThatIsGoneCostsOneTripMore() throws Exception {
+    void aDeletedNodeCostsOneMoreRoundTrip() throws Exception {
         List<Claim> claims = held(50);
-        String folder = "/holdfast/" + claims.get(7).name();
+        String parent = "/holdfast/" + claims.get(7).name();
         CuratorFramework curator = curator();
         curator.delete()
-                .forPath(folder + '/' + curator.getChildren().forPath(folder).get(0));
+                .forPath(parent + '/' + curator.getChildren().forPath(parent).get(0));
         slow();
         List<Renewed> answers = get(store.renew(claims));
         assertThat(answers.get(7)).isEqualTo(new Renewed.Gone(Renewed.Reason.RELEASED));
         assertThat(answers).filteredOn(Renewed.Held.class::isInstance).hasSize(49);
-        assertThat(proxy.turns()).isEqualTo(2);
+        assertThat(proxy.roundTrips()).isEqualTo(2);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
     }
 
-    /** The paths of all nodes together are more than a client takes in one reply. */
+    /** The paths of all nodes together exceed what a client accepts in one reply. */
     @Test
-    void renewalOfLongNamesIsAFewRequests() {
-        // Too many names for a list of all locks; so not where other tests have theirs.
+    void renewalOfLongNamesTakesFewRequests() {
+        // Uses a root of its own, because a list of so many names would break the tests that list all locks.
         LockStore apart = openUrl("zookeeper://" + proxy.hosts() + "/" + name + "?sessionTimeout=10s");
         String tail = "x".repeat(180);
         List<Claim> claims = new ArrayList<>();
@@ -160,7 +164,7 @@ class RoundTripTest extends WithServer {
             for (int k = i; k < i + 100; k++) {
                 some.add(alice.mutex(new LockName(name + "-" + k + tail)));
             }
-            // At once, but not so many that a slow machine does not answer in time.
+            // All at the same time, but few enough that a slow machine replies in time.
             some.stream()
                     .map(apart::tryAcquire)
                     .toList()
@@ -173,9 +177,9 @@ class RoundTripTest extends WithServer {
         assertThat(proxy.counts().get("getEphemerals")).isBetween(6, 100);
     }
 
-    /** A client whose connection has a root of its own is told paths that it did not make. */
+    /** With a chroot, the reply contains other paths than those that the client created. */
     @Test
-    void locksBelowTheRootOfAConnectionAreRenewed() throws Exception {
+    void locksBelowAChrootAreRenewed() throws Exception {
         curator().create().orSetData().forPath("/tenant-" + name);
         CuratorFramework client = closing(Clients.started(proxy.hosts() + "/tenant-" + name));
         LockStore below = closing(ZooKeeperLockStore.over(client));
@@ -200,71 +204,73 @@ class RoundTripTest extends WithServer {
     }
 
     @Test
-    void downgradeIsOneMultiAfterOneLook() {
+    void downgradeIsOneMultiAfterOneList() {
         Claim writer = granted(alice.write(name));
         slow();
         granted(store, writer.withPermits(1));
-        assertThat(proxy.turns()).isEqualTo(2);
+        assertThat(proxy.roundTrips()).isEqualTo(2);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", 1, "multi", 1));
     }
 
     @Test
-    void requestsOfAMutexDoNotGrowWithTheCrowd() {
-        assertSameForEachCrowd(i -> alice.mutex(name(i)));
+    void requestsOfAMutexDoNotGrowWithTheNumberOfWaiters() {
+        assertSameCostPerWaiter(i -> alice.mutex(name(i)));
     }
 
     @Test
-    void requestsOfASemaphoreDoNotGrowWithTheCrowd() {
-        assertSameForEachCrowd(i -> alice.claim(name(i), 2, 3));
+    void requestsOfASemaphoreDoNotGrowWithTheNumberOfWaiters() {
+        assertSameCostPerWaiter(i -> alice.claim(name(i), 2, 3));
     }
 
     @Test
-    void requestsOfReadersBehindWritersDoNotGrowWithTheCrowd() {
+    void requestsOfReadersBehindWritersDoNotGrowWithTheNumberOfReaders() {
         int few = requestsOfReaders(4);
         int many = requestsOfReaders(64);
         assertThat(many / 64.0).isLessThanOrEqualTo(few / 4.0 * 1.15);
     }
 
-    private LockName name(int crowd) {
-        return new LockName(name + "-" + crowd);
+    private LockName name(int waiterCount) {
+        return new LockName(name + "-" + waiterCount);
     }
 
-    // What one more waiter costs, in a small crowd and in a large one: the first and the last of a crowd are cheaper.
-    private void assertSameForEachCrowd(IntFunction<Claim> claims) {
+    // Compares the cost of one more waiter with few and with many waiters. It uses differences, because the first
+    // and the last waiter cost less.
+    private void assertSameCostPerWaiter(IntFunction<Claim> claims) {
         int few = requests(4, claims);
         int some = requests(16, claims);
         int many = requests(64, claims);
         assertThat((many - some) / 48.0).isEqualTo((some - few) / 12.0);
     }
 
-    // A crowd waits; then each is granted in turn. All requests count, from the first to the last release. What
-    // follows from one step is done before the next, so that the count is the same each time.
-    private int requests(int crowd, IntFunction<Claim> claims) {
-        Claim holder = granted(claims.apply(crowd));
-        Claim beside = granted(alice.mutex(new LockName(name + "-beside-" + crowd)));
+    // All waiters queue, and then each is granted in turn. Counts all requests until the last release. Each step
+    // waits for the requests that it causes, so that the count is the same in each run.
+    private int requests(int waiterCount, IntFunction<Claim> claims) {
+        Claim holder = granted(claims.apply(waiterCount));
+        Claim settleClaim = granted(alice.mutex(new LockName(name + "-beside-" + waiterCount)));
         proxy.reset();
         settledRequests = 0;
         List<Claim> waiters = new ArrayList<>();
         List<RecordingListener> listeners = new ArrayList<>();
-        for (int i = 0; i < crowd; i++) {
-            waiters.add(claims.apply(crowd));
+        for (int i = 0; i < waiterCount; i++) {
+            waiters.add(claims.apply(waiterCount));
             listeners.add(waiting(store, waiters.get(i)));
-            settle(beside);
+            settle(settleClaim);
         }
         released(store, holder);
-        for (int i = 0; i < crowd; i++) {
+        for (int i = 0; i < waiterCount; i++) {
             awaitGrant(listeners.get(i));
-            settle(beside);
+            settle(settleClaim);
             released(store, waiters.get(i));
-            settle(beside);
+            settle(settleClaim);
         }
         return proxy.total() - settledRequests;
     }
 
-    // A session's requests are answered in order, and what an answer leads to is sent before the next one is looked at.
-    private void settle(Claim beside) {
+    // Renewals wait for earlier requests: the server replies in order, and the client sends the requests that a
+    // reply causes before it handles the next reply.
+    private void settle(Claim settleClaim) {
         for (int i = 0; i < 4; i++) {
-            renewed(store, beside);
+            renewed(store, settleClaim);
             settledRequests += 2;
         }
     }
@@ -272,7 +278,7 @@ class RoundTripTest extends WithServer {
     private int requestsOfReaders(int readers) {
         LockName here = name(readers);
         Claim writer = granted(alice.write(here));
-        Claim beside = granted(alice.mutex(new LockName(name + "-beside-" + readers)));
+        Claim settleClaim = granted(alice.mutex(new LockName(name + "-beside-" + readers)));
         proxy.reset();
         settledRequests = 0;
         List<Claim> claims = new ArrayList<>();
@@ -280,17 +286,17 @@ class RoundTripTest extends WithServer {
         for (int i = 0; i < readers; i++) {
             claims.add(bob.read(here));
             listeners.add(waiting(store, claims.get(i)));
-            settle(beside);
+            settle(settleClaim);
         }
         released(store, writer);
         listeners.forEach(WithServer::awaitGrant);
-        settle(beside);
+        settle(settleClaim);
         claims.forEach(claim -> released(store, claim));
         return proxy.total() - settledRequests;
     }
 
     private void slow() {
-        // What is under way from before, such as watches, passes: there and back, if it was slow before, too.
+        // Waits for earlier requests, such as watches, to finish. With the delay each takes a whole round trip.
         pause(2 * ONE_WAY.toMillis() + 30);
         proxy.delay(ONE_WAY);
         proxy.reset();

@@ -36,14 +36,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code sasl=SECTION} against a server that wants a login by SASL (DIGEST-MD5) of everybody. */
+/** {@code sasl=SECTION} with a server that requires a login by SASL (DIGEST-MD5) from all clients. */
 @Timeout(120)
 class SaslTest {
 
     private static final String MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule required ";
 
     @TempDir
-    static Path folder;
+    static Path directory;
 
     private static Configuration before;
     private static ChildJvm server;
@@ -55,7 +55,7 @@ class SaslTest {
     @BeforeAll
     static void startTheServer() throws IOException, GeneralSecurityException {
         Path clients = Files.writeString(
-                folder.resolve("clients.jaas"),
+                directory.resolve("clients.jaas"),
                 client("Alice", "alice", "secret")
                         + client("Bob", "bob", "other")
                         + client("Wrong", "alice", "guessed")
@@ -63,17 +63,18 @@ class SaslTest {
         before = ofThisJvm();
         Configuration.setConfiguration(Configuration.getInstance("JavaLoginConfig", new URIParameter(clients.toUri())));
         Path users = Files.writeString(
-                folder.resolve("server.jaas"), "Server { " + MODULE + "user_alice=\"secret\" user_bob=\"other\"; };\n");
+                directory.resolve("server.jaas"),
+                "Server { " + MODULE + "user_alice=\"secret\" user_bob=\"other\"; };\n");
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
         }
         Path config = Files.writeString(
-                folder.resolve("server.cfg"),
+                directory.resolve("server.cfg"),
                 String.join(
                         "\n",
                         "tickTime=500",
                         "admin.enableServer=false",
-                        "dataDir=" + folder.resolve("data"),
+                        "dataDir=" + directory.resolve("data"),
                         "clientPort=" + port,
                         "authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
                         "enforce.auth.enabled=true",
@@ -116,19 +117,19 @@ class SaslTest {
     }
 
     @Test
-    void whatAUserMakesIsItsOwn() throws Exception {
+    void nodesBelongToTheUserWhoCreatedThem() throws Exception {
         LockName name = new LockName("own");
         List<Claim> several = List.of(alice.mutex(new LockName("own-1")), alice.mutex(new LockName("own-2")));
         try (LockStore store = open("/own?", "Alice");
-                CuratorFramework eye = curator("Alice");
+                CuratorFramework observer = curator("Alice");
                 CuratorFramework stranger = curator("Bob")) {
             StoreTest.granted(store, alice.mutex(name));
             StoreTest.get(store.tryAcquireAll(several));
             for (String lock : List.of("own", "own-1", "own-2")) {
                 String path = "/own/" + lock;
-                String node = path + "/" + eye.getChildren().forPath(path).get(0);
+                String node = path + "/" + observer.getChildren().forPath(path).get(0);
                 for (String made : List.of("/own", path, node)) {
-                    assertThat(eye.getACL().forPath(made))
+                    assertThat(observer.getACL().forPath(made))
                             .singleElement()
                             .extracting(ACL::getId)
                             .isEqualTo(new Id("sasl", "alice"));
@@ -163,7 +164,7 @@ class SaslTest {
     }
 
     @Test
-    void clientWithoutALoginGetsNowhere() {
+    void clientWithoutALoginIsRefused() {
         assertThatThrownBy(() -> new ZooKeeperLockStoreProvider()
                         .open("zookeeper://127.0.0.1:" + port + "?timeout=2s", MonotonicClock.SYSTEM)
                         .close())

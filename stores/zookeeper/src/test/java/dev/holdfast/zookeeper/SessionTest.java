@@ -21,7 +21,7 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of claims when a session ends, or is slow to, and when a lease is shorter than the session. */
+/** What happens to claims when a session ends or does not end yet, and when a lease is shorter than the session. */
 class SessionTest extends WithServer {
 
     private final CuratorFramework client = curator();
@@ -29,14 +29,14 @@ class SessionTest extends WithServer {
     private final LockStore other = open();
 
     @Test
-    void grantIsToldForTwoFifthsOfTheSessionAtMost() {
-        Duration told = granted(store, alice.mutex(name)).lease();
-        assertThat(told).isEqualTo(Duration.ofSeconds(4));
+    void grantLastsAtMostTwoFifthsOfTheSession() {
+        Duration lease = granted(store, alice.mutex(name)).lease();
+        assertThat(lease).isEqualTo(Duration.ofSeconds(4));
         assertThat(store.traits().ticketTtl()).isEqualTo(Duration.ofSeconds(4));
     }
 
     @Test
-    void shortLeaseIsKeptByTheClient() {
+    void shortLeaseIsEndedByTheClient() {
         Claim claim = alice.mutex(name).withLease(Duration.ofMillis(300));
         Attempt.Granted grant = granted(store, claim);
         assertThat(grant.lease()).isLessThanOrEqualTo(claim.lease());
@@ -48,7 +48,7 @@ class SessionTest extends WithServer {
     }
 
     @Test
-    void renewedShortLeaseLivesOn() {
+    void renewedShortLeaseDoesNotExpire() {
         Claim claim = alice.mutex(name).withLease(Duration.ofMillis(600));
         granted(store, claim);
         for (int i = 0; i < 6; i++) {
@@ -75,12 +75,12 @@ class SessionTest extends WithServer {
         awaitUntil(() -> answered(held));
         assertThat(renewed(store, held)).isEqualTo(new Renewed.Gone(Renewed.Reason.TAKEN));
         assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Gone.class);
-        // And the store works on, on its next session.
+        // The store continues to work with its next session.
         awaitGrant(enqueued(store, alice.mutex(name("next"))));
     }
 
     @Test
-    void holderHearsOfTheEndOfItsSessionAndTheWaiterOfTheSameClientQueuesAnew() throws Exception {
+    void holderIsNotifiedOfTheEndOfItsSessionAndTheWaiterOfTheSameClientQueuesAgain() throws Exception {
         try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(client))) {
             CompletableFuture<LossReason> lost = new CompletableFuture<>();
             Lease lease = locks.lock(name.value()).acquire();
@@ -102,7 +102,7 @@ class SessionTest extends WithServer {
     }
 
     @Test
-    void silentServerIsALossByTheLocalClockBeforeTheSessionEnds() throws Exception {
+    void silentServerCausesALossByTheLocalClockBeforeTheSessionEnds() throws Exception {
         Proxy proxy = proxy();
         LockStore cut = openUrl("zookeeper://" + proxy.hosts() + "?sessionTimeout=5s&timeout=1s");
         try (Holdfast locks = Holdfast.over(cut)) {
@@ -115,7 +115,7 @@ class SessionTest extends WithServer {
             long cutAt = System.nanoTime();
             long lost = lostAt.get(20, TimeUnit.SECONDS);
             assertThat(next.outcome())
-                    .as("nobody is let in before the holder knows")
+                    .as("the next claim is not granted before the holder knows of its loss")
                     .isEmpty();
             assertThat(Duration.ofNanos(lost - cutAt)).isLessThan(Duration.ofSeconds(3));
             awaitGrant(next);
@@ -125,7 +125,7 @@ class SessionTest extends WithServer {
     }
 
     @Test
-    void storeOverAUsersClientLeavesItsSessionAlone() {
+    void storeOverAUsersClientDoesNotCloseItsSession() {
         LockStore second = ZooKeeperLockStore.over(client);
         Claim claim = alice.mutex(name);
         granted(second, claim);
@@ -135,7 +135,7 @@ class SessionTest extends WithServer {
     }
 
     @Test
-    void closeOfAStoreOfItsOwnEndsWhatItHolds() {
+    void closeOfAStoreWithItsOwnSessionEndsItsGrants() {
         LockStore own = open();
         granted(own, alice.mutex(name));
         RecordingListener next = waiting(other, bob.mutex(name));
@@ -144,7 +144,7 @@ class SessionTest extends WithServer {
     }
 
     @Test
-    void leaseThatIsNotRenewedLastsAsLongAsTheSessionSurelyDoes() throws Exception {
+    void leaseThatIsNotRenewedLastsWithinTheGuaranteedLifetimeOfTheSession() throws Exception {
         try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(client))) {
             LockOptions fixed = LockOptions.defaults().withFixedLease(Duration.ofSeconds(2));
             DistributedLock lock = locks.lock(name.value(), fixed);
@@ -180,7 +180,7 @@ class SessionTest extends WithServer {
                 .join();
     }
 
-    /** Ends a session at the server, as its expiry does: whoever has its password may close it. */
+    /** Ends a session at the server, as an expiry does: any client with the session's password may close it. */
     static void expire(CuratorFramework client) throws Exception {
         ZooKeeper victim = client.getZookeeperClient().getZooKeeper();
         CountDownLatch connected = new CountDownLatch(1);

@@ -20,22 +20,23 @@ import java.util.stream.IntStream;
 import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 
 /**
- * An ensemble of three servers, each a process of its own, so that one can be killed, frozen and started again. Server 0 reaches
- * the others through pipes that can be stopped up: then it is cut off from the leader, but not from its clients.
+ * An ensemble of three servers, each a process of its own, so that each can be killed, frozen and started again.
+ * Server 0 is connected to the others through pipes. When the pipes stop, it is disconnected from the leader, but
+ * not from its clients.
  */
 final class ThreeServers implements AutoCloseable {
 
     private static final List<String> JVM =
             List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no");
 
-    private final Path folder;
+    private final Path directory;
     private final int[] clientPorts;
     private final List<Path> configs = new ArrayList<>();
     private final List<Pipe> pipes = new ArrayList<>();
     private final ChildJvm[] servers = new ChildJvm[3];
 
-    ThreeServers(Path folder) {
-        this.folder = folder;
+    ThreeServers(Path directory) {
+        this.directory = directory;
         int[] ports = freePorts(9);
         clientPorts = new int[] {ports[0], ports[1], ports[2]};
         int[] peer = {ports[3], ports[4], ports[5]};
@@ -46,7 +47,7 @@ final class ThreeServers implements AutoCloseable {
                     "tickTime=500\ninitLimit=20\nsyncLimit=4\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n");
             config.append("minSessionTimeout=1000\nmaxSessionTimeout=20000\n");
             config.append("clientPort=").append(clientPorts[i]).append("\nclientPortAddress=127.0.0.1\n");
-            config.append("dataDir=").append(folder.resolve("data" + i)).append('\n');
+            config.append("dataDir=").append(directory.resolve("data" + i)).append('\n');
             for (int j = 0; j < 3; j++) {
                 boolean piped = i == 0 && j != 0;
                 int peerPort = piped ? pipe(peer[j]) : peer[j];
@@ -68,9 +69,9 @@ final class ThreeServers implements AutoCloseable {
 
     private void write(int server, String config) {
         try {
-            Path data = Files.createDirectories(folder.resolve("data" + server));
+            Path data = Files.createDirectories(directory.resolve("data" + server));
             Files.writeString(data.resolve("myid"), Integer.toString(server + 1));
-            configs.add(Files.writeString(folder.resolve("server" + server + ".cfg"), config));
+            configs.add(Files.writeString(directory.resolve("server" + server + ".cfg"), config));
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
@@ -93,13 +94,13 @@ final class ThreeServers implements AutoCloseable {
         servers[server].resume();
     }
 
-    /** Stops what passes between server 0 and the others, without a word to either. */
+    /** Stops all traffic between server 0 and the others without closing their connections. */
     void cutOffServerZero() {
         pipes.forEach(Pipe::stop);
     }
 
-    void letServerZeroBack() {
-        pipes.forEach(Pipe::go);
+    void reconnectServerZero() {
+        pipes.forEach(Pipe::resume);
     }
 
     String hosts() {
@@ -110,7 +111,7 @@ final class ThreeServers implements AutoCloseable {
         return "127.0.0.1:" + clientPorts[server];
     }
 
-    /** The server that leads, once there is one. */
+    /** Waits until there is a leader, and returns its number. */
     int leader() {
         long deadline = System.nanoTime() + Duration.ofSeconds(40).toNanos();
         while (System.nanoTime() - deadline < 0) {
@@ -125,7 +126,7 @@ final class ThreeServers implements AutoCloseable {
                 "No leader: " + IntStream.range(0, 3).mapToObj(this::mode).toList());
     }
 
-    /** Waits until a server takes part. */
+    /** Waits until a server takes part in the ensemble. */
     void awaitServing(int server) {
         StoreTest.awaitUntil(() -> !mode(server).isEmpty());
     }

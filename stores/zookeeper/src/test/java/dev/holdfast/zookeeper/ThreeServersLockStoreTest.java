@@ -15,8 +15,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 
 /**
- * The laws, on an ensemble of three. Handles are connected to one server after the other, so that those of one test are at
- * different servers, and most of them at followers.
+ * Runs the TCK on an ensemble of three servers. Stores connect to the servers in turn, so that the stores of one
+ * test use different servers, and most of them followers.
  */
 class ThreeServersLockStoreTest extends LockStoreTck {
 
@@ -25,13 +25,13 @@ class ThreeServersLockStoreTest extends LockStoreTck {
 
     private static TestingCluster cluster;
     private static List<String> hosts = List.of();
-    private static int handles;
+    private static int opened;
 
     private final List<CuratorFramework> clients = new ArrayList<>();
 
     @BeforeAll
     static void startTheServers() {
-        // What is tested here does not survive a crash of the machine; waiting for its disk would be most of the time.
+        // The tests need no data that survives a crash of the machine, and disk syncs would take most of their time.
         System.setProperty("zookeeper.forceSync", "no");
         cluster = new TestingCluster(IntStream.range(0, SERVERS)
                 .mapToObj(i ->
@@ -53,13 +53,13 @@ class ThreeServersLockStoreTest extends LockStoreTck {
     }
 
     @AfterEach
-    void endTheSessions() {
+    void closeTheSessions() {
         clients.forEach(CuratorFramework::close);
     }
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        CuratorFramework client = Clients.started(hosts.get(handles++ % SERVERS));
+        CuratorFramework client = Clients.started(hosts.get(opened++ % SERVERS));
         clients.add(client);
         return ZooKeeperLockStore.over(client);
     }

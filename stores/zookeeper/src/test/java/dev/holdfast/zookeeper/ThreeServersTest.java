@@ -24,14 +24,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** An ensemble of three, each server a process: what its faults do to those who lock. */
+/** An ensemble of three servers, each a process of its own: how faults of servers affect the clients. */
 @Timeout(180)
 class ThreeServersTest {
 
     private static final int CLIENTS = 8;
 
     @TempDir
-    static Path folder;
+    static Path directory;
 
     private static ThreeServers servers;
 
@@ -41,7 +41,7 @@ class ThreeServersTest {
 
     @BeforeAll
     static void startTheServers() {
-        servers = new ThreeServers(folder);
+        servers = new ThreeServers(directory);
         for (int i = 0; i < 3; i++) {
             servers.awaitServing(i);
         }
@@ -68,9 +68,9 @@ class ThreeServersTest {
         }
     }
 
-    // The follower still answers its client: reads, signs of life, everything but what the leader must answer.
+    // The follower still answers its client's reads and pings, but no request that needs the leader.
     @Test
-    void holderAtAFollowerThatIsCutOffKnowsBeforeAnybodyElseIsLetIn() throws Exception {
+    void holderAtAFollowerThatIsCutOffLosesItsLeaseBeforeTheNextIsGranted() throws Exception {
         if (servers.leader() == 0) {
             servers.kill(0);
             servers.leader();
@@ -86,11 +86,13 @@ class ThreeServersTest {
             RecordingListener next = StoreTest.waiting(elsewhere, bob.mutex(name));
             servers.cutOffServerZero();
             assertThat(lost.get(20, TimeUnit.SECONDS)).isIn(LossReason.STORE_UNREACHABLE, LossReason.EXPIRED);
-            assertThat(next.outcome()).as("let in before the holder knew").isEmpty();
+            assertThat(next.outcome())
+                    .as("granted before the holder knew of its loss")
+                    .isEmpty();
             assertThat(lease.isValid()).isFalse();
             StoreTest.awaitGrant(next);
         } finally {
-            servers.letServerZeroBack();
+            servers.reconnectServerZero();
             servers.awaitServing(0);
         }
     }

@@ -23,14 +23,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code tls=true} against a server that wants a certificate of the client, too. */
+/** {@code tls=true} with a server that also requires a certificate of the client. */
 @Timeout(120)
 class TlsTest {
 
     private static final String PASSWORD = "changeit";
 
     @TempDir
-    static Path folder;
+    static Path directory;
 
     private static ChildJvm server;
     private static int port;
@@ -43,19 +43,19 @@ class TlsTest {
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
         }
-        Path config = folder.resolve("server.cfg");
+        Path config = directory.resolve("server.cfg");
         Files.writeString(
                 config,
                 String.join(
                         "\n",
                         "tickTime=500",
                         "admin.enableServer=false",
-                        "dataDir=" + folder.resolve("data"),
+                        "dataDir=" + directory.resolve("data"),
                         "secureClientPort=" + port,
                         "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
-                        "ssl.keyStore.location=" + folder.resolve("good.p12"),
+                        "ssl.keyStore.location=" + directory.resolve("good.p12"),
                         "ssl.keyStore.password=" + PASSWORD,
-                        "ssl.trustStore.location=" + folder.resolve("trust.p12"),
+                        "ssl.trustStore.location=" + directory.resolve("trust.p12"),
                         "ssl.trustStore.password=" + PASSWORD));
         server = ChildJvm.start(
                 List.of("-Xmx128m", "-XX:TieredStopAtLevel=1"), ZooKeeperServerMain.class, config.toString());
@@ -85,8 +85,8 @@ class TlsTest {
         return new ZooKeeperLockStoreProvider()
                 .open(
                         "zookeeper://127.0.0.1:" + port + "/tls?tls=true&timeout=" + patience + "&trustStore="
-                                + folder.resolve("trust.p12") + "&trustStorePassword=" + PASSWORD + "&keyStore="
-                                + folder.resolve(keys + ".p12") + "&keyStorePassword=" + PASSWORD,
+                                + directory.resolve("trust.p12") + "&trustStorePassword=" + PASSWORD + "&keyStore="
+                                + directory.resolve(keys + ".p12") + "&keyStorePassword=" + PASSWORD,
                         MonotonicClock.SYSTEM);
     }
 
@@ -144,10 +144,10 @@ class TlsTest {
         command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
         command.addAll(List.of(arguments));
         Process process = new ProcessBuilder(command)
-                .directory(folder.toFile())
+                .directory(directory.toFile())
                 .redirectErrorStream(true)
                 .start();
-        String said = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(said).isZero();
+        String output = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(output).isZero();
     }
 }

@@ -7,7 +7,7 @@ import dev.holdfast.testkit.StoreTest;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 
-/** One server for the tests of a class, stores and clients on it. */
+/** A server for all tests in this JVM, with stores and clients that use it. */
 public abstract class WithServer extends StoreTest {
 
     private static final OneServer SERVER = new OneServer();
@@ -36,7 +36,7 @@ public abstract class WithServer extends StoreTest {
         return closing(Clients.started(SERVER.hosts()));
     }
 
-    /** The names of the nodes in the folder of a lock. */
+    /** The names of the children of a lock's parent node. */
     static List<String> nodes(CuratorFramework client, LockName name) {
         try {
             return client.getChildren().forPath("/holdfast/" + name);

@@ -27,10 +27,11 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * Prints what the store costs beside Curator, on a server of its own that syncs its log; no test. {@code pair [DELAY_MS]}: acquire
- * and release of a free lock, beside a bare pipelined create and list with a delete, Curator's mutex and its semaphore;
- * through a proxy that adds the delay each way if one is given. {@code wake [DELAY_MS]}: from the release of one client to the
- * grant in another. {@code threads N}: N threads of one JVM on one lock for two seconds.
+ * Measures the store and Curator on a server of its own that syncs its log. This is a program and not a test.
+ * {@code pair [DELAY_MS]} measures acquire and release of a free lock, compared with plain requests (create and list
+ * pipelined, then delete), Curator's mutex and Curator's semaphore. If a delay is given, a proxy adds it in each
+ * direction. {@code wake [DELAY_MS]} measures the time from the release by one client to the grant of another.
+ * {@code threads N} runs N threads of one JVM on one lock for two seconds.
  */
 final class ZooKeeperFigures {
 
@@ -104,7 +105,7 @@ final class ZooKeeperFigures {
         }
     }
 
-    // The least that a lock in ZooKeeper can do: a node and a list, back to back, and a deletion.
+    // The minimum for a lock in ZooKeeper: a create and a list, sent back to back, and a delete.
     private static Action bare(CuratorFramework client) throws Exception {
         ZooKeeper raw = client.getZookeeperClient().getZooKeeper();
         byte[] data = "somebody".getBytes(StandardCharsets.UTF_8);

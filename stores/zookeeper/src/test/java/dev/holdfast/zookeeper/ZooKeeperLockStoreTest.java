@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 
-/** The laws, on one server. Each handle has a session of its own, which outlives the handle. */
+/** Runs the TCK on one server. Each store has a session of its own, which stays open after the store is closed. */
 class ZooKeeperLockStoreTest extends LockStoreTck {
 
     private static OneServer server;
@@ -28,7 +28,7 @@ class ZooKeeperLockStoreTest extends LockStoreTck {
     }
 
     @AfterEach
-    void endTheSessions() {
+    void closeTheSessions() {
         clients.forEach(CuratorFramework::close);
     }
 

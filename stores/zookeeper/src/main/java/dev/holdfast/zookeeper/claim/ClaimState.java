@@ -10,16 +10,16 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this client knows of one of its claims: its node, and what it is.
+ * What this client knows of one of its claims: its node, and whether it waits or holds.
  *
  * <pre>
- *   SENT ---- admitted ----> HELD ---- released, lease over, node gone ----> OVER
+ *   SENT ---- admitted ----> HELD ---- released, lease expired, node deleted ----> OVER
  *     |  \--- waits -----> WAITING ---- admitted ----> HELD
- *     |                       \---- released, node or session gone ----> OVER
+ *     |                       \---- released, node deleted, session ended ----> OVER
  *     \---- refused, busy ----> OVER
  * </pre>
  *
- * A claim whose reply was lost stays SENT until it is sent again or released. Thread-safe; OVER is final.
+ * A claim whose reply was lost stays SENT until it is sent again or released. OVER is final. Thread-safe.
  */
 public final class ClaimState {
 
@@ -32,26 +32,26 @@ public final class ClaimState {
 
     private final LockName name;
     private final ClaimId id;
-    private final String folder;
+    private final String parent;
     private Claim claim;
     private State state = State.SENT;
     private @Nullable NodeName node;
-    private @Nullable OneShotListener ear;
+    private @Nullable OneShotListener listener;
     private long session;
     private long counter;
     private long expires;
     private boolean shrunk;
     private boolean marked;
     private @Nullable String watched;
-    private boolean ownWatched;
+    private boolean ownWatchSet;
     private int ahead;
 
-    public ClaimState(Claim claim, String folder, @Nullable OneShotListener ear) {
+    public ClaimState(Claim claim, String parent, @Nullable OneShotListener listener) {
         this.name = claim.name();
         this.id = claim.id();
-        this.folder = folder;
+        this.parent = parent;
         this.claim = claim;
-        this.ear = ear;
+        this.listener = listener;
     }
 
     public LockName name() {
@@ -62,8 +62,8 @@ public final class ClaimState {
         return id;
     }
 
-    public String folder() {
-        return folder;
+    public String parent() {
+        return parent;
     }
 
     public synchronized Claim claim() {
@@ -80,7 +80,7 @@ public final class ClaimState {
 
     /** The path of the node; null if it is not known. */
     public synchronized @Nullable String path() {
-        return node == null ? null : folder + '/' + node.text();
+        return node == null ? null : parent + '/' + node.text();
     }
 
     public synchronized long session() {
@@ -91,23 +91,26 @@ public final class ClaimState {
         return counter;
     }
 
-    public synchronized @Nullable OneShotListener ear() {
-        return ear;
+    public synchronized @Nullable OneShotListener listener() {
+        return listener;
     }
 
-    /** Somebody else listens from now on; the one before hears nothing more. */
-    public synchronized void hear(OneShotListener other) {
-        ear = other;
+    /** Replaces the listener. The previous one is not notified any more. */
+    public synchronized void replaceListener(OneShotListener other) {
+        listener = other;
     }
 
-    /** The node was made, or found. A number that is known already stays: a shrunk grant has a younger node. */
-    public synchronized void found(NodeName found, long inSession, long zxid) {
-        node = found;
+    /**
+     * Records the node that was created or found. A counter that is known already is kept, because the node of a
+     * shrunk grant is younger than the grant.
+     */
+    public synchronized void setNode(NodeName known, long inSession, long zxid) {
+        node = known;
         session = inSession;
         counter = counter == 0 ? zxid : counter;
     }
 
-    /** The node was replaced by one with fewer permits. */
+    /** Records that the node was replaced by one with fewer permits. */
     public synchronized void shrinkTo(NodeName smaller) {
         node = smaller;
         shrunk = true;
@@ -115,9 +118,9 @@ public final class ClaimState {
     }
 
     /**
-     * It is admitted, perhaps for the second time.
+     * Records that the claim is admitted. If it holds already, its lease does not change.
      *
-     * @return whether it holds: not if it was released meanwhile
+     * @return whether it holds; false if it was released in the meantime
      */
     public synchronized boolean hold(long now) {
         if (state == State.OVER) {
@@ -130,7 +133,7 @@ public final class ClaimState {
         return true;
     }
 
-    /** It has a place in the queue. Returns false if it was released meanwhile. */
+    /** Records that the claim waits in the queue. Returns false if it was released in the meantime. */
     public synchronized boolean queue() {
         if (state == State.OVER) {
             return false;
@@ -139,64 +142,67 @@ public final class ClaimState {
         return true;
     }
 
-    /** Returns whether it was not over before. */
+    /** Ends the claim. Returns false if it was over already. */
     synchronized boolean end() {
         boolean ended = state != State.OVER;
         state = State.OVER;
         return ended;
     }
 
-    /** A renewal: the lease counts from now on, unless it was longer. */
-    public synchronized void renew(Claim asked, long now) {
+    /** Renews the claim: the lease starts again now, but it never ends earlier than before. */
+    public synchronized void renew(Claim requested, long now) {
         claim = new Claim(
                 claim.name(),
                 claim.id(),
                 claim.permits(),
                 claim.limit(),
-                asked.lease(),
-                asked.owner(),
-                claim.repeated() || asked.repeated());
+                requested.lease(),
+                requested.owner(),
+                claim.repeated() || requested.repeated());
         if (state == State.HELD) {
-            expires = Math.max(expires, now + asked.lease().toNanos());
+            expires = Math.max(expires, now + requested.lease().toNanos());
         }
     }
 
-    /** Whether its owner or lease are others than what was written down. */
-    public synchronized boolean differsFrom(Claim asked) {
+    /** Whether the requested owner or lease differs from the recorded one. */
+    public synchronized boolean differsFrom(Claim requested) {
         OwnerInfo owner = claim.owner();
-        return !owner.equals(asked.owner()) || !claim.lease().equals(asked.lease());
+        return !owner.equals(requested.owner()) || !claim.lease().equals(requested.lease());
     }
 
-    /** When its lease ends; meaningless unless it is held. */
+    /** When the lease ends. The value has no meaning unless the claim holds. */
     public synchronized long expires() {
         return expires;
     }
 
-    /** How long the holder may rely on the grant: as long as the lease, but not longer than the session surely lives. */
-    public synchronized Duration told(long now, Duration sure) {
+    /**
+     * How long the holder may rely on the grant: the rest of the lease, but not longer than the session is
+     * guaranteed to live.
+     */
+    public synchronized Duration reportedLease(long now, Duration guaranteedLifetime) {
         long left = Math.max(1, expires - now);
-        return left < sure.toNanos() ? Duration.ofNanos(left) : sure;
+        return left < guaranteedLifetime.toNanos() ? Duration.ofNanos(left) : guaranteedLifetime;
     }
 
-    /** What its node is to hold. */
+    /** The data that the node should have. */
     public synchronized NodeData data() {
         return new NodeData(claim.lease(), shrunk ? counter : 0, marked, claim.owner());
     }
 
-    /** It waited and was granted; those behind it are to know. Returns false if they do. */
+    /** Marks a granted claim, so that the next one in the queue notices. Returns false if it was marked before. */
     public synchronized boolean mark() {
-        boolean news = !marked;
+        boolean changed = !marked;
         marked = true;
-        return news;
+        return changed;
     }
 
-    /** It was seen in the queue behind so many. */
-    public synchronized void seenBehind(int nodes) {
+    /** Records how many nodes were ahead in the queue when it was listed. */
+    public synchronized void setAhead(int nodes) {
         ahead = nodes;
     }
 
-    /** What it watches from now on; false if it does already. */
-    public synchronized boolean watch(String path) {
+    /** Records the watched path. Returns false if this path is watched already. */
+    public synchronized boolean setWatch(String path) {
         if (path.equals(watched)) {
             return false;
         }
@@ -204,19 +210,20 @@ public final class ClaimState {
         return true;
     }
 
-    /** The watch on its own node must be set; false if it is. */
-    public synchronized boolean watchItself() {
-        boolean news = !ownWatched;
-        ownWatched = true;
-        return news;
+    /** Records that the claim's own node is watched. Returns false if it is watched already. */
+    public synchronized boolean setOwnWatch() {
+        boolean changed = !ownWatchSet;
+        ownWatchSet = true;
+        return changed;
     }
 
-    public synchronized void ownWatchIsUsedUp() {
-        ownWatched = false;
+    /** Records that the claim's own node is not watched any more. */
+    public synchronized void clearOwnWatch() {
+        ownWatchSet = false;
     }
 
-    /** A watch is used up. Returns whether it was the present one of a claim that waits. */
-    public synchronized boolean watchIsUsedUp(String path) {
+    /** Forgets a watch that has fired or failed. Returns whether it was the current watch of a waiting claim. */
+    public synchronized boolean clearWatch(String path) {
         if (!path.equals(watched)) {
             return false;
         }
@@ -224,7 +231,10 @@ public final class ClaimState {
         return state == State.WAITING;
     }
 
-    /** Whether just one node was ahead when it was seen last, and it is the turn of this one if that node is gone. */
+    /**
+     * Whether this is a mutex with exactly one node ahead in the last list: it is granted when that node is
+     * deleted.
+     */
     public synchronized boolean isNext() {
         return ahead == 1 && claim.limit() == 1;
     }

@@ -12,11 +12,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims of this client that are sent, wait or hold, and those that were released and must not come back. Thread-safe.
+ * The claims of this client that are sent, wait or hold, and tombstones of released claims that must not be
+ * acquired again. Thread-safe.
  */
 public final class ClaimTable {
 
-    /** The most released claims that are remembered; the oldest are forgotten first. */
+    /** The maximum number of tombstones. The oldest ones are dropped first. */
     static final int MAX_TOMBSTONES = 10_000;
 
     private final MonotonicClock clock;
@@ -32,24 +33,24 @@ public final class ClaimTable {
         return live.get(id);
     }
 
-    /** Returns the place of the same claim that is here already, or null. */
+    /** Adds a claim. Returns the existing state if the same claim is in the table already, else null. */
     @Nullable
-    public ClaimState add(ClaimState place) {
-        return live.putIfAbsent(place.id(), place);
+    public ClaimState add(ClaimState claimState) {
+        return live.putIfAbsent(claimState.id(), claimState);
     }
 
-    /** Ends a place. Returns whether it was not over before. */
-    public boolean remove(ClaimState place) {
-        live.remove(place.id(), place);
-        return place.end();
+    /** Removes and ends a claim. Returns false if it was over already. */
+    public boolean remove(ClaimState claimState) {
+        live.remove(claimState.id(), claimState);
+        return claimState.end();
     }
 
-    /** Ends a place and tells its listener. */
-    public void end(ClaimState place, Renewed.Reason reason) {
-        remove(place);
-        OneShotListener ear = place.ear();
-        if (ear != null) {
-            ear.ended(reason);
+    /** Removes and ends a claim, and notifies its listener. */
+    public void end(ClaimState claimState, Renewed.Reason reason) {
+        remove(claimState);
+        OneShotListener listener = claimState.listener();
+        if (listener != null) {
+            listener.ended(reason);
         }
     }
 
@@ -61,8 +62,8 @@ public final class ClaimTable {
         return live.size();
     }
 
-    /** From now on, for its lease, the claim is refused. */
-    public void bury(Claim claim) {
+    /** Refuses the claim from now on, for the length of its lease. */
+    public void addTombstone(Claim claim) {
         long now = clock.nanoTime();
         synchronized (tombstones) {
             tombstones.remove(claim.id());
@@ -75,7 +76,7 @@ public final class ClaimTable {
         }
     }
 
-    public boolean isBuried(ClaimId id) {
+    public boolean hasTombstone(ClaimId id) {
         synchronized (tombstones) {
             Long until = tombstones.get(id);
             if (until == null) {

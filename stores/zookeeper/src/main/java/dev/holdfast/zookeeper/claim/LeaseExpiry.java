@@ -7,72 +7,71 @@ import dev.holdfast.zookeeper.session.Timer;
 import java.time.Duration;
 
 /**
- * Ends what this client holds when its lease is over. The server ends only whole sessions, so a lease that is shorter, or
- * whose owner has stopped to renew it, is kept here. Thread-safe.
+ * Ends the grants of this client when their leases expire. The server ends only whole sessions, so the client
+ * itself must end a lease that is shorter than the session, or that its owner has stopped renewing. Thread-safe.
  */
 public final class LeaseExpiry {
 
-    private final ClaimTable places;
+    private final ClaimTable claims;
     private final Sessions sessions;
-    private final OrphanCleaner leftovers;
+    private final OrphanCleaner orphans;
     private final MonotonicClock clock;
     private final Timer timer;
     private boolean scheduled;
     private long nextAt;
 
-    public LeaseExpiry(
-            ClaimTable places, Sessions sessions, OrphanCleaner leftovers, MonotonicClock clock, Timer timer) {
-        this.places = places;
+    public LeaseExpiry(ClaimTable claims, Sessions sessions, OrphanCleaner orphans, MonotonicClock clock, Timer timer) {
+        this.claims = claims;
         this.sessions = sessions;
-        this.leftovers = leftovers;
+        this.orphans = orphans;
         this.clock = clock;
         this.timer = timer;
     }
 
-    /** Looks at a place no later than when its lease ends. */
-    public void watch(ClaimState place) {
-        wakeBy(place.expires());
+    /** Schedules a check of the claim, no later than the end of its lease. */
+    public void track(ClaimState claimState) {
+        checkBy(claimState.expires());
     }
 
-    // Mostly there is a look before, whatever came in between: a lock that is held shortly costs no timer.
-    private synchronized void wakeBy(long at) {
+    // An earlier check is usually scheduled already, so a lock that is held only briefly costs no timer task.
+    private synchronized void checkBy(long at) {
         if (scheduled && nextAt - at <= 0) {
             return;
         }
         scheduled = true;
         nextAt = at;
-        timer.after(Duration.ofNanos(Math.max(0, at - clock.nanoTime())), () -> look(at));
+        timer.after(Duration.ofNanos(Math.max(0, at - clock.nanoTime())), () -> check(at));
     }
 
-    private void look(long wokenFor) {
+    private void check(long scheduledFor) {
         synchronized (this) {
-            if (!scheduled || nextAt != wokenFor) {
-                return; // a sooner look was asked for since, and will ask for the next
+            if (!scheduled || nextAt != scheduledFor) {
+                return; // An earlier check was scheduled since. It also schedules the next one.
             }
             scheduled = false;
         }
         long now = clock.nanoTime();
-        for (ClaimState place : places.all()) {
-            if (place.state() == ClaimState.State.HELD) {
-                long expires = place.expires();
+        for (ClaimState claimState : claims.all()) {
+            if (claimState.state() == ClaimState.State.HELD) {
+                long expires = claimState.expires();
                 if (expires - now <= 0) {
-                    end(place);
+                    end(claimState);
                 } else {
-                    wakeBy(expires);
+                    checkBy(expires);
                 }
             }
         }
     }
 
-    private void end(ClaimState place) {
-        String path = place.path();
-        if (!places.remove(place) || path == null) {
+    private void end(ClaimState claimState) {
+        String path = claimState.path();
+        if (!claims.remove(claimState) || path == null) {
             return;
         }
         try {
-            leftovers.remove(sessions.current(), path);
+            orphans.remove(sessions.current(), path);
         } catch (StoreException notConnected) {
-            leftovers.removeLater(path);
+            orphans.removeLater(path);
         }
     }
 }

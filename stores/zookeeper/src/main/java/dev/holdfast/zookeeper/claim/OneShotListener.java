@@ -8,8 +8,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hears for a listener what becomes of a claim, and tells it one outcome and no more, although a grant may be seen by
- * several: by the answer to the request, by an event, and by a renewal. Thread-safe; nothing is told under a lock.
+ * Passes on one outcome of a claim to a listener, and no second one: the same grant may be seen by the reply to the
+ * request, by an event and by a renewal. The listener is never called while a lock is held. Thread-safe.
  */
 public final class OneShotListener implements ListenerRegistration {
 
@@ -20,33 +20,33 @@ public final class OneShotListener implements ListenerRegistration {
     }
 
     public void waiting(int position) {
-        ClaimListener told;
+        ClaimListener target;
         synchronized (this) {
-            told = listener;
+            target = listener;
         }
-        if (told != null) {
-            told.waiting(position, Duration.ZERO);
+        if (target != null) {
+            target.waiting(position, Duration.ZERO);
         }
     }
 
     public void granted(long counter, Duration lease) {
-        ClaimListener told = take();
-        if (told != null) {
-            told.granted(counter, lease);
+        ClaimListener target = take();
+        if (target != null) {
+            target.granted(counter, lease);
         }
     }
 
     public void ended(Renewed.Reason reason) {
-        ClaimListener told = take();
-        if (told != null) {
-            told.ended(reason);
+        ClaimListener target = take();
+        if (target != null) {
+            target.ended(reason);
         }
     }
 
     public void failed(StoreException cause) {
-        ClaimListener told = take();
-        if (told != null) {
-            told.failed(cause);
+        ClaimListener target = take();
+        if (target != null) {
+            target.failed(cause);
         }
     }
 

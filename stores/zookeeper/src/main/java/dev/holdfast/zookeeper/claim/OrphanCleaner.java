@@ -16,95 +16,95 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Nodes of this client that belong to no live claim: those whose removal has not been answered yet, and those that may still
- * come to be, because a request to make them was lost on its way and their claim was released since. A sweep goes with every
- * renewal, and comes by itself while there is anything to remove. Thread-safe.
+ * Deletes orphans, which are nodes of this client that belong to no live claim. Some of them have a delete that the
+ * server has not confirmed yet. Others may still appear: a create may be on its way although its claim was released
+ * since. A sweep runs with every renewal, and also by timer while there is anything to delete. Thread-safe.
  */
 public final class OrphanCleaner {
 
-    /** A request that is still on its way after so many session time-outs will not arrive any more. */
-    private static final int SUSPECT_FOR_TIMEOUTS = 2;
+    /** A create that has not arrived after this many session time-outs will not arrive any more. */
+    private static final int LATE_NODE_TIMEOUTS = 2;
 
     private final Sessions sessions;
     private final MonotonicClock clock;
     private final Timer timer;
-    private final Duration every;
-    private final Set<String> doomed = ConcurrentHashMap.newKeySet();
-    private final Map<ClaimId, Suspect> suspects = new ConcurrentHashMap<>();
+    private final Duration interval;
+    private final Set<String> pendingDeletes = ConcurrentHashMap.newKeySet();
+    private final Map<ClaimId, LateNode> lateNodes = new ConcurrentHashMap<>();
     private final AtomicBoolean scheduled = new AtomicBoolean();
 
-    private record Suspect(String folder, long until) {}
+    private record LateNode(String parent, long until) {}
 
     public OrphanCleaner(Sessions sessions, MonotonicClock clock, Timer timer) {
         this.sessions = sessions;
         this.clock = clock;
         this.timer = timer;
-        this.every = Sessions.sure(sessions.timeout()).dividedBy(3);
+        this.interval = Sessions.guaranteedLifetime(sessions.timeout()).dividedBy(3);
     }
 
-    /** Removes a node that nobody needs. It is answered to nobody, and repeated until the node is gone. */
-    public void remove(SessionClient handle, String path) {
-        doomed.add(path);
-        sendDelete(handle, path);
+    /** Deletes a node in the background, and retries until the node is gone. */
+    public void remove(SessionClient client, String path) {
+        pendingDeletes.add(path);
+        sendDelete(client, path);
     }
 
-    /** Removes nodes that nobody needs, all at one moment if they are all there. */
-    public void removeAll(SessionClient handle, List<String> paths) {
+    /** Deletes nodes in the background: all in one transaction if all of them exist, else one by one. */
+    public void removeAll(SessionClient client, List<String> paths) {
         if (paths.size() < 2) {
-            paths.forEach(path -> remove(handle, path));
+            paths.forEach(path -> remove(client, path));
             return;
         }
-        doomed.addAll(paths);
-        handle.deleteAll(paths).thenAccept(reply -> {
+        pendingDeletes.addAll(paths);
+        client.deleteAll(paths).thenAccept(reply -> {
             if (reply.isOk()) {
-                paths.forEach(doomed::remove);
+                paths.forEach(pendingDeletes::remove);
             } else {
-                // If only one of them is gone already, none was deleted.
-                paths.forEach(path -> sendDelete(handle, path));
+                // The transaction deletes nothing if a single one of the nodes does not exist.
+                paths.forEach(path -> sendDelete(client, path));
             }
         });
     }
 
-    /** Removes a node with the next sweep. */
+    /** Deletes a node with the next sweep. */
     public void removeLater(String path) {
-        doomed.add(path);
+        pendingDeletes.add(path);
         schedule();
     }
 
-    /** Whether a node is being removed already. */
-    public boolean isDoomed(String path) {
-        return doomed.contains(path);
+    /** Whether a node is being deleted already. */
+    public boolean isDeletePending(String path) {
+        return pendingDeletes.contains(path);
     }
 
-    /** A node of this claim, which was released, may still come to be. */
-    public void suspect(ClaimId id, String folder) {
-        long lasts = sessions.timeout().multipliedBy(SUSPECT_FOR_TIMEOUTS).toNanos();
-        suspects.put(id, new Suspect(folder, clock.nanoTime() + lasts));
+    /** Deletes the node of this released claim if it still appears, because a create may be on its way. */
+    public void expectLateNode(ClaimId id, String parent) {
+        long lasts = sessions.timeout().multipliedBy(LATE_NODE_TIMEOUTS).toNanos();
+        lateNodes.put(id, new LateNode(parent, clock.nanoTime() + lasts));
         schedule();
     }
 
-    /** Sends all that there is to remove. */
-    public void sweep(SessionClient handle) {
-        doomed.forEach(path -> sendDelete(handle, path));
+    /** Sends the deletes of all known orphans, and looks for nodes that have appeared late. */
+    public void sweep(SessionClient client) {
+        pendingDeletes.forEach(path -> sendDelete(client, path));
         long now = clock.nanoTime();
-        suspects.values().removeIf(suspect -> suspect.until() - now <= 0);
-        Set<String> folders = new HashSet<>();
-        suspects.values().forEach(suspect -> folders.add(suspect.folder()));
-        for (String folder : folders) {
-            handle.children(folder).thenAccept(reply -> {
+        lateNodes.values().removeIf(lateNode -> lateNode.until() - now <= 0);
+        Set<String> parents = new HashSet<>();
+        lateNodes.values().forEach(lateNode -> parents.add(lateNode.parent()));
+        for (String parent : parents) {
+            client.children(parent).thenAccept(reply -> {
                 if (reply.isOk()) {
                     AdmissionQueue.of(reply.get()).all().stream()
-                            .filter(node -> suspects.containsKey(node.id()))
-                            .forEach(node -> remove(handle, folder + '/' + node.text()));
+                            .filter(node -> lateNodes.containsKey(node.id()))
+                            .forEach(node -> remove(client, parent + '/' + node.text()));
                 }
             });
         }
     }
 
-    private void sendDelete(SessionClient handle, String path) {
-        handle.delete(path).thenAccept(reply -> {
+    private void sendDelete(SessionClient client, String path) {
+        client.delete(path).thenAccept(reply -> {
             if (reply.isOk() || reply.isMissing()) {
-                doomed.remove(path);
+                pendingDeletes.remove(path);
             } else {
                 schedule();
             }
@@ -113,17 +113,17 @@ public final class OrphanCleaner {
 
     private void schedule() {
         if (scheduled.compareAndSet(false, true)) {
-            timer.after(every, () -> {
+            timer.after(interval, () -> {
                 scheduled.set(false);
                 try {
                     sweep(sessions.current());
-                } catch (StoreException away) {
-                    // Not connected: later.
+                } catch (StoreException notConnected) {
+                    // A later sweep tries again.
                     if (sessions.isClosed()) {
                         return;
                     }
                 }
-                if (!doomed.isEmpty() || !suspects.isEmpty()) {
+                if (!pendingDeletes.isEmpty() || !lateNodes.isEmpty()) {
                     schedule();
                 }
             });

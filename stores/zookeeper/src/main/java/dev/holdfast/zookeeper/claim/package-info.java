@@ -1,6 +1,6 @@
 /**
- * What this client knows of its claims, and how those end that their owner does not end: leases that run out, and nodes that
- * belong to no live claim.
+ * The claims of this client and their state. Also ends what the owner does not end: leases that expire, and
+ * orphans, which are nodes that belong to no live claim.
  */
 @NullMarked
 package dev.holdfast.zookeeper.claim;

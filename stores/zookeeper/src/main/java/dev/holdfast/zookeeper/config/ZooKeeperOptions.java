@@ -16,7 +16,7 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of a store in ZooKeeper; {@link ZooKeeperLockStoreProvider} says what they mean.
+ * The options of a store in ZooKeeper. {@link ZooKeeperLockStoreProvider} documents them.
  *
  * @param values the options that were given, by name
  */
@@ -25,8 +25,8 @@ public record ZooKeeperOptions(Map<String, String> values) {
     private static final Duration DEFAULT_SESSION = Duration.ofSeconds(15);
     private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(5);
 
-    /** What may be said of a connection that the store makes. */
-    private static final List<String> OF_URL = List.of(
+    /** The options of a store that makes its own connection. */
+    private static final List<String> URL_OPTIONS = List.of(
             "sessionTimeout",
             "timeout",
             "acl",
@@ -37,17 +37,17 @@ public record ZooKeeperOptions(Map<String, String> values) {
             "keyStorePassword",
             "sasl");
 
-    /** What may be said of a store over the user's client. */
-    private static final List<String> OF_CLIENT = List.of("root", "timeout", "acl");
+    /** The options of a store over the user's client. */
+    private static final List<String> CLIENT_OPTIONS = List.of("root", "timeout", "acl");
 
-    /** Reads what stands behind the question mark of a URL. */
+    /** Parses the part of a URL behind its question mark. */
     public static ZooKeeperOptions ofUrl(String query) {
-        return parse(query, OF_URL);
+        return parse(query, URL_OPTIONS);
     }
 
-    /** Reads the options of a store over the user's client. */
+    /** Parses the options of a store over the user's client. */
     public static ZooKeeperOptions ofClient(String query) {
-        return parse(query, OF_CLIENT);
+        return parse(query, CLIENT_OPTIONS);
     }
 
     private static ZooKeeperOptions parse(String query, List<String> allowed) {
@@ -84,16 +84,16 @@ public record ZooKeeperOptions(Map<String, String> values) {
         return time("timeout", DEFAULT_TIMEOUT);
     }
 
-    private Duration time(String name, Duration otherwise) {
+    private Duration time(String name, Duration defaultValue) {
         String value = values.get(name);
-        return value == null ? otherwise : OptionTimes.parse(name, value);
+        return value == null ? defaultValue : OptionTimes.parse(name, value);
     }
 
     public String root() {
         return values.getOrDefault("root", ZooKeeperUrl.DEFAULT_ROOT);
     }
 
-    /** @throws IllegalArgumentException if it is no path of folders */
+    /** @throws IllegalArgumentException if the root is not a valid path of nodes, or is below {@code /zookeeper} */
     static String checkRoot(String root) {
         try {
             PathUtils.validatePath(root);
@@ -111,9 +111,9 @@ public record ZooKeeperOptions(Map<String, String> values) {
     }
 
     /**
-     * The rights on the nodes that the client makes.
+     * The access rights on the nodes that the client creates.
      *
-     * @param authenticated whether the client says who it is: then what it makes is its own unless acl=open
+     * @param authenticated whether the client logs in; its nodes then belong to its login unless acl=open
      */
     public List<ACL> acl(boolean authenticated) {
         String value = values.getOrDefault("acl", authenticated ? "creator" : "open");
@@ -133,13 +133,13 @@ public record ZooKeeperOptions(Map<String, String> values) {
         return value.equals("true");
     }
 
-    /** The name of the section in the JAAS file; null for none. */
+    /** The name of the section in the JAAS file; null if there is no login by SASL. */
     @Nullable
     public String sasl() {
         return values.get("sasl");
     }
 
-    /** What the client must know beyond the hosts. */
+    /** The configuration of the ZooKeeper client for SASL and TLS. */
     public ZKClientConfig clientConfig() {
         ZKClientConfig config = new ZKClientConfig();
         String section = sasl();
@@ -162,7 +162,7 @@ public record ZooKeeperOptions(Map<String, String> values) {
         return config;
     }
 
-    // ZooKeeper's client would go on without a login.
+    // Checked here, because ZooKeeper's client would connect without a login.
     private static void checkSection(String section) {
         boolean known;
         try {

@@ -8,17 +8,19 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code zookeeper://[user:password@]host[:port][,host[:port]...][/root][?option=value&...]}. User, password, root and values
- * may be percent-encoded.
+ * {@code zookeeper://[user:password@]host[:port][,host[:port]...][/root][?option=value&...]}. User, password, root
+ * and values may be percent-encoded.
  *
  * @param login {@code user:password} for the digest scheme; null for none
  * @param hosts {@code host:port,host:port}
- * @param root the folder above all locks
+ * @param root the path of the node above all locks
  */
 public record ZooKeeperUrl(@Nullable String login, String hosts, String root, ZooKeeperOptions options) {
 
+    /** The form of a URL, for messages. */
     public static final String FORM =
             "zookeeper://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/ROOT][?OPTION=VALUE&...]";
+
     static final String DEFAULT_ROOT = "/holdfast";
 
     private static final int DEFAULT_PORT = 2181;
@@ -27,7 +29,7 @@ public record ZooKeeperUrl(@Nullable String login, String hosts, String root, Zo
     private static final Pattern HOST = Pattern.compile("(\\[[0-9A-Fa-f:.%]+]|[^:\\[\\]\\s]+)(?::(\\d{1,5}))?");
 
     /**
-     * Reads a URL.
+     * Parses a URL.
      *
      * @throws IllegalArgumentException if the URL is wrong; the message does not show a password
      */
@@ -71,7 +73,7 @@ public record ZooKeeperUrl(@Nullable String login, String hosts, String root, Zo
         return url.replaceAll("//.*@", "//***@").replaceAll("(?i)(password=)[^&]*", "$1***");
     }
 
-    /** Where this leads to, for messages. */
+    /** The hosts and the root without the login, for messages. */
     @Override
     public String toString() {
         return "zookeeper://" + hosts + root;

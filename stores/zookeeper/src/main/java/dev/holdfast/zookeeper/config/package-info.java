@@ -1,4 +1,4 @@
-/** What can be set: the options and the URL they are read from. */
+/** The options of the store, and the URL from which they are read. */
 @NullMarked
 package dev.holdfast.zookeeper.config;
 

@@ -8,25 +8,25 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The nodes of a lock in their order, and who of them holds: as many from the first on as fit together. That is the law of
- * admission and of the queue in one, and each client that lists the folder comes to the same answer; so nobody has to write
- * down who holds.
+ * The nodes of a lock in their order, and which of them hold: counted from the first, as many as fit within the
+ * limit. This one rule decides both admission and the order of the queue. Each client that lists the nodes gets the
+ * same answer, so the holders need not be stored anywhere.
  *
- * <p>The kind is that of the first node. One of another kind behind it holds nothing and lets nobody pass; its owner removes
- * it as soon as it sees this.
+ * <p>The kind of the lock is that of the first node. A node of another kind behind it does not hold, and blocks the
+ * nodes behind itself; its owner deletes it as soon as it sees the conflict.
  *
  * <p>Immutable.
  */
 public final class AdmissionQueue {
 
-    // Differences, and not numbers, are compared, because the server's count goes on from the largest int to the
+    // Compares by difference and not by value, because the server's sequence overflows from the largest int to the
     // smallest.
     private static final Comparator<NodeName> ORDER = ((Comparator<NodeName>)
                     (a, b) -> Integer.compare(a.sequence() - b.sequence(), 0))
             .thenComparing(node -> !node.isWrite())
             .thenComparing(NodeName::text);
 
-    /** A folder in which nobody is. */
+    /** The queue of a parent node without children. */
     public static final AdmissionQueue EMPTY = new AdmissionQueue(List.of());
 
     private final List<NodeName> nodes;
@@ -49,9 +49,9 @@ public final class AdmissionQueue {
     }
 
     /**
-     * The queue of the nodes in a folder.
+     * The queue of the children of a parent node.
      *
-     * @param children the names in the folder; what is no node of a lock is left out
+     * @param children the names of the children; names that are not those of claims are ignored
      */
     public static AdmissionQueue of(List<String> children) {
         List<NodeName> nodes = new ArrayList<>(children.size());
@@ -65,14 +65,14 @@ public final class AdmissionQueue {
         return new AdmissionQueue(nodes);
     }
 
-    /** The same, with one node in the place of another. */
+    /** The same queue, with one node replaced by another. */
     public AdmissionQueue with(NodeName old, NodeName replacement) {
         List<NodeName> changed = new ArrayList<>(nodes);
         changed.replaceAll(node -> node.equals(old) ? replacement : node);
         return new AdmissionQueue(changed);
     }
 
-    /** The kind; 0 if nobody is here. */
+    /** The limit of the lock, which is its kind; 0 if there are no nodes. */
     public int limit() {
         return nodes.isEmpty() ? 0 : nodes.get(0).limit();
     }
@@ -89,13 +89,13 @@ public final class AdmissionQueue {
         return nodes;
     }
 
-    /** The nodes of a claim: one, unless a copy of its request came late. */
+    /** The nodes of a claim: at most one, unless its create was sent twice and both requests arrived. */
     public List<NodeName> of(ClaimId id) {
         return nodes.stream().filter(node -> node.id().equals(id)).toList();
     }
 
-    /** How many nodes are before this one; -1 if it is not here. */
-    public int before(String node) {
+    /** The index of a node, which is the number of nodes before it; -1 if it is not in the queue. */
+    public int indexOf(String node) {
         for (int i = 0; i < nodes.size(); i++) {
             if (nodes.get(i).text().equals(node)) {
                 return i;
@@ -108,12 +108,12 @@ public final class AdmissionQueue {
         return index < holders;
     }
 
-    /** How many wait before the node at this index. */
+    /** How many nodes wait before the node at this index. */
     public int position(int index) {
         return index - holders;
     }
 
-    /** Whether anybody is behind the node at this index. */
+    /** Whether no node is behind the node at this index. */
     public boolean isLast(int index) {
         return index == nodes.size() - 1;
     }
@@ -133,7 +133,7 @@ public final class AdmissionQueue {
         return null;
     }
 
-    /** Whether somebody holds what a claim that is not here would need. */
+    /** Whether the holders leave too few permits for a claim that is not in the queue. */
     public boolean isTaken(Claim claim) {
         return holders > 0 && (limit() != claim.limit() || claim.permits() > claim.limit() - granted);
     }

@@ -9,16 +9,18 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a node holds, as lines of text: what people want to know, and what does not decide who holds.
+ * The data of a node, as lines of text. It informs people, and does not decide which nodes hold.
  *
  * @param lease the lease of the claim
- * @param counter the number of the grant if it is not the number of the node's creation, as after a downgrade; else 0
- * @param granted whether the claim waited and was granted: the node behind it watches for that
- * @param owner who asks
+ * @param counter the counter of the grant if it is not the zxid of the node's creation, as after a downgrade; else 0
+ * @param granted whether the claim waited and was granted; the owner of the next node watches for this
+ * @param owner the owner of the claim
  */
 public record NodeData(Duration lease, long counter, boolean granted, OwnerInfo owner) {
 
+    /** The first line of the data. It shows that Holdfast wrote the data, and in which format. */
     private static final String VERSION = "holdfast 1";
+    /** The number of lines before the names of the held locks. */
     private static final int FIXED_LINES = 9;
 
     public static NodeData of(Claim claim) {
@@ -37,7 +39,7 @@ public record NodeData(Duration lease, long counter, boolean granted, OwnerInfo 
         return text.toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Reads what {@link #bytes} wrote; empty if somebody else wrote it. */
+    /** Parses what {@link #bytes} returned; empty if the text has another format. */
     public static Optional<NodeData> parse(String text) {
         String[] lines = text.split("\n", -1);
         if (lines.length < FIXED_LINES || !lines[0].equals(VERSION)) {

@@ -7,8 +7,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name of a claim's node in the folder of its lock. All that admission depends on is in it, so that one list of the
- * folder tells who holds.
+ * The name of a claim's node below the parent node of its lock. The name contains all that admission depends on, so
+ * that one list of the children shows which of them hold.
  *
  * <pre>
  *   _c_CLIENT.NUMBER-lock-0000000001          a mutex, as Curator's InterProcessMutex names it
@@ -18,30 +18,33 @@ import org.jspecify.annotations.Nullable;
  *   _c_CLIENT.NUMBER-2of5-0000000004          2 permits of a semaphore of 5; 1of0 for a wait set
  * </pre>
  *
- * The claim's id takes the place of Curator's random id; an underscore in it becomes {@code ~}, so that no id looks like a
- * marker. Nodes of Curator have a random id there, and the sequence stands for the number.
+ * The claim's id stands where Curator puts a random id. An underscore in it becomes {@code ~}, so that no id looks
+ * like a marker. In the nodes of Curator the random id is read as the client of the claim, and the sequence as its
+ * number.
  *
  * @param text the whole name
- * @param id the claim
- * @param permits how much it claims
- * @param limit the kind
- * @param sequence its place; the server counts on from the largest int to the smallest
- * @param foreign whether it was not made by Holdfast
+ * @param id the id of the claim
+ * @param permits the permits that it claims
+ * @param limit the limit, which is the kind of the lock
+ * @param sequence its number in the queue; the server's sequence overflows from the largest int to the smallest
+ * @param foreign whether another library than Holdfast created it
  */
 public record NodeName(String text, ClaimId id, int permits, int limit, int sequence, boolean foreign) {
 
+    /** The prefix of Curator for nodes that are created with protection against lost replies. */
     private static final String PROTECTED = "_c_";
+
     private static final String MUTEX = "lock-";
     private static final String READ = "__READ__";
     private static final String WRITE = "__WRIT__";
     private static final Pattern PERMITS = Pattern.compile("_c_(.+)-(\\d{1,8})of(\\d{1,8})-(-?\\d{9,10})");
 
-    /** The name of a claim's node but for the sequence, which the server or {@link #resized} adds. */
-    public static String beginning(Claim claim) {
-        return beginning(claim.id(), claim.permits(), claim.limit());
+    /** The name of a claim's node without the sequence, which the server or {@link #resized} appends. */
+    public static String prefix(Claim claim) {
+        return prefix(claim.id(), claim.permits(), claim.limit());
     }
 
-    private static String beginning(ClaimId id, int permits, int limit) {
+    private static String prefix(ClaimId id, int permits, int limit) {
         StringBuilder text = new StringBuilder(64)
                 .append(PROTECTED)
                 .append(id.client().replace('_', '~'))
@@ -67,10 +70,10 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         return text.append('-').append(READ).toString();
     }
 
-    /** The same claim at the same place with other permits. */
+    /** The same claim with the same sequence and other permits. */
     public NodeName resized(int newPermits) {
         String sequenceText = text.substring(sequenceAt(text));
-        return new NodeName(beginning(id, newPermits, limit) + sequenceText, id, newPermits, limit, sequence, foreign);
+        return new NodeName(prefix(id, newPermits, limit) + sequenceText, id, newPermits, limit, sequence, foreign);
     }
 
     public boolean isWrite() {
@@ -81,7 +84,7 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         return limit == Claim.ALL && permits == 1;
     }
 
-    /** Reads a name; null if it is no node of a lock, such as a folder below. */
+    /** Parses a name; null if it is not that of a claim's node, such as that of a nested parent node. */
     public static @Nullable NodeName parse(String text) {
         try {
             int at = text.lastIndexOf(WRITE);
@@ -100,32 +103,32 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
             }
             at = text.lastIndexOf(MUTEX);
             return at >= 0 ? parsed(text, at, 1, 1, sequence(text, at + MUTEX.length())) : null;
-        } catch (NumberFormatException notALock) {
+        } catch (NumberFormatException notALockNode) {
             return null;
         }
     }
 
     private static NodeName parsed(String text, int markerAt, int permits, int limit, int sequence) {
         int from = text.startsWith(PROTECTED) ? PROTECTED.length() : 0;
-        String who = text.substring(from, Math.max(from, markerAt - 1));
-        int dot = who.lastIndexOf('.');
+        String idText = text.substring(from, Math.max(from, markerAt - 1));
+        int dot = idText.lastIndexOf('.');
         if (from > 0 && dot > 0) {
             try {
-                int plus = who.indexOf('+', dot);
-                String number = who.substring(dot + 1, plus < 0 ? who.length() : plus);
+                int plus = idText.indexOf('+', dot);
+                String number = idText.substring(dot + 1, plus < 0 ? idText.length() : plus);
                 ClaimId id = new ClaimId(
-                        who.substring(0, dot).replace('~', '_'), Long.parseLong(number, Character.MAX_RADIX));
-                int told = plus < 0 ? permits : Integer.parseInt(who.substring(plus + 1));
-                return new NodeName(text, id, told, limit, sequence, false);
-            } catch (IllegalArgumentException somebodyElses) {
-                return foreign(text, who, permits, limit, sequence);
+                        idText.substring(0, dot).replace('~', '_'), Long.parseLong(number, Character.MAX_RADIX));
+                int actualPermits = plus < 0 ? permits : Integer.parseInt(idText.substring(plus + 1));
+                return new NodeName(text, id, actualPermits, limit, sequence, false);
+            } catch (IllegalArgumentException notOurs) {
+                return foreign(text, idText, permits, limit, sequence);
             }
         }
-        return foreign(text, who, permits, limit, sequence);
+        return foreign(text, idText, permits, limit, sequence);
     }
 
-    private static NodeName foreign(String text, String who, int permits, int limit, int sequence) {
-        String client = who.replaceAll("[^A-Za-z0-9_-]", "-");
+    private static NodeName foreign(String text, String idText, int permits, int limit, int sequence) {
+        String client = idText.replaceAll("[^A-Za-z0-9_-]", "-");
         client = client.isEmpty() ? "unknown" : client.substring(0, Math.min(64, client.length()));
         ClaimId id = new ClaimId(client, Integer.toUnsignedLong(sequence));
         return new NodeName(text, id, permits, limit, sequence, true);
@@ -139,7 +142,7 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         return Integer.parseInt(text.substring(from));
     }
 
-    // Ten digits, or a minus and nine or ten.
+    // The sequence has ten digits, or a minus sign and nine or ten digits.
     private static int sequenceAt(String text) {
         int at = text.length() - 10;
         boolean longer = text.charAt(at - 1) == '-' && (text.charAt(at - 2) == '-' || text.charAt(at - 2) == '_');

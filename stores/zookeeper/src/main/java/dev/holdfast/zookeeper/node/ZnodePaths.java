@@ -9,28 +9,29 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Where the locks are: each name is a folder below the root, and maps one to one. What ZooKeeper or a path does not bear
- * ({@code /}, control and private characters, surrogates, the names {@code .}, {@code ..} and {@code zookeeper}) is
- * percent-encoded in UTF-8, and so is {@code %}. All other names look as they are, so that they can be shared with Curator.
+ * The paths of the locks: each lock name maps one to one to a parent node below the root. What ZooKeeper or a path
+ * does not allow ({@code /}, control and private characters, surrogates, the names {@code .}, {@code ..} and
+ * {@code zookeeper}) is percent-encoded in UTF-8, and so is {@code %}. All other names are not changed, so that
+ * they can be shared with Curator.
  */
 public final class ZnodePaths {
 
-    /** ZooKeeper keeps a node of this name at its own root. */
+    /** ZooKeeper has a node of this name below its own root. */
     private static final String RESERVED = "zookeeper";
 
     private final String root;
 
-    /** @param root the path of the folder above all locks; {@code /} for the top */
+    /** @param root the path of the node above all locks; {@code /} for the root of ZooKeeper */
     public ZnodePaths(String root) {
         this.root = root.equals("/") ? "" : root;
     }
 
-    /** The folder above all locks. */
+    /** The path of the node above all locks. */
     public String root() {
         return root.isEmpty() ? "/" : root;
     }
 
-    /** The root and what is above it, from the top down; nothing if the root is the top. */
+    /** The root and the nodes above it, from the top down; empty if the root is that of ZooKeeper. */
     public List<String> rootAndAbove() {
         List<String> paths = new ArrayList<>();
         for (int slash = root.indexOf('/', 1); slash > 0; slash = root.indexOf('/', slash + 1)) {
@@ -42,12 +43,12 @@ public final class ZnodePaths {
         return paths;
     }
 
-    /** The folder of a lock. */
-    public String folder(LockName name) {
+    /** The path of the parent node of a lock. */
+    public String parent(LockName name) {
         return root + '/' + encoded(name.value());
     }
 
-    /** The lock whose folder has this name below the root; empty if it is none of ours. */
+    /** The lock whose parent node has this name below the root; empty if no lock name maps to it. */
     public Optional<LockName> lockOf(String child) {
         try {
             LockName name = new LockName(decoded(child));

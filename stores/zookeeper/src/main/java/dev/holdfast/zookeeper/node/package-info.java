@@ -1,4 +1,7 @@
-/** The nodes of a lock as pure functions: their paths, names and data, and who of them holds. No I/O. */
+/**
+ * Pure functions on the nodes of a lock: their paths, names and data, and which of them hold. This package does no
+ * I/O.
+ */
 @NullMarked
 package dev.holdfast.zookeeper.node;
 

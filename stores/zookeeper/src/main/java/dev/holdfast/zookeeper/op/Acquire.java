@@ -23,266 +23,275 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires: makes the claim's node and lists its folder, back to back on one session, so that it costs one round trip; the
- * list tells whether it holds. A claim that was sent before is looked for first, after a sync, by its id in the node's name.
+ * Acquires a claim: creates its node and lists the children of the parent node. Both requests are sent back to back
+ * on one session, so they take one round trip. The list shows whether the claim holds. A claim that was sent before
+ * is first searched, after a sync, by its id in the node's name.
  */
 public final class Acquire {
 
-    /** A folder that is removed again and again, as it is idle, while a claim wants to use it. */
-    private static final int MOST_FOLDERS = 4;
+    /**
+     * The maximum number of retries of a create whose parent node is missing: the server may delete an idle one
+     * repeatedly.
+     */
+    private static final int MAX_CREATE_RETRIES = 4;
 
-    /** A claim is looked for so often if its node changes meanwhile. */
-    private static final int MOST_SEARCHES = 4;
+    /** The maximum number of searches for a claim whose nodes change in the meantime. */
+    private static final int MAX_SEARCHES = 4;
 
+    /** The claim was released before. */
     static final Renewed RELEASED = new Renewed.Gone(Renewed.Reason.RELEASED);
 
-    /** A claim was looked for, and has no node. */
+    /** The claim was searched, and has no node. */
     static final Renewed ABSENT = new Renewed.Gone(Renewed.Reason.EXPIRED);
 
-    private final StoreContext site;
-    private final PredecessorWatch waiting;
-    private final ParentNodes folders;
+    private final StoreContext context;
+    private final PredecessorWatch predecessorWatch;
+    private final ParentNodes parentNodes;
 
     /**
-     * What is wanted for a claim.
+     * What to do for a claim.
      *
-     * @param ear who waits; null to take nothing if it cannot hold at once
-     * @param lookOnly whether it is only looked for, and neither made nor shrunk
+     * @param listener the listener of a claim that may wait; null to leave no node if it cannot hold at once
+     * @param searchOnly whether the claim is only searched, and neither created nor shrunk
      */
-    private record Wish(Claim claim, @Nullable OneShotListener ear, boolean lookOnly) {}
+    private record Request(Claim claim, @Nullable OneShotListener listener, boolean searchOnly) {}
 
-    public Acquire(StoreContext site, PredecessorWatch waiting, ParentNodes folders) {
-        this.site = site;
-        this.waiting = waiting;
-        this.folders = folders;
+    public Acquire(StoreContext context, PredecessorWatch predecessorWatch, ParentNodes parentNodes) {
+        this.context = context;
+        this.predecessorWatch = predecessorWatch;
+        this.parentNodes = parentNodes;
     }
 
     /**
-     * Acquires or takes a place.
+     * Acquires a claim or puts it into the queue.
      *
-     * @param ear who waits; null to take nothing if it cannot hold at once
-     * @return held, waiting (and if nobody waits: nothing was taken), or gone if the claim was released before
+     * @param listener the listener of a claim that may wait; null to leave no node if it cannot hold at once
+     * @return held; waiting (without a listener: no node is left); or gone if the claim was released before
      */
-    public CompletionStage<Renewed> acquire(Claim claim, @Nullable OneShotListener ear) {
-        SessionClient handle = site.sessions().current();
-        ClaimState known = site.places().find(claim.id());
+    public CompletionStage<Renewed> acquire(Claim claim, @Nullable OneShotListener listener) {
+        SessionClient client = context.sessions().current();
+        ClaimState known = context.claims().find(claim.id());
         if (known != null || claim.repeated()) {
-            return search(handle, new Wish(claim, ear, false), 0);
+            return search(client, new Request(claim, listener, false), 0);
         }
-        return site.places().isBuried(claim.id()) ? done(RELEASED) : send(handle, new Wish(claim, ear, false), 0);
+        return context.claims().hasTombstone(claim.id())
+                ? done(RELEASED)
+                : send(client, new Request(claim, listener, false), 0);
     }
 
     /**
-     * Looks for a claim that may have been sent before.
+     * Searches a claim that may have been sent before.
      *
-     * @return held, waiting (and if nobody listens: its node is removed), released, or {@link #ABSENT}
+     * @return held, waiting (without a listener: its node is deleted), released, or {@link #ABSENT}
      */
-    CompletionStage<Renewed> look(SessionClient handle, Claim claim) {
-        return search(handle, new Wish(claim, null, true), 0);
+    CompletionStage<Renewed> find(SessionClient client, Claim claim) {
+        return search(client, new Request(claim, null, true), 0);
     }
 
-    private CompletionStage<Renewed> send(SessionClient handle, Wish wish, int tries) {
-        Claim claim = wish.claim();
-        String folder = site.paths().folder(claim.name());
-        ClaimState place = new ClaimState(claim, folder, wish.ear());
-        if (site.places().add(place) != null) {
-            return search(handle, wish, tries);
+    private CompletionStage<Renewed> send(SessionClient client, Request request, int tries) {
+        Claim claim = request.claim();
+        String parent = context.paths().parent(claim.name());
+        ClaimState claimState = new ClaimState(claim, parent, request.listener());
+        if (context.claims().add(claimState) != null) {
+            return search(client, request, tries);
         }
-        folders.make(handle, folder, tries);
-        CompletionStage<Reply<SessionClient.Created>> creation = handle.create(
-                folder + '/' + NodeName.beginning(claim),
+        parentNodes.create(client, parent, tries);
+        CompletionStage<Reply<SessionClient.Created>> creation = client.create(
+                parent + '/' + NodeName.prefix(claim),
                 NodeData.of(claim).bytes(),
-                site.acl(),
+                context.acl(),
                 CreateMode.EPHEMERAL_SEQUENTIAL);
-        CompletionStage<Reply<List<String>>> list = handle.children(folder);
-        return creation.thenCombine(list, Answers::new).thenCompose(answers -> answered(handle, place, answers, tries));
+        CompletionStage<Reply<List<String>>> list = client.children(parent);
+        return creation.thenCombine(list, Replies::new)
+                .thenCompose(replies -> onReplies(client, claimState, replies, tries));
     }
 
-    private record Answers(Reply<SessionClient.Created> creation, Reply<List<String>> list) {}
+    private record Replies(Reply<SessionClient.Created> creation, Reply<List<String>> list) {}
 
-    private CompletionStage<Renewed> answered(SessionClient handle, ClaimState place, Answers answers, int tries) {
-        Reply<SessionClient.Created> creation = answers.creation();
+    private CompletionStage<Renewed> onReplies(
+            SessionClient client, ClaimState claimState, Replies replies, int tries) {
+        Reply<SessionClient.Created> creation = replies.creation();
         if (creation.isMissing()) {
-            folders.isGone(place.folder());
-            site.places().remove(place);
-            if (tries >= MOST_FOLDERS) {
+            parentNodes.forget(claimState.parent());
+            context.claims().remove(claimState);
+            if (tries >= MAX_CREATE_RETRIES) {
                 throw creation.failure();
             }
-            Wish wish = new Wish(place.claim(), place.ear(), false);
+            Request request = new Request(claimState.claim(), claimState.listener(), false);
             return tries == 0
-                    ? send(handle, wish, 1)
-                    : folders.makeRoot(handle).thenCompose(made -> send(handle, wish, tries + 1));
+                    ? send(client, request, 1)
+                    : parentNodes.createRoot(client).thenCompose(made -> send(client, request, tries + 1));
         }
         if (!creation.isOk()) {
             StoreException failure = creation.failure();
             if (failure.effect() == Effect.NONE) {
-                site.places().remove(place);
+                context.claims().remove(claimState);
             }
             throw failure;
         }
         SessionClient.Created made = creation.get();
-        NodeName node = NodeName.parse(made.path().substring(place.folder().length() + 1));
+        NodeName node = NodeName.parse(made.path().substring(claimState.parent().length() + 1));
         if (node == null) {
-            throw StoreException.refused("ZooKeeper made a node of another name: " + made.path(), null);
+            throw StoreException.refused("ZooKeeper created a node with another name: " + made.path(), null);
         }
-        place.found(node, made.stat().getEphemeralOwner(), made.stat().getCzxid());
-        if (!answers.list().isOk()) {
-            StoreException failure = answers.list().failure();
+        claimState.setNode(node, made.stat().getEphemeralOwner(), made.stat().getCzxid());
+        if (!replies.list().isOk()) {
+            StoreException failure = replies.list().failure();
             throw StoreException.unavailable(Effect.UNKNOWN, String.valueOf(failure.getMessage()), failure);
         }
-        return judged(handle, place, AdmissionQueue.of(answers.list().get()));
+        return evaluate(client, claimState, AdmissionQueue.of(replies.list().get()));
     }
 
-    // What a claim whose node is known may do.
-    private CompletionStage<Renewed> judged(SessionClient handle, ClaimState place, AdmissionQueue queue) {
-        NodeName own = place.node();
-        int index = own == null ? -1 : queue.before(own.text());
+    // Decides from the list whether a claim whose node is known holds, waits or ends.
+    private CompletionStage<Renewed> evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
+        NodeName own = claimState.node();
+        int index = own == null ? -1 : queue.indexOf(own.text());
         if (own == null || index < 0) {
-            site.places().remove(place);
+            context.claims().remove(claimState);
             return done(RELEASED);
         }
-        if (site.places().isBuried(place.id())) {
-            discard(handle, place);
+        if (context.claims().hasTombstone(claimState.id())) {
+            discard(client, claimState);
             return done(RELEASED);
         }
         if (queue.isOfAnotherKind(index)) {
-            discard(handle, place);
-            throw new KindConflictException(place.name(), own.limit(), queue.limit());
+            discard(client, claimState);
+            throw new KindConflictException(claimState.name(), own.limit(), queue.limit());
         }
         if (queue.isHolder(index)) {
-            return held(handle, place, queue, index);
+            return held(client, claimState, queue, index);
         }
         Renewed answer = new Renewed.Waiting(queue.position(index), Duration.ZERO);
-        if (place.ear() == null) {
-            discard(handle, place);
+        if (claimState.listener() == null) {
+            discard(client, claimState);
             return done(answer);
         }
         if (queue.position(index) >= LockStore.MAX_QUEUE) {
-            discard(handle, place);
+            discard(client, claimState);
             throw StoreException.refused(
-                    "\"" + place.name() + "\" has " + LockStore.MAX_QUEUE + " waiters already, which is the most",
+                    "\"" + claimState.name() + "\" has " + LockStore.MAX_QUEUE + " waiters already, which is the most",
                     null);
         }
-        if (!place.queue()) {
-            discard(handle, place);
+        if (!claimState.queue()) {
+            discard(client, claimState);
             return done(RELEASED);
         }
-        waiting.arm(handle, place, queue, index);
+        predecessorWatch.arm(client, claimState, queue, index);
         return done(answer);
     }
 
-    /** A claim whose node is among the holders' holds, unless it was released meanwhile. */
-    CompletionStage<Renewed> held(SessionClient handle, ClaimState place, AdmissionQueue queue, int index) {
-        long now = site.now();
-        boolean waited = place.state() == ClaimState.State.WAITING;
-        if (!place.hold(now)) {
-            discard(handle, place);
+    /** Grants a claim whose node is among the holders, unless it was released in the meantime. */
+    CompletionStage<Renewed> held(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
+        long now = context.now();
+        boolean waited = claimState.state() == ClaimState.State.WAITING;
+        if (!claimState.hold(now)) {
+            discard(client, claimState);
             return done(RELEASED);
         }
-        waiting.admitted(handle, place, queue, index);
-        site.leases().watch(place);
-        Duration told = place.told(now, site.sessions().sure(handle));
-        OneShotListener ear = place.ear();
-        if (waited && ear != null) {
-            ear.granted(place.counter(), told);
+        predecessorWatch.admitted(client, claimState, queue, index);
+        context.leaseExpiry().track(claimState);
+        Duration lease = claimState.reportedLease(now, context.sessions().guaranteedLifetime(client));
+        OneShotListener listener = claimState.listener();
+        if (waited && listener != null) {
+            listener.granted(claimState.counter(), lease);
         }
-        return done(new Renewed.Held(place.counter(), told));
+        return done(new Renewed.Held(claimState.counter(), lease));
     }
 
-    private void discard(SessionClient handle, ClaimState place) {
-        String path = place.path();
-        site.places().remove(place);
+    private void discard(SessionClient client, ClaimState claimState) {
+        String path = claimState.path();
+        context.claims().remove(claimState);
         if (path != null) {
-            site.leftovers().remove(handle, path);
+            context.orphans().remove(client, path);
         }
     }
 
     // ---- claims that were sent before ----
 
-    private CompletionStage<Renewed> search(SessionClient handle, Wish wish, int searches) {
-        Claim claim = wish.claim();
-        if (searches >= MOST_SEARCHES) {
+    private CompletionStage<Renewed> search(SessionClient client, Request request, int searches) {
+        Claim claim = request.claim();
+        if (searches >= MAX_SEARCHES) {
             throw StoreException.unavailable(
                     Effect.UNKNOWN, "The nodes of claim " + claim.id() + " of \"" + claim.name() + "\" change", null);
         }
-        String folder = site.paths().folder(claim.name());
-        handle.sync(folder);
-        return handle.children(folder)
+        String parent = context.paths().parent(claim.name());
+        client.sync(parent);
+        return client.children(parent)
                 .thenCompose(reply -> found(
-                        handle,
-                        wish,
+                        client,
+                        request,
                         reply.isMissing() ? AdmissionQueue.EMPTY : AdmissionQueue.of(reply.get()),
                         searches));
     }
 
-    private CompletionStage<Renewed> found(SessionClient handle, Wish wish, AdmissionQueue queue, int searches) {
-        Claim claim = wish.claim();
-        String folder = site.paths().folder(claim.name());
+    private CompletionStage<Renewed> found(SessionClient client, Request request, AdmissionQueue queue, int searches) {
+        Claim claim = request.claim();
+        String parent = context.paths().parent(claim.name());
         List<NodeName> nodes = queue.of(claim.id()).stream()
-                .filter(node -> !site.leftovers().isDoomed(folder + '/' + node.text()))
+                .filter(node -> !context.orphans().isDeletePending(parent + '/' + node.text()))
                 .toList();
-        ClaimState known = site.places().find(claim.id());
+        ClaimState known = context.claims().find(claim.id());
         if (nodes.isEmpty()) {
             if (known != null) {
-                site.places().remove(known);
+                context.claims().remove(known);
             }
-            if (site.places().isBuried(claim.id())) {
+            if (context.claims().hasTombstone(claim.id())) {
                 return done(RELEASED);
             }
-            return wish.lookOnly() ? done(ABSENT) : send(handle, wish, searches + 1);
+            return request.searchOnly() ? done(ABSENT) : send(client, request, searches + 1);
         }
-        // Copies that came late, if any: the first is the claim's place.
-        nodes.subList(1, nodes.size()).forEach(copy -> site.leftovers().remove(handle, folder + '/' + copy.text()));
+        // Deletes the nodes of creates that arrived twice, if there are any. The first node is that of the claim.
+        nodes.subList(1, nodes.size()).forEach(copy -> context.orphans().remove(client, parent + '/' + copy.text()));
         NodeName node = nodes.get(0);
-        if (known != null && node.equals(known.node()) && known.session() == handle.session()) {
-            return again(handle, known, wish, queue, searches);
+        if (known != null && node.equals(known.node()) && known.session() == client.session()) {
+            return resume(client, known, request, queue, searches);
         }
-        String path = folder + '/' + node.text();
-        return handle.stat(path, null).thenCompose(reply -> {
+        String path = parent + '/' + node.text();
+        return client.stat(path, null).thenCompose(reply -> {
             if (reply.isMissing()) {
-                return search(handle, wish, searches + 1);
+                return search(client, request, searches + 1);
             }
             Stat stat = reply.get();
-            if (stat.getEphemeralOwner() != handle.session()) {
-                return removeOfAnotherSession(handle, path, wish, searches);
+            if (stat.getEphemeralOwner() != client.session()) {
+                return removeOfAnotherSession(client, path, request, searches);
             }
-            ClaimState place = known != null ? known : new ClaimState(claim, folder, wish.ear());
-            ClaimState other = known != null ? known : site.places().add(place);
-            if (other != null && other != place) {
-                return search(handle, wish, searches + 1);
+            ClaimState claimState = known != null ? known : new ClaimState(claim, parent, request.listener());
+            ClaimState other = known != null ? known : context.claims().add(claimState);
+            if (other != null && other != claimState) {
+                return search(client, request, searches + 1);
             }
-            place.found(node, stat.getEphemeralOwner(), stat.getCzxid());
-            return again(handle, place, wish, queue, searches);
+            claimState.setNode(node, stat.getEphemeralOwner(), stat.getCzxid());
+            return resume(client, claimState, request, queue, searches);
         });
     }
 
-    // A node of an expired session will go at any moment: it is no grant, however near the front it is (CURATOR-604).
+    // A node of an expired session may be deleted at any moment, so it is no grant, even as the first (CURATOR-604).
     private CompletionStage<Renewed> removeOfAnotherSession(
-            SessionClient handle, String path, Wish wish, int searches) {
-        return handle.delete(path).thenCompose(reply -> {
+            SessionClient client, String path, Request request, int searches) {
+        return client.delete(path).thenCompose(reply -> {
             if (!reply.isOk() && !reply.isMissing()) {
                 throw reply.failure();
             }
-            ClaimState known = site.places().find(wish.claim().id());
+            ClaimState known = context.claims().find(request.claim().id());
             if (known != null) {
-                site.places().remove(known);
+                context.claims().remove(known);
             }
-            return search(handle, wish, searches + 1);
+            return search(client, request, searches + 1);
         });
     }
 
-    private CompletionStage<Renewed> again(
-            SessionClient handle, ClaimState place, Wish wish, AdmissionQueue queue, int searches) {
-        Claim claim = wish.claim();
-        OneShotListener ear = wish.ear();
-        NodeName node = place.node();
+    private CompletionStage<Renewed> resume(
+            SessionClient client, ClaimState claimState, Request request, AdmissionQueue queue, int searches) {
+        Claim claim = request.claim();
+        OneShotListener listener = request.listener();
+        NodeName node = claimState.node();
         if (node == null) {
-            return search(handle, wish, searches + 1);
+            return search(client, request, searches + 1);
         }
-        if (ear == null) {
-            int index = queue.before(node.text());
+        if (listener == null) {
+            int index = queue.indexOf(node.text());
             boolean waits = index >= 0 && !queue.isHolder(index);
-            if (place.state() == ClaimState.State.WAITING && waits) {
+            if (claimState.state() == ClaimState.State.WAITING && waits) {
                 return done(new Renewed.Waiting(queue.position(index), Duration.ZERO));
             }
             if (claim.limit() != node.limit() || claim.permits() > node.permits()) {
@@ -292,30 +301,35 @@ public final class Acquire {
                                 + claim.limit(),
                         null);
             }
-            if (claim.permits() < node.permits() && !waits && !wish.lookOnly()) {
-                return shrink(handle, place, node, wish, queue, searches);
+            if (claim.permits() < node.permits() && !waits && !request.searchOnly()) {
+                return shrink(client, claimState, node, request, queue, searches);
             }
         } else {
-            place.hear(ear);
-            place.renew(claim, site.now());
+            claimState.replaceListener(listener);
+            claimState.renew(claim, context.now());
         }
-        return judged(handle, place, queue);
+        return evaluate(client, claimState, queue);
     }
 
     private CompletionStage<Renewed> shrink(
-            SessionClient handle, ClaimState place, NodeName node, Wish wish, AdmissionQueue queue, int searches) {
-        NodeName smaller = node.resized(wish.claim().permits());
-        NodeData old = place.data();
-        byte[] data = new NodeData(old.lease(), place.counter(), old.granted(), old.owner()).bytes();
-        String folder = place.folder();
-        return handle.replace(folder + '/' + node.text(), folder + '/' + smaller.text(), data, site.acl())
+            SessionClient client,
+            ClaimState claimState,
+            NodeName node,
+            Request request,
+            AdmissionQueue queue,
+            int searches) {
+        NodeName smaller = node.resized(request.claim().permits());
+        NodeData old = claimState.data();
+        byte[] data = new NodeData(old.lease(), claimState.counter(), old.granted(), old.owner()).bytes();
+        String parent = claimState.parent();
+        return client.replace(parent + '/' + node.text(), parent + '/' + smaller.text(), data, context.acl())
                 .thenCompose(reply -> {
                     if (reply.code() == Code.NONODE || reply.code() == Code.NODEEXISTS) {
-                        return search(handle, wish, searches + 1);
+                        return search(client, request, searches + 1);
                     }
                     reply.get();
-                    place.shrinkTo(smaller);
-                    return judged(handle, place, queue.with(node, smaller));
+                    claimState.shrinkTo(smaller);
+                    return evaluate(client, claimState, queue.with(node, smaller));
                 });
     }
 

@@ -24,47 +24,51 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires several names, all or none: one multi makes the nodes of all claims at one moment, and the lists of their folders
- * travel right behind it, so that it costs one round trip. If each node is among the holders of its folder, all hold. Else
- * one multi deletes them all.
+ * Acquires several names, all or none. One multi creates the nodes of all claims at one moment, and the lists of
+ * the children of their parent nodes are sent right behind it, so that all this takes one round trip. If each node
+ * is among the holders of its lock, all claims hold. Else one multi deletes all the nodes.
  *
- * <p>Because the nodes of two such attempts are made at two moments, one of the attempts is before the other in every folder
- * that they share: they never refuse each other crosswise.
+ * <p>The nodes of two such attempts are created at two different moments, so one attempt is ahead of the other in
+ * the queue of every lock that both name. Two attempts therefore never both fail because of each other.
  *
- * <p>Claims that may have been sent before are looked for first. Those that held or waited before stay whatever comes of it.
+ * <p>Claims that may have been sent before are searched first. Claims that held or waited before are kept, whatever
+ * the outcome.
  */
 public final class AcquireAll {
 
-    /** Folders that are removed again and again, as they are idle, while claims want to use them. */
-    private static final int MOST_FOLDERS = 4;
+    /**
+     * The maximum number of retries of a create with missing parent nodes: the server may delete idle ones
+     * repeatedly.
+     */
+    private static final int MAX_CREATE_RETRIES = 4;
 
     private static final Attempt BUSY = new Attempt.Busy(Duration.ZERO);
 
-    private final StoreContext site;
-    private final Acquire acquiring;
-    private final ParentNodes folders;
+    private final StoreContext context;
+    private final Acquire acquire;
+    private final ParentNodes parentNodes;
 
-    public AcquireAll(StoreContext site, Acquire acquiring, ParentNodes folders) {
-        this.site = site;
-        this.acquiring = acquiring;
-        this.folders = folders;
+    public AcquireAll(StoreContext context, Acquire acquire, ParentNodes parentNodes) {
+        this.context = context;
+        this.acquire = acquire;
+        this.parentNodes = parentNodes;
     }
 
-    /** One of the claims, and how far it has come. Used by one thread after the other. */
+    /** One of the claims and its progress. Not thread-safe: it is used by one thread at a time. */
     private static final class Member {
 
         final Claim claim;
-        /** Whether it held or waited before: then it is none of this attempt's to undo. */
-        final boolean stoodBefore;
+        /** Whether the claim held or waited before. This attempt then does not undo it. */
+        final boolean existedBefore;
 
         Renewed answer;
 
         @Nullable
         StoreException failure;
 
-        Member(Claim claim, boolean stoodBefore, Renewed answer) {
+        Member(Claim claim, boolean existedBefore, Renewed answer) {
             this.claim = claim;
-            this.stoodBefore = stoodBefore;
+            this.existedBefore = existedBefore;
             this.answer = answer;
         }
 
@@ -77,22 +81,24 @@ public final class AcquireAll {
         }
     }
 
-    /** Takes all, or leaves nothing. A list with one {@code Busy} if not all can be taken. */
+    /**
+     * Acquires all claims, or leaves no new nodes. Returns a list with one {@code Busy} if not all can be acquired.
+     */
     public CompletionStage<List<Attempt>> acquire(List<Claim> claims) {
-        SessionClient handle = site.sessions().current();
-        return all(claims.stream().map(claim -> look(handle, claim)).toList())
-                .thenCompose(members -> attempt(handle, members));
+        SessionClient client = context.sessions().current();
+        return all(claims.stream().map(claim -> find(client, claim)).toList())
+                .thenCompose(members -> attempt(client, members));
     }
 
-    private CompletionStage<Member> look(SessionClient handle, Claim claim) {
-        ClaimState known = site.places().find(claim.id());
+    private CompletionStage<Member> find(SessionClient client, Claim claim) {
+        ClaimState known = context.claims().find(claim.id());
         if (known == null && !claim.repeated()) {
-            boolean buried = site.places().isBuried(claim.id());
-            return done(new Member(claim, false, buried ? Acquire.RELEASED : Acquire.ABSENT));
+            boolean released = context.claims().hasTombstone(claim.id());
+            return done(new Member(claim, false, released ? Acquire.RELEASED : Acquire.ABSENT));
         }
-        boolean stood = known != null && known.state() != ClaimState.State.SENT;
-        return acquiring.look(handle, claim).handle((answer, failure) -> {
-            Member member = new Member(claim, stood, answer == null ? Acquire.ABSENT : answer);
+        boolean existed = known != null && known.state() != ClaimState.State.SENT;
+        return acquire.find(client, claim).handle((answer, failure) -> {
+            Member member = new Member(claim, existed, answer == null ? Acquire.ABSENT : answer);
             member.failure = failure == null
                     ? null
                     : ZooKeeperErrors.of(failure, claim.name().value());
@@ -100,19 +106,19 @@ public final class AcquireAll {
         });
     }
 
-    // Whatever goes wrong: what this attempt has made, and knows, it removes.
-    private CompletionStage<List<Attempt>> attempt(SessionClient handle, List<Member> members) {
-        return taken(handle, members)
+    // If the attempt fails or is busy, it deletes all nodes that it has created and knows.
+    private CompletionStage<List<Attempt>> attempt(SessionClient client, List<Member> members) {
+        return acquireMembers(client, members)
                 .handle((attempts, failure) -> {
                     if (failure != null || attempts.contains(BUSY)) {
-                        undo(handle, members);
+                        undo(client, members);
                     }
                     return failure == null ? done(attempts) : CompletableFuture.<List<Attempt>>failedStage(failure);
                 })
                 .thenCompose(outcome -> outcome);
     }
 
-    private CompletionStage<List<Attempt>> taken(SessionClient handle, List<Member> members) {
+    private CompletionStage<List<Attempt>> acquireMembers(SessionClient client, List<Member> members) {
         for (Member member : members) {
             if (member.failure != null) {
                 return CompletableFuture.failedStage(member.failure);
@@ -122,104 +128,105 @@ public final class AcquireAll {
             }
         }
         List<Member> absent = members.stream().filter(Member::isAbsent).toList();
-        CompletionStage<Boolean> made = absent.isEmpty() ? done(true) : send(handle, absent, 0);
+        CompletionStage<Boolean> made = absent.isEmpty() ? done(true) : send(client, absent, 0);
         return made.thenCompose(admitted -> admitted ? shrunk(members) : done(List.of(BUSY)));
     }
 
-    private CompletionStage<Boolean> send(SessionClient handle, List<Member> absent, int tries) {
-        List<ClaimState> places = begin(absent);
+    private CompletionStage<Boolean> send(SessionClient client, List<Member> absent, int tries) {
+        List<ClaimState> claimStates = register(absent);
         Map<String, byte[]> nodes = new LinkedHashMap<>();
-        for (ClaimState place : places) {
-            folders.make(handle, place.folder(), tries);
-            Claim claim = place.claim();
+        for (ClaimState claimState : claimStates) {
+            parentNodes.create(client, claimState.parent(), tries);
+            Claim claim = claimState.claim();
             nodes.put(
-                    place.folder() + '/' + NodeName.beginning(claim),
+                    claimState.parent() + '/' + NodeName.prefix(claim),
                     NodeData.of(claim).bytes());
         }
-        CompletionStage<Reply<List<SessionClient.Created>>> creation = handle.createAll(nodes, site.acl());
-        CompletionStage<List<Reply<List<String>>>> lists = all(
-                places.stream().map(place -> handle.children(place.folder())).toList());
-        return creation.thenCombine(lists, Answers::new)
-                .thenCompose(answers -> answered(handle, absent, places, answers, tries));
+        CompletionStage<Reply<List<SessionClient.Created>>> creation = client.createAll(nodes, context.acl());
+        CompletionStage<List<Reply<List<String>>>> lists = all(claimStates.stream()
+                .map(claimState -> client.children(claimState.parent()))
+                .toList());
+        return creation.thenCombine(lists, Replies::new)
+                .thenCompose(replies -> onReplies(client, absent, claimStates, replies, tries));
     }
 
-    private record Answers(Reply<List<SessionClient.Created>> creation, List<Reply<List<String>>> lists) {}
+    private record Replies(Reply<List<SessionClient.Created>> creation, List<Reply<List<String>>> lists) {}
 
-    private List<ClaimState> begin(List<Member> absent) {
-        List<ClaimState> places = new ArrayList<>(absent.size());
+    private List<ClaimState> register(List<Member> absent) {
+        List<ClaimState> claimStates = new ArrayList<>(absent.size());
         for (Member member : absent) {
             Claim claim = member.claim;
-            ClaimState place = new ClaimState(claim, site.paths().folder(claim.name()), null);
-            if (site.places().add(place) != null) {
-                places.forEach(site.places()::remove);
+            ClaimState claimState = new ClaimState(claim, context.paths().parent(claim.name()), null);
+            if (context.claims().add(claimState) != null) {
+                claimStates.forEach(context.claims()::remove);
                 throw StoreException.unavailable(
                         Effect.UNKNOWN,
                         "Claim " + claim.id() + " of \"" + claim.name() + "\" is being sent by another call",
                         null);
             }
-            places.add(place);
+            claimStates.add(claimState);
         }
-        return places;
+        return claimStates;
     }
 
-    private CompletionStage<Boolean> answered(
-            SessionClient handle, List<Member> absent, List<ClaimState> places, Answers answers, int tries) {
-        Reply<List<SessionClient.Created>> creation = answers.creation();
+    private CompletionStage<Boolean> onReplies(
+            SessionClient client, List<Member> absent, List<ClaimState> claimStates, Replies replies, int tries) {
+        Reply<List<SessionClient.Created>> creation = replies.creation();
         if (creation.isMissing()) {
-            places.forEach(place -> {
-                folders.isGone(place.folder());
-                site.places().remove(place);
+            claimStates.forEach(claimState -> {
+                parentNodes.forget(claimState.parent());
+                context.claims().remove(claimState);
             });
-            if (tries >= MOST_FOLDERS) {
+            if (tries >= MAX_CREATE_RETRIES) {
                 throw creation.failure();
             }
             return tries == 0
-                    ? send(handle, absent, 1)
-                    : folders.makeRoot(handle).thenCompose(made -> send(handle, absent, tries + 1));
+                    ? send(client, absent, 1)
+                    : parentNodes.createRoot(client).thenCompose(made -> send(client, absent, tries + 1));
         }
         if (!creation.isOk()) {
             StoreException failure = creation.failure();
             if (failure.effect() == Effect.NONE) {
-                places.forEach(site.places()::remove);
+                claimStates.forEach(context.claims()::remove);
             }
             throw failure;
         }
-        for (int i = 0; i < places.size(); i++) {
-            isMade(places.get(i), creation.get().get(i));
+        for (int i = 0; i < claimStates.size(); i++) {
+            recordNode(claimStates.get(i), creation.get().get(i));
         }
-        return admit(handle, absent, places, answers.lists());
+        return admit(client, absent, claimStates, replies.lists());
     }
 
-    private static void isMade(ClaimState place, SessionClient.Created made) {
-        NodeName node = NodeName.parse(made.path().substring(place.folder().length() + 1));
+    private static void recordNode(ClaimState claimState, SessionClient.Created made) {
+        NodeName node = NodeName.parse(made.path().substring(claimState.parent().length() + 1));
         if (node == null) {
-            throw StoreException.refused("ZooKeeper made a node of another name: " + made.path(), null);
+            throw StoreException.refused("ZooKeeper created a node with another name: " + made.path(), null);
         }
-        place.found(node, made.stat().getEphemeralOwner(), made.stat().getCzxid());
+        claimState.setNode(node, made.stat().getEphemeralOwner(), made.stat().getCzxid());
     }
 
-    // All are looked at before the first is told that it holds.
+    // Checks all claims before the first one becomes held.
     private CompletionStage<Boolean> admit(
-            SessionClient handle, List<Member> absent, List<ClaimState> places, List<Reply<List<String>>> lists) {
-        List<AdmissionQueue> queues = new ArrayList<>(places.size());
-        for (int i = 0; i < places.size(); i++) {
+            SessionClient client, List<Member> absent, List<ClaimState> claimStates, List<Reply<List<String>>> lists) {
+        List<AdmissionQueue> queues = new ArrayList<>(claimStates.size());
+        for (int i = 0; i < claimStates.size(); i++) {
             Reply<List<String>> list = lists.get(i);
             if (!list.isOk()) {
                 StoreException failure = list.failure();
                 throw StoreException.unavailable(Effect.UNKNOWN, String.valueOf(failure.getMessage()), failure);
             }
             AdmissionQueue queue = AdmissionQueue.of(list.get());
-            if (!isAdmitted(places.get(i), queue)) {
+            if (!isAdmitted(claimStates.get(i), queue)) {
                 return done(false);
             }
             queues.add(queue);
         }
-        List<CompletionStage<Renewed>> holds = new ArrayList<>(places.size());
-        for (int i = 0; i < places.size(); i++) {
-            ClaimState place = places.get(i);
+        List<CompletionStage<Renewed>> holds = new ArrayList<>(claimStates.size());
+        for (int i = 0; i < claimStates.size(); i++) {
+            ClaimState claimState = claimStates.get(i);
             AdmissionQueue queue = queues.get(i);
-            holds.add(
-                    acquiring.held(handle, place, queue, queue.before(own(place).text())));
+            holds.add(acquire.held(
+                    client, claimState, queue, queue.indexOf(own(claimState).text())));
         }
         return all(holds).thenApply(held -> {
             for (int i = 0; i < held.size(); i++) {
@@ -229,29 +236,29 @@ public final class AcquireAll {
         });
     }
 
-    private boolean isAdmitted(ClaimState place, AdmissionQueue queue) {
-        int index = queue.before(own(place).text());
-        if (index < 0 || site.places().isBuried(place.id())) {
+    private boolean isAdmitted(ClaimState claimState, AdmissionQueue queue) {
+        int index = queue.indexOf(own(claimState).text());
+        if (index < 0 || context.claims().hasTombstone(claimState.id())) {
             return false;
         }
         if (queue.isOfAnotherKind(index)) {
-            throw new KindConflictException(place.name(), own(place).limit(), queue.limit());
+            throw new KindConflictException(claimState.name(), own(claimState).limit(), queue.limit());
         }
         return queue.isHolder(index);
     }
 
-    private static NodeName own(ClaimState place) {
-        return Objects.requireNonNull(place.node());
+    private static NodeName own(ClaimState claimState) {
+        return Objects.requireNonNull(claimState.node());
     }
 
-    // Grants that are to have fewer permits than before shrink when nothing can be refused any more.
+    // Grants that shrink to fewer permits do so only now, when no claim can be refused any more.
     private CompletionStage<List<Attempt>> shrunk(List<Member> members) {
         List<CompletionStage<Attempt>> attempts = new ArrayList<>(members.size());
         for (Member member : members) {
-            ClaimState place = site.places().find(member.claim.id());
-            NodeName node = place == null ? null : place.node();
+            ClaimState claimState = context.claims().find(member.claim.id());
+            NodeName node = claimState == null ? null : claimState.node();
             CompletionStage<Renewed> answer = node != null && node.permits() > member.claim.permits()
-                    ? acquiring.acquire(member.claim, null)
+                    ? acquire.acquire(member.claim, null)
                     : done(member.answer);
             attempts.add(answer.thenApply(AcquireAll::attempt));
         }
@@ -262,18 +269,18 @@ public final class AcquireAll {
         return answer instanceof Renewed.Held held ? new Attempt.Granted(held.counter(), held.lease()) : BUSY;
     }
 
-    private void undo(SessionClient handle, List<Member> members) {
+    private void undo(SessionClient client, List<Member> members) {
         List<String> paths = new ArrayList<>();
         for (Member member : members) {
-            ClaimState place = site.places().find(member.claim.id());
-            String path = place == null ? null : place.path();
-            // One whose node is not known stays: it may be repeated, and is then looked for.
-            if (!member.stoodBefore && place != null && path != null) {
-                site.places().remove(place);
+            ClaimState claimState = context.claims().find(member.claim.id());
+            String path = claimState == null ? null : claimState.path();
+            // A claim whose node is not known is kept, because it may be sent again and is then searched.
+            if (!member.existedBefore && claimState != null && path != null) {
+                context.claims().remove(claimState);
                 paths.add(path);
             }
         }
-        site.leftovers().removeAll(handle, paths);
+        context.orphans().removeAll(client, paths);
     }
 
     private static <T> CompletionStage<T> done(T value) {

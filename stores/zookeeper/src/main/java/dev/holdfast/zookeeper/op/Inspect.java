@@ -18,29 +18,29 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** Shows who holds and who waits, and which locks are in use. */
+/** Reports which claims hold or wait, and which locks are in use. */
 public final class Inspect {
 
-    /** So many folders are looked into at once. */
-    private static final int FOLDERS_AT_ONCE = 256;
+    /** The number of parent nodes whose children are listed at the same time. */
+    private static final int CONCURRENT_LISTS = 256;
 
-    private final StoreContext site;
-    private final Duration ticket;
+    private final StoreContext context;
+    private final Duration ticketTtl;
 
-    public Inspect(StoreContext site, Duration ticket) {
-        this.site = site;
-        this.ticket = ticket;
+    public Inspect(StoreContext context, Duration ticketTtl) {
+        this.context = context;
+        this.ticketTtl = ticketTtl;
     }
 
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        SessionClient handle = site.sessions().current();
-        String folder = site.paths().folder(name);
-        handle.sync(folder);
-        return handle.children(folder).thenCompose(reply -> {
+        SessionClient client = context.sessions().current();
+        String parent = context.paths().parent(name);
+        client.sync(parent);
+        return client.children(parent).thenCompose(reply -> {
             AdmissionQueue queue = reply.isMissing() ? AdmissionQueue.EMPTY : AdmissionQueue.of(reply.get());
             CompletionStage<List<Entry>> entries = CompletableFuture.completedStage(new ArrayList<>());
             for (NodeName node : queue.all()) {
-                entries = entries.thenCombine(handle.data(folder + '/' + node.text(), null), (list, data) -> {
+                entries = entries.thenCombine(client.data(parent + '/' + node.text(), null), (list, data) -> {
                     if (data.isOk()) {
                         list.add(new Entry(node, data.get()));
                     } else if (!data.isMissing()) {
@@ -55,7 +55,7 @@ public final class Inspect {
 
     private record Entry(NodeName node, SessionClient.Data data) {}
 
-    // Nodes that went between the list and their data leave room: who holds is found out from those that are left.
+    // Nodes that were deleted between the list and the read of their data do not count when the holders are found.
     private Optional<ResourceState> state(LockName name, List<Entry> entries) {
         if (entries.isEmpty()) {
             return Optional.empty();
@@ -80,54 +80,54 @@ public final class Inspect {
         NodeData written = NodeData.parse(data.text()).orElseGet(() -> foreign(node, data));
         Claim claim = new Claim(name, node.id(), node.permits(), node.limit(), written.lease(), written.owner());
         long created = written.counter() != 0 ? written.counter() : data.stat().getCzxid();
-        long age = site.clock().epochMicros() - data.stat().getCtime() * 1_000;
-        ClaimState own = site.places().find(node.id());
+        long age = context.clock().epochMicros() - data.stat().getCtime() * 1_000;
+        ClaimState own = context.claims().find(node.id());
         return new ResourceState.Entry(
                 claim, holds ? created : 0, Duration.ofNanos(Math.max(0, age) * 1_000), remaining(written, own, holds));
     }
 
-    // Another client's lease is kept by that client: what is known is that it ends with its session if it is dead.
+    // Another client ends its leases itself. This one knows only that a dead client's grant ends with its session.
     private Duration remaining(NodeData written, @Nullable ClaimState own, boolean holds) {
         if (!holds) {
-            return ticket;
+            return ticketTtl;
         }
         if (own != null && own.state() == ClaimState.State.HELD) {
-            return Duration.ofNanos(Math.max(0, own.expires() - site.now()));
+            return Duration.ofNanos(Math.max(0, own.expires() - context.now()));
         }
-        Duration session = site.sessions().timeout();
+        Duration session = context.sessions().timeout();
         return written.lease().compareTo(session) < 0 ? written.lease() : session;
     }
 
-    // Curator writes the address of the client into its nodes.
+    // The data of Curator's nodes is the address of the client.
     private NodeData foreign(NodeName node, SessionClient.Data data) {
         OwnerInfo owner = new OwnerInfo(node.id().client(), data.text(), 0, "", "", List.of());
-        return new NodeData(site.sessions().timeout(), 0, false, owner);
+        return new NodeData(context.sessions().timeout(), 0, false, owner);
     }
 
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
-        SessionClient handle = site.sessions().current();
-        handle.sync(site.paths().root());
-        return handle.children(site.paths().root()).thenCompose(reply -> {
+        SessionClient client = context.sessions().current();
+        client.sync(context.paths().root());
+        return client.children(context.paths().root()).thenCompose(reply -> {
             List<String> children = reply.isMissing() ? List.of() : reply.get();
             Iterator<LockName> names = children.stream()
-                    .map(site.paths()::lockOf)
+                    .map(context.paths()::lockOf)
                     .flatMap(Optional::stream)
                     .filter(name -> name.value().startsWith(prefix))
                     .sorted()
                     .iterator();
-            return inUse(handle, names, new ArrayList<>(), limit);
+            return inUse(client, names, new ArrayList<>(), limit);
         });
     }
 
     private CompletionStage<List<LockName>> inUse(
-            SessionClient handle, Iterator<LockName> names, List<LockName> found, int limit) {
+            SessionClient client, Iterator<LockName> names, List<LockName> found, int limit) {
         if (found.size() >= limit || !names.hasNext()) {
             return CompletableFuture.completedStage(found.subList(0, Math.min(limit, found.size())));
         }
-        CompletionStage<List<LockName>> asked = CompletableFuture.completedStage(found);
-        for (int i = 0; i < FOLDERS_AT_ONCE && names.hasNext(); i++) {
+        CompletionStage<List<LockName>> pending = CompletableFuture.completedStage(found);
+        for (int i = 0; i < CONCURRENT_LISTS && names.hasNext(); i++) {
             LockName name = names.next();
-            asked = asked.thenCombine(handle.children(site.paths().folder(name)), (list, reply) -> {
+            pending = pending.thenCombine(client.children(context.paths().parent(name)), (list, reply) -> {
                 if (reply.isOk() && !AdmissionQueue.of(reply.get()).all().isEmpty()) {
                     list.add(name);
                 } else if (!reply.isOk() && !reply.isMissing()) {
@@ -136,6 +136,6 @@ public final class Inspect {
                 return list;
             });
         }
-        return asked.thenCompose(list -> inUse(handle, names, list, limit));
+        return pending.thenCompose(list -> inUse(client, names, list, limit));
     }
 }

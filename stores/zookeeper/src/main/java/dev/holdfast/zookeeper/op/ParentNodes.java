@@ -12,72 +12,76 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 
 /**
- * Makes the folders of locks, and the root above them. The folders are containers, which the server removes some time after
- * they have become empty; so any request may find its folder gone, and must make it again. Thread-safe.
+ * Creates the parent nodes of locks, and the root above them. The parent nodes are containers, which the server
+ * deletes some time after they have become empty. Any request may therefore find its parent node deleted, and must
+ * create it again. Thread-safe.
  */
 public final class ParentNodes {
 
-    /** So many folders are known to be there; then it begins to learn them anew. */
-    private static final int MOST_KNOWN = 10_000;
+    /** The maximum number of parent nodes that are remembered as existing. When it is reached, all are forgotten. */
+    private static final int MAX_KNOWN = 10_000;
 
-    private final StoreContext site;
+    private final StoreContext context;
     private final Set<String> known = ConcurrentHashMap.newKeySet();
     private volatile CreateMode mode = CreateMode.CONTAINER;
 
-    public ParentNodes(StoreContext site) {
-        this.site = site;
+    public ParentNodes(StoreContext context) {
+        this.context = context;
     }
 
     /**
-     * Sends what makes a folder, unless it is known to be there. What comes of it is seen by the request behind it, which
-     * travels in the same round trip.
+     * Sends the create of a parent node, unless the node is known to exist. The result is not returned, because the
+     * next request, which is sent in the same round trip, fails if the parent node is missing.
      */
-    void make(SessionClient handle, String folder, int tries) {
-        if (tries == 0 && known.contains(folder)) {
+    void create(SessionClient client, String parent, int tries) {
+        if (tries == 0 && known.contains(parent)) {
             return;
         }
-        handle.createFolder(folder, site.acl(), mode).thenAccept(reply -> {
+        client.createParent(parent, context.acl(), mode).thenAccept(reply -> {
             if (reply.isOk() || reply.code() == Code.NODEEXISTS) {
-                if (known.size() >= MOST_KNOWN) {
+                if (known.size() >= MAX_KNOWN) {
                     known.clear();
                 }
-                known.add(folder);
+                known.add(parent);
             } else if (reply.code() == Code.UNIMPLEMENTED) {
-                mode = CreateMode.PERSISTENT; // a server before 3.5: its folders stay
+                // A server before 3.5 has no containers, so parent nodes on it are never deleted.
+                mode = CreateMode.PERSISTENT;
             }
         });
     }
 
-    void isGone(String folder) {
-        known.remove(folder);
+    void forget(String parent) {
+        known.remove(parent);
     }
 
-    /** Makes the root and what is above it, where they are missing. They stay. */
-    CompletionStage<Reply<SessionClient.Created>> makeRoot(SessionClient handle) {
-        return makeFrom(handle, site.paths().rootAndAbove(), 0);
+    /** Creates the root and the nodes above it where they are missing. They are persistent. */
+    CompletionStage<Reply<SessionClient.Created>> createRoot(SessionClient client) {
+        return createFrom(client, context.paths().rootAndAbove(), 0);
     }
 
-    private CompletionStage<Reply<SessionClient.Created>> makeFrom(SessionClient handle, List<String> paths, int from) {
+    private CompletionStage<Reply<SessionClient.Created>> createFrom(
+            SessionClient client, List<String> paths, int from) {
         if (from >= paths.size()) {
             return CompletableFuture.completedStage(
-                    new Reply<>(Code.OK, null, site.paths().root()));
+                    new Reply<>(Code.OK, null, context.paths().root()));
         }
         String path = paths.get(from);
-        // Looked for first: who may not make a folder at the top may well use one that is there.
-        return handle.stat(path, null).thenCompose(there -> {
-            if (there.isOk()) {
-                return makeFrom(handle, paths, from + 1);
+        // Checks first whether the node exists: a client without the right to create it may use an existing one.
+        return client.stat(path, null).thenCompose(existing -> {
+            if (existing.isOk()) {
+                return createFrom(client, paths, from + 1);
             }
-            if (!there.isMissing()) {
-                throw there.failure();
+            if (!existing.isMissing()) {
+                throw existing.failure();
             }
-            return handle.createFolder(path, site.acl(), CreateMode.PERSISTENT).thenCompose(made -> {
-                if (!made.isOk() && made.code() != Code.NODEEXISTS) {
-                    StoreException cause = made.failure();
-                    throw cause;
-                }
-                return makeFrom(handle, paths, from + 1);
-            });
+            return client.createParent(path, context.acl(), CreateMode.PERSISTENT)
+                    .thenCompose(made -> {
+                        if (!made.isOk() && made.code() != Code.NODEEXISTS) {
+                            StoreException cause = made.failure();
+                            throw cause;
+                        }
+                        return createFrom(client, paths, from + 1);
+                    });
         });
     }
 }

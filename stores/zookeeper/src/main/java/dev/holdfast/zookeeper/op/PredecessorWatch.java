@@ -16,63 +16,66 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a claim in the queue hears that its turn has come. It watches its own node, because others may end it, and one thing
- * more, so that what becomes free wakes those who may get it and nobody else:
+ * Notifies a claim in the queue when its turn has come. The claim watches its own node, because others may delete
+ * it. It also watches one more node, chosen such that a release wakes only those claims that may then be granted:
  *
  * <table>
  * <caption>What is watched</caption>
  * <tr><th>claim</th><th>watches</th><th>when that changes</th></tr>
- * <tr><td>mutex</td><td>the node just before</td><td>holds, if that one was alone ahead; else lists again</td></tr>
+ * <tr><td>mutex</td><td>the node just before</td><td>holds if no other node was ahead, else lists again</td></tr>
  * <tr><td>write lock</td><td>the node just before</td><td>lists again</td></tr>
  * <tr><td>read lock</td><td>the last write lock before</td><td>lists again</td></tr>
- * <tr><td>permits, first waiter</td><td>the folder</td><td>lists again</td></tr>
+ * <tr><td>permits, first waiter</td><td>the children of the parent node</td><td>lists again</td></tr>
  * <tr><td>permits, others</td><td>the node just before, and its data</td><td>lists again</td></tr>
  * <tr><td>wait set</td><td>nothing</td><td></td></tr>
  * </table>
  *
- * <p>A deletion is the grant of a mutex because the list was taken after the own node was made, nobody is put in ahead later,
- * and events come in order: if the own node were gone, its event would have come before.
+ * <p>The deletion of the only node ahead is the grant of a mutex. This is safe for three reasons. The list was
+ * taken after the claim's own node was created. No node is inserted ahead of it later. And events arrive in order:
+ * if the claim's own node had been deleted before, that event would have arrived earlier.
  *
- * <p>A claim for permits that waited and is granted marks its node, in the background and only if somebody is behind it: the
- * next one is then the first waiter, and must know, because the holders ahead of it may leave in any order.
+ * <p>A claim for permits that waited and is granted marks its node, in the background and only if another node is
+ * behind it. The next node is then the first waiter, and its owner must know this, because the holders ahead may be
+ * released in any order.
  */
 public final class PredecessorWatch {
 
-    /** A list that failed is asked for again so often; after that the next renewal finds what has become of the claim. */
-    private static final int MOST_LOOKS = 8;
+    /** The maximum number of retries of a failed list. After that the next renewal finds the state of the claim. */
+    private static final int MAX_LIST_RETRIES = 8;
 
-    private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(50);
+    /** The delay before a failed list is retried. */
+    private static final Duration LIST_RETRY_DELAY = Duration.ofMillis(50);
 
-    private final StoreContext site;
+    private final StoreContext context;
 
-    public PredecessorWatch(StoreContext site) {
-        this.site = site;
+    public PredecessorWatch(StoreContext context) {
+        this.context = context;
     }
 
-    /** Sets the watches that a waiting claim needs, if it does not have them. */
-    void arm(SessionClient handle, ClaimState place, AdmissionQueue queue, int index) {
-        place.seenBehind(index);
-        if (place.watchItself()) {
-            watchOwn(handle, place);
+    /** Sets the watches that a waiting claim needs, if they are not set yet. */
+    void arm(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
+        claimState.setAhead(index);
+        if (claimState.setOwnWatch()) {
+            watchOwn(client, claimState);
         }
         NodeName own = queue.get(index);
         if (own.limit() == 0) {
             return;
         }
-        NodeName before = target(queue, index, own);
-        if (before == null) {
-            if (place.watch(place.folder())) {
-                look(handle, place, true, 0);
+        NodeName predecessor = target(queue, index, own);
+        if (predecessor == null) {
+            if (claimState.setWatch(claimState.parent())) {
+                list(client, claimState, true, 0);
             }
             return;
         }
-        String path = place.folder() + '/' + before.text();
-        if (place.watch(path)) {
-            watchBefore(handle, place, path, isForPermits(own));
+        String path = claimState.parent() + '/' + predecessor.text();
+        if (claimState.setWatch(path)) {
+            watchPredecessor(client, claimState, path, isForPermits(own));
         }
     }
 
-    // Null if the whole folder must be watched.
+    // Returns null if all children of the parent node must be watched.
     private static @Nullable NodeName target(AdmissionQueue queue, int index, NodeName own) {
         if (own.isRead()) {
             return queue.lastWriteBefore(index);
@@ -87,142 +90,148 @@ public final class PredecessorWatch {
         return node.limit() != 1 && !node.isRead() && !node.isWrite();
     }
 
-    private void watchBefore(SessionClient handle, ClaimState place, String path, boolean forPermits) {
-        Watcher watcher = event -> changed(handle, place, path, event);
-        handle.data(path, watcher).thenAccept(reply -> {
+    private void watchPredecessor(SessionClient client, ClaimState claimState, String path, boolean forPermits) {
+        Watcher watcher = event -> changed(client, claimState, path, event);
+        client.data(path, watcher).thenAccept(reply -> {
             boolean changedAlready = reply.isMissing()
                     || (forPermits
                             && reply.isOk()
                             && NodeData.parse(reply.get().text())
                                     .map(NodeData::granted)
                                     .orElse(false));
-            if ((changedAlready || !reply.isOk()) && place.watchIsUsedUp(path)) {
-                look(handle, place, false, 0);
+            if ((changedAlready || !reply.isOk()) && claimState.clearWatch(path)) {
+                list(client, claimState, false, 0);
             }
         });
     }
 
-    private void watchOwn(SessionClient handle, ClaimState place) {
-        String path = place.path();
+    private void watchOwn(SessionClient client, ClaimState claimState) {
+        String path = claimState.path();
         if (path == null) {
             return;
         }
-        handle.stat(path, event -> ownChanged(handle, place, event)).thenAccept(reply -> {
+        client.stat(path, event -> ownChanged(client, claimState, event)).thenAccept(reply -> {
             if (reply.isMissing()) {
-                ended(place, Renewed.Reason.RELEASED);
+                endWaiting(claimState, Renewed.Reason.RELEASED);
             } else if (!reply.isOk()) {
-                place.ownWatchIsUsedUp();
+                claimState.clearOwnWatch();
             }
         });
     }
 
-    private void ownChanged(SessionClient handle, ClaimState place, WatchedEvent event) {
+    private void ownChanged(SessionClient client, ClaimState claimState, WatchedEvent event) {
         if (event.getType() == EventType.NodeDeleted) {
-            ended(place, Renewed.Reason.RELEASED);
+            endWaiting(claimState, Renewed.Reason.RELEASED);
         } else if (event.getState() == KeeperState.Expired) {
-            ended(place, Renewed.Reason.EXPIRED);
+            endWaiting(claimState, Renewed.Reason.EXPIRED);
         } else if (event.getType() != EventType.None) {
-            place.ownWatchIsUsedUp();
-            if (place.state() == ClaimState.State.WAITING && place.watchItself()) {
-                watchOwn(handle, place);
+            claimState.clearOwnWatch();
+            if (claimState.state() == ClaimState.State.WAITING && claimState.setOwnWatch()) {
+                watchOwn(client, claimState);
             }
         }
     }
 
-    private void ended(ClaimState place, Renewed.Reason reason) {
-        if (place.state() == ClaimState.State.WAITING) {
-            site.places().end(place, reason);
+    private void endWaiting(ClaimState claimState, Renewed.Reason reason) {
+        if (claimState.state() == ClaimState.State.WAITING) {
+            context.claims().end(claimState, reason);
         }
     }
 
-    private void changed(SessionClient handle, ClaimState place, String path, WatchedEvent event) {
+    private void changed(SessionClient client, ClaimState claimState, String path, WatchedEvent event) {
         if (event.getState() == KeeperState.Expired) {
-            ended(place, Renewed.Reason.EXPIRED);
-        } else if (event.getType() != EventType.None && place.watchIsUsedUp(path)) {
-            if (event.getType() == EventType.NodeDeleted && place.isNext()) {
-                grant(handle, place);
+            endWaiting(claimState, Renewed.Reason.EXPIRED);
+        } else if (event.getType() != EventType.None && claimState.clearWatch(path)) {
+            if (event.getType() == EventType.NodeDeleted && claimState.isNext()) {
+                grant(client, claimState);
             } else {
-                look(handle, place, false, 0);
+                list(client, claimState, false, 0);
             }
         }
     }
 
-    // Lists the folder, and watches it if that is wanted; the list then tells what came before the watch.
-    private void look(SessionClient handle, ClaimState place, boolean watchFolder, int looks) {
-        String folder = place.folder();
-        Watcher watcher = watchFolder ? event -> changed(handle, place, folder, event) : null;
-        handle.children(folder, watcher).thenAccept(reply -> {
+    // Lists the children, and sets a watch on them if requested. The list then shows all changes before the watch
+    // was set.
+    private void list(SessionClient client, ClaimState claimState, boolean watchParent, int retries) {
+        String parent = claimState.parent();
+        Watcher watcher = watchParent ? event -> changed(client, claimState, parent, event) : null;
+        client.children(parent, watcher).thenAccept(reply -> {
             if (reply.isOk() || reply.isMissing()) {
-                judge(handle, place, reply.isOk() ? AdmissionQueue.of(reply.get()) : AdmissionQueue.EMPTY);
-            } else if (looks < MOST_LOOKS) {
-                site.timer().after(LOOK_AGAIN_AFTER, () -> lookAgain(place, watchFolder, looks + 1));
-            } else if (watchFolder) {
-                place.watchIsUsedUp(folder);
+                evaluate(client, claimState, reply.isOk() ? AdmissionQueue.of(reply.get()) : AdmissionQueue.EMPTY);
+            } else if (retries < MAX_LIST_RETRIES) {
+                context.timer().after(LIST_RETRY_DELAY, () -> listAgain(claimState, watchParent, retries + 1));
+            } else if (watchParent) {
+                claimState.clearWatch(parent);
             }
         });
     }
 
-    private void lookAgain(ClaimState place, boolean watchFolder, int looks) {
-        if (place.state() != ClaimState.State.WAITING) {
+    private void listAgain(ClaimState claimState, boolean watchParent, int retries) {
+        if (claimState.state() != ClaimState.State.WAITING) {
             return;
         }
         try {
-            SessionClient handle = site.sessions().current();
-            if (handle.session() == place.session()) {
-                look(handle, place, watchFolder, looks);
-            } else if (handle.session() != 0) {
-                ended(place, Renewed.Reason.EXPIRED);
+            SessionClient client = context.sessions().current();
+            if (client.session() == claimState.session()) {
+                list(client, claimState, watchParent, retries);
+            } else if (client.session() != 0) {
+                endWaiting(claimState, Renewed.Reason.EXPIRED);
             }
         } catch (StoreException notConnected) {
-            // The next renewal finds it.
-            if (watchFolder) {
-                place.watchIsUsedUp(place.folder());
+            // The next renewal finds the state of the claim.
+            if (watchParent) {
+                claimState.clearWatch(claimState.parent());
             }
         }
     }
 
-    /** The queue was seen: a waiting claim is granted, ended, or watches what it must. */
-    void judge(SessionClient handle, ClaimState place, AdmissionQueue queue) {
-        NodeName own = place.node();
-        if (own == null || place.state() != ClaimState.State.WAITING) {
+    /** Grants or ends a waiting claim after the queue was listed, or sets the watches that it needs. */
+    void evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
+        NodeName own = claimState.node();
+        if (own == null || claimState.state() != ClaimState.State.WAITING) {
             return;
         }
-        int index = queue.before(own.text());
+        int index = queue.indexOf(own.text());
         if (index < 0) {
-            ended(place, Renewed.Reason.RELEASED);
+            endWaiting(claimState, Renewed.Reason.RELEASED);
         } else if (queue.isHolder(index)) {
             if (isForPermits(own) && !queue.isLast(index)) {
-                mark(handle, place);
+                mark(client, claimState);
             }
-            grant(handle, place);
+            grant(client, claimState);
         } else {
-            arm(handle, place, queue, index);
+            arm(client, claimState, queue, index);
         }
     }
 
-    private void grant(SessionClient handle, ClaimState place) {
-        long now = site.now();
-        if (!place.hold(now)) {
+    private void grant(SessionClient client, ClaimState claimState) {
+        long now = context.now();
+        if (!claimState.hold(now)) {
             return;
         }
-        site.leases().watch(place);
-        OneShotListener ear = place.ear();
-        if (ear != null) {
-            ear.granted(place.counter(), place.told(now, site.sessions().sure(handle)));
+        context.leaseExpiry().track(claimState);
+        OneShotListener listener = claimState.listener();
+        if (listener != null) {
+            listener.granted(
+                    claimState.counter(),
+                    claimState.reportedLease(now, context.sessions().guaranteedLifetime(client)));
         }
     }
 
-    /** A claim that others may have seen in the queue holds: the one behind it may now be the first waiter. */
-    void admitted(SessionClient handle, ClaimState place, AdmissionQueue queue, int index) {
+    /**
+     * Marks a claim that now holds, because others may have seen it wait: the next node may now be the first
+     * waiter.
+     */
+    void admitted(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
         if (isForPermits(queue.get(index)) && !queue.isLast(index)) {
-            mark(handle, place);
+            mark(client, claimState);
         }
     }
 
-    private static void mark(SessionClient handle, ClaimState place) {
-        String path = place.path();
-        if (path != null && place.mark()) {
-            handle.setData(path, place.data().bytes());
+    private static void mark(SessionClient client, ClaimState claimState) {
+        String path = claimState.path();
+        if (path != null && claimState.mark()) {
+            client.setData(path, claimState.data().bytes());
         }
     }
 }

@@ -15,62 +15,64 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Releases: deletes the claim's node, one round trip if it is known. A claim whose node is not known, or that may have been
- * sent twice, is looked for by its id; it may be that of another client, which is how a lock is broken.
+ * Releases a claim: deletes its node, which takes one round trip if the node is known. If the node is not known, or
+ * the claim may have been sent twice, its nodes are searched by the claim's id. The claim may be that of another
+ * client; this is how a lock is broken.
  */
 public final class Release {
 
-    private final StoreContext site;
+    private final StoreContext context;
 
-    public Release(StoreContext site) {
-        this.site = site;
+    public Release(StoreContext context) {
+        this.context = context;
     }
 
     public CompletionStage<Released> release(Claim claim) {
-        SessionClient handle = site.sessions().current();
-        ClaimState place = site.places().find(claim.id());
-        String path = place == null || place.state() == ClaimState.State.SENT ? null : place.path();
-        // Buried before anything is sent: an answer that comes meanwhile must see it.
+        SessionClient client = context.sessions().current();
+        ClaimState claimState = context.claims().find(claim.id());
+        String path = claimState == null || claimState.state() == ClaimState.State.SENT ? null : claimState.path();
+        // The tombstone is added before anything is sent, because replies that arrive in the meantime must see it.
         if (path == null || claim.repeated()) {
-            site.places().bury(claim);
+            context.claims().addTombstone(claim);
         }
-        if (path != null && place != null && !claim.repeated()) {
-            return handle.delete(path).thenApply(reply -> ended(claim, place, reply));
+        if (path != null && claimState != null && !claim.repeated()) {
+            return client.delete(path).thenApply(reply -> nodeDeleted(claim, claimState, reply));
         }
-        return searchAndDelete(handle, claim, place);
+        return searchAndDelete(client, claim, claimState);
     }
 
-    private Released ended(Claim claim, ClaimState place, Reply<String> reply) {
+    private Released nodeDeleted(Claim claim, ClaimState claimState, Reply<String> reply) {
         boolean found = reply.isOk();
         if (!found && !reply.isMissing()) {
             throw reply.failure();
         }
         if (!found) {
-            site.places().bury(claim);
+            context.claims().addTombstone(claim);
         }
-        site.places().end(place, Renewed.Reason.RELEASED);
+        context.claims().end(claimState, Renewed.Reason.RELEASED);
         return found ? Released.ALONE : Released.NOT_OWNER;
     }
 
-    private CompletionStage<Released> searchAndDelete(SessionClient handle, Claim claim, @Nullable ClaimState place) {
-        String folder = site.paths().folder(claim.name());
-        if (place != null && place.state() == ClaimState.State.SENT) {
-            site.leftovers().suspect(claim.id(), folder);
+    private CompletionStage<Released> searchAndDelete(
+            SessionClient client, Claim claim, @Nullable ClaimState claimState) {
+        String parent = context.paths().parent(claim.name());
+        if (claimState != null && claimState.state() == ClaimState.State.SENT) {
+            context.orphans().expectLateNode(claim.id(), parent);
         }
-        handle.sync(folder);
-        return handle.children(folder).thenCompose(reply -> {
+        client.sync(parent);
+        return client.children(parent).thenCompose(reply -> {
             AdmissionQueue queue = reply.isMissing() ? AdmissionQueue.EMPTY : AdmissionQueue.of(reply.get());
             List<CompletionStage<Reply<String>>> deletions = new ArrayList<>();
             for (NodeName node : queue.of(claim.id())) {
-                String path = folder + '/' + node.text();
-                if (!site.leftovers().isDoomed(path)) {
-                    deletions.add(handle.delete(path));
+                String path = parent + '/' + node.text();
+                if (!context.orphans().isDeletePending(path)) {
+                    deletions.add(client.delete(path));
                 }
             }
             return all(deletions).thenApply(replies -> {
                 Released released = deleted(replies);
-                if (place != null) {
-                    site.places().end(place, Renewed.Reason.RELEASED);
+                if (claimState != null) {
+                    context.claims().end(claimState, Renewed.Reason.RELEASED);
                 }
                 return released;
             });

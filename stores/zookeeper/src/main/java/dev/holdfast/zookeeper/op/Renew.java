@@ -26,84 +26,86 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews: one sync, which the leader answers and which shows that the session lives, and behind it in the same round trip
- * what shows that the claims are still there: one list of the session's own nodes for the claims that hold, if they are many,
- * and one list for the folder of each other claim. A sweep of leftovers goes with it.
+ * Renews claims. One sync, which the leader answers, proves that the session is alive. The requests that check
+ * whether the claims still exist follow in the same round trip: for claims that hold, if they are many, lists of
+ * the session's own nodes, and for each other claim a list of the children of its parent node. A sweep for orphans
+ * runs with each renewal.
  */
 public final class Renew {
 
+    /** Stands for a list whose reply has not arrived yet. */
     private static final Reply<List<String>> NOT_ANSWERED = new Reply<>(Code.CONNECTIONLOSS, null, "");
 
-    private final StoreContext site;
-    private final PredecessorWatch waiting;
-    private final SessionNodes ownNodes = new SessionNodes();
+    private final StoreContext context;
+    private final PredecessorWatch predecessorWatch;
+    private final SessionNodes sessionNodes = new SessionNodes();
 
-    public Renew(StoreContext site, PredecessorWatch waiting) {
-        this.site = site;
-        this.waiting = waiting;
+    public Renew(StoreContext context, PredecessorWatch predecessorWatch) {
+        this.context = context;
+        this.predecessorWatch = predecessorWatch;
     }
 
     public CompletionStage<List<Renewed>> renew(List<Claim> batch) {
         if (batch.isEmpty()) {
             return CompletableFuture.completedStage(List.of());
         }
-        SessionClient handle = site.sessions().current();
-        CompletionStage<Reply<String>> sync = handle.sync(site.paths().root());
-        Map<ClaimId, String> held = heldTogether(handle, batch);
+        SessionClient client = context.sessions().current();
+        CompletionStage<Reply<String>> sync = client.sync(context.paths().root());
+        Map<ClaimId, String> held = heldPaths(client, batch);
         CompletionStage<Map<String, List<String>>> own = held.isEmpty()
                 ? CompletableFuture.completedStage(Map.of())
-                : ownNodes.find(handle, held.values(), paths());
+                : sessionNodes.find(client, held.values(), paths());
         CompletionStage<Map<String, Reply<List<String>>>> lists = list(
-                handle,
+                client,
                 batch.stream().filter(claim -> !held.containsKey(claim.id())).toList());
-        rewrite(handle, batch);
-        site.leftovers().sweep(handle);
-        return sync.thenCombine(own, Asked::new)
-                .thenCombine(lists, (asked, listed) -> {
-                    if (!asked.sync().isOk() && !asked.sync().isMissing()) {
-                        throw asked.sync().failure();
+        updateData(client, batch);
+        context.orphans().sweep(client);
+        return sync.thenCombine(own, Replies::new)
+                .thenCombine(lists, (replies, listed) -> {
+                    if (!replies.sync().isOk() && !replies.sync().isMissing()) {
+                        throw replies.sync().failure();
                     }
-                    return answersOrLook(handle, batch, held, asked.own(), listed);
+                    return answersOrSearch(client, batch, held, replies.own(), listed);
                 })
                 .thenCompose(stage -> stage);
     }
 
-    private record Asked(Reply<String> sync, Map<String, List<String>> own) {}
+    private record Replies(Reply<String> sync, Map<String, List<String>> own) {}
 
-    // The nodes of claims that hold, if they are to be asked for together; nothing if they are not.
-    private Map<ClaimId, String> heldTogether(SessionClient handle, List<Claim> batch) {
+    // The paths of held claims that are found by prefix; empty if all parent nodes are listed instead.
+    private Map<ClaimId, String> heldPaths(SessionClient client, List<Claim> batch) {
         Map<ClaimId, String> held = new HashMap<>();
-        if (ownNodes.areWorthwhile(batch.size(), site.places().count())) {
+        if (sessionNodes.isWorthwhile(batch.size(), context.claims().count())) {
             for (Claim claim : batch) {
-                ClaimState place = site.places().find(claim.id());
-                String path = place == null ? null : place.path();
-                if (place != null
+                ClaimState claimState = context.claims().find(claim.id());
+                String path = claimState == null ? null : claimState.path();
+                if (claimState != null
                         && path != null
-                        && place.state() == ClaimState.State.HELD
-                        && place.session() == handle.session()) {
+                        && claimState.state() == ClaimState.State.HELD
+                        && claimState.session() == client.session()) {
                     held.put(claim.id(), path);
                 }
             }
         }
-        return held.size() < SessionNodes.FEWEST ? Map.of() : held;
+        return held.size() < SessionNodes.MIN_NODES ? Map.of() : held;
     }
 
     private List<String> paths() {
-        return site.places().all().stream()
+        return context.claims().all().stream()
                 .map(ClaimState::path)
                 .filter(Objects::nonNull)
                 .toList();
     }
 
-    // All are sent at once; the last is answered after all others.
-    private CompletionStage<Map<String, Reply<List<String>>>> list(SessionClient handle, List<Claim> claims) {
+    // All lists are sent at once. Replies arrive in order, so the last stage completes after all others.
+    private CompletionStage<Map<String, Reply<List<String>>>> list(SessionClient client, List<Claim> claims) {
         Map<String, Reply<List<String>>> lists = new ConcurrentHashMap<>();
         CompletionStage<Map<String, Reply<List<String>>>> last = CompletableFuture.completedStage(lists);
         for (Claim claim : claims) {
-            String folder = site.paths().folder(claim.name());
-            if (lists.putIfAbsent(folder, NOT_ANSWERED) == null) {
-                last = handle.children(folder).thenApply(reply -> {
-                    lists.put(folder, reply);
+            String parent = context.paths().parent(claim.name());
+            if (lists.putIfAbsent(parent, NOT_ANSWERED) == null) {
+                last = client.children(parent).thenApply(reply -> {
+                    lists.put(parent, reply);
                     return lists;
                 });
             }
@@ -111,9 +113,9 @@ public final class Renew {
         return last;
     }
 
-    // What was asked for together and is not there, is looked for in its folder before it is given up.
-    private CompletionStage<List<Renewed>> answersOrLook(
-            SessionClient handle,
+    // A claim that was not found by prefix is searched below its parent node before it is reported as gone.
+    private CompletionStage<List<Renewed>> answersOrSearch(
+            SessionClient client,
             List<Claim> batch,
             Map<ClaimId, String> held,
             Map<String, List<String>> own,
@@ -124,10 +126,10 @@ public final class Renew {
         for (Claim claim : batch) {
             String path = held.get(claim.id());
             if (path != null) {
-                String folder = site.paths().folder(claim.name());
+                String parent = context.paths().parent(claim.name());
                 AdmissionQueue queue =
-                        queues.computeIfAbsent(folder, key -> AdmissionQueue.of(own.getOrDefault(key, List.of())));
-                if (queue.before(path.substring(folder.length() + 1)) >= 0) {
+                        queues.computeIfAbsent(parent, key -> AdmissionQueue.of(own.getOrDefault(key, List.of())));
+                if (queue.indexOf(path.substring(parent.length() + 1)) >= 0) {
                     confirmed.put(claim.id(), queue);
                 } else {
                     missed.add(claim);
@@ -135,33 +137,36 @@ public final class Renew {
             }
         }
         if (missed.isEmpty()) {
-            return CompletableFuture.completedStage(answers(handle, batch, confirmed, lists));
+            return CompletableFuture.completedStage(answers(client, batch, confirmed, lists));
         }
-        return list(handle, missed).thenApply(more -> {
+        return list(client, missed).thenApply(more -> {
             if (confirmed.isEmpty() && more.values().stream().anyMatch(Reply::isOk)) {
-                ownNodes.areUseless();
+                sessionNodes.disable();
             }
             Map<String, Reply<List<String>>> all = new HashMap<>(lists);
             all.putAll(more);
-            return answers(handle, batch, confirmed, all);
+            return answers(client, batch, confirmed, all);
         });
     }
 
-    // Owners and leases that have changed are written down for those who look.
-    private void rewrite(SessionClient handle, List<Claim> batch) {
+    // Owners and leases that have changed are written to the nodes, so that inspect shows them.
+    private void updateData(SessionClient client, List<Claim> batch) {
         for (Claim claim : batch) {
-            ClaimState place = site.places().find(claim.id());
-            String path = place == null ? null : place.path();
-            if (place != null && path != null && place.session() == handle.session() && place.differsFrom(claim)) {
-                NodeData data = place.data();
-                handle.setData(
+            ClaimState claimState = context.claims().find(claim.id());
+            String path = claimState == null ? null : claimState.path();
+            if (claimState != null
+                    && path != null
+                    && claimState.session() == client.session()
+                    && claimState.differsFrom(claim)) {
+                NodeData data = claimState.data();
+                client.setData(
                         path, new NodeData(claim.lease(), data.counter(), data.granted(), claim.owner()).bytes());
             }
         }
     }
 
     private List<Renewed> answers(
-            SessionClient handle,
+            SessionClient client,
             List<Claim> batch,
             Map<ClaimId, AdmissionQueue> confirmed,
             Map<String, Reply<List<String>>> lists) {
@@ -170,15 +175,15 @@ public final class Renew {
         for (Claim claim : batch) {
             AdmissionQueue own = confirmed.get(claim.id());
             if (own != null) {
-                answers.add(answer(handle, claim, own));
+                answers.add(answer(client, claim, own));
                 continue;
             }
-            String folder = site.paths().folder(claim.name());
-            Reply<List<String>> list = lists.getOrDefault(folder, NOT_ANSWERED);
+            String parent = context.paths().parent(claim.name());
+            Reply<List<String>> list = lists.getOrDefault(parent, NOT_ANSWERED);
             if (list.isOk() || list.isMissing()) {
                 AdmissionQueue queue = queues.computeIfAbsent(
-                        folder, unused -> list.isOk() ? AdmissionQueue.of(list.get()) : AdmissionQueue.EMPTY);
-                answers.add(answer(handle, claim, queue));
+                        parent, unused -> list.isOk() ? AdmissionQueue.of(list.get()) : AdmissionQueue.EMPTY);
+                answers.add(answer(client, claim, queue));
             } else {
                 answers.add(new Renewed.Failed(list.failure()));
             }
@@ -186,37 +191,40 @@ public final class Renew {
         return answers;
     }
 
-    private Renewed answer(SessionClient handle, Claim claim, AdmissionQueue queue) {
-        ClaimState place = site.places().find(claim.id());
-        NodeName own = place == null ? null : place.node();
-        if (place == null || own == null || place.state() == ClaimState.State.SENT) {
+    private Renewed answer(SessionClient client, Claim claim, AdmissionQueue queue) {
+        ClaimState claimState = context.claims().find(claim.id());
+        NodeName own = claimState == null ? null : claimState.node();
+        if (claimState == null || own == null || claimState.state() == ClaimState.State.SENT) {
             return unknown(claim, queue);
         }
-        if (place.session() != handle.session()) {
-            site.places().end(place, Reason.EXPIRED);
-            // Curator may have given up a session that the server still keeps; nobody is to wait for its end.
-            site.leftovers().removeLater(place.folder() + '/' + own.text());
+        if (claimState.session() != client.session()) {
+            context.claims().end(claimState, Reason.EXPIRED);
+            // Curator may have given up a session that the server still keeps. Deletes the node, so that nobody
+            // waits for its end.
+            context.orphans().removeLater(claimState.parent() + '/' + own.text());
             return new Renewed.Gone(queue.isTaken(claim) ? Reason.TAKEN : Reason.EXPIRED);
         }
-        int index = queue.before(own.text());
+        int index = queue.indexOf(own.text());
         if (index < 0) {
-            return vanished(place);
+            return deleted(claimState);
         }
         queue.of(claim.id()).stream()
                 .filter(node -> !node.equals(own))
-                .forEach(copy -> site.leftovers().remove(handle, place.folder() + '/' + copy.text()));
-        waiting.judge(handle, place, queue);
-        return standing(handle, place, claim, queue, index);
+                .forEach(copy -> context.orphans().remove(client, claimState.parent() + '/' + copy.text()));
+        predecessorWatch.evaluate(client, claimState, queue);
+        return stillPresent(client, claimState, claim, queue, index);
     }
 
-    private Renewed standing(SessionClient handle, ClaimState place, Claim claim, AdmissionQueue queue, int index) {
-        long now = site.now();
-        ClaimState.State state = place.state();
-        place.renew(claim, now);
+    private Renewed stillPresent(
+            SessionClient client, ClaimState claimState, Claim claim, AdmissionQueue queue, int index) {
+        long now = context.now();
+        ClaimState.State state = claimState.state();
+        claimState.renew(claim, now);
         if (state == ClaimState.State.HELD) {
-            site.leases().watch(place);
+            context.leaseExpiry().track(claimState);
             return new Renewed.Held(
-                    place.counter(), place.told(now, site.sessions().sure(handle)));
+                    claimState.counter(),
+                    claimState.reportedLease(now, context.sessions().guaranteedLifetime(client)));
         }
         if (state == ClaimState.State.OVER) {
             return new Renewed.Gone(Reason.RELEASED);
@@ -224,18 +232,18 @@ public final class Renew {
         return new Renewed.Waiting(Math.max(0, queue.position(index)), Duration.ZERO);
     }
 
-    // The session lives, so somebody has deleted it. Or it was shrunk, and the list is older than that.
-    private Renewed vanished(ClaimState place) {
-        site.places().end(place, Reason.RELEASED);
+    // The session is alive, so another client deleted the node. Or the grant was shrunk after this list was taken.
+    private Renewed deleted(ClaimState claimState) {
+        context.claims().end(claimState, Reason.RELEASED);
         return new Renewed.Gone(Reason.RELEASED);
     }
 
-    private @Nullable Renewed buried(Claim claim) {
-        return site.places().isBuried(claim.id()) ? new Renewed.Gone(Reason.RELEASED) : null;
+    private @Nullable Renewed releasedBefore(Claim claim) {
+        return context.claims().hasTombstone(claim.id()) ? new Renewed.Gone(Reason.RELEASED) : null;
     }
 
     private Renewed unknown(Claim claim, AdmissionQueue queue) {
-        Renewed released = buried(claim);
+        Renewed released = releasedBefore(claim);
         if (released != null) {
             return released;
         }

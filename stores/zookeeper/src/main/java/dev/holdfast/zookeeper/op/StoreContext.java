@@ -11,25 +11,25 @@ import java.util.List;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * What the parts of one store share.
+ * The objects that all operations of one store share.
  *
- * @param sessions the connection
- * @param paths where the locks are
- * @param acl the rights on what is made
- * @param clock the time
- * @param places the claims of this client
- * @param leftovers nodes that are to be removed
- * @param leases ends what is held when its lease is over
- * @param timer does things later
+ * @param sessions the current session
+ * @param paths the paths of the locks
+ * @param acl the access rights on created nodes
+ * @param clock the clock for leases
+ * @param claims the claims of this client
+ * @param orphans deletes nodes that belong to no live claim
+ * @param leaseExpiry ends grants when their leases expire
+ * @param timer runs tasks after a delay
  */
 public record StoreContext(
         Sessions sessions,
         ZnodePaths paths,
         List<ACL> acl,
         MonotonicClock clock,
-        ClaimTable places,
-        OrphanCleaner leftovers,
-        LeaseExpiry leases,
+        ClaimTable claims,
+        OrphanCleaner orphans,
+        LeaseExpiry leaseExpiry,
         Timer timer) {
 
     long now() {

@@ -1,4 +1,4 @@
-/** The operations of the store, one class for each, and what they share. */
+/** The operations of the store, one class for each, and the objects that they share. */
 @NullMarked
 package dev.holdfast.zookeeper.op;
 

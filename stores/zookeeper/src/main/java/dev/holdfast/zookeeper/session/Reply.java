@@ -6,7 +6,7 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server's answer to one request: a value, or a code that says why there is none.
+ * The server's reply to one request: a value, or an error code.
  *
  * @param about what the request was about, for messages
  */
@@ -29,7 +29,7 @@ public record Reply<T>(Code code, @Nullable T value, String about) {
     }
 
     /**
-     * The value of the answer.
+     * The value of the reply.
      *
      * @throws StoreException if there is no value
      */

@@ -18,11 +18,12 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests of this store on one session. All are sent at once and without waiting, and a session's requests take effect
- * and are answered in the order in which they were sent: that is what makes one round trip of several.
+ * The requests of this store on one session. Each request is sent at once, without waiting for earlier replies. The
+ * server executes and answers the requests of a session in the order in which they were sent. Several requests
+ * therefore take only one round trip.
  *
- * <p>A stage never fails: what went wrong is the code of its reply. Stages are completed on the client's event thread, which
- * also brings the events of watches, in order.
+ * <p>A stage never fails: the code of its reply says what went wrong. Stages complete on the client's event thread,
+ * which also delivers the events of watches, in order.
  */
 public final class SessionClient {
 
@@ -34,13 +35,13 @@ public final class SessionClient {
         this.zooKeeper = zooKeeper;
     }
 
-    /** A node that was made. */
+    /** A node that was created. */
     public record Created(String path, Stat stat) {}
 
-    /** What a node holds, as text. */
+    /** The data of a node, as text. */
     public record Data(String text, Stat stat) {}
 
-    @SuppressWarnings("ReferenceEquality") // a client object is a session, however equal it may say that it is
+    @SuppressWarnings("ReferenceEquality") // each client object is a session of its own, whatever equals() returns
     boolean isOf(ZooKeeper other) {
         return zooKeeper == other;
     }
@@ -61,17 +62,17 @@ public final class SessionClient {
                 data,
                 acl,
                 mode,
-                (code, asked, context, made, stat) ->
-                        reply.complete(Reply.of(code, made == null ? null : new Created(made, stat), asked)),
+                (code, requestPath, context, made, stat) ->
+                        reply.complete(Reply.of(code, made == null ? null : new Created(made, stat), requestPath)),
                 null);
         return reply;
     }
 
     /**
-     * Makes several sequential ephemeral nodes, all or none.
+     * Creates several sequential ephemeral nodes, all or none.
      *
-     * @param nodes the beginnings of their paths, and what they hold
-     * @return what was made, in the same order
+     * @param nodes their paths without the sequence, and their data
+     * @return the created nodes, in the same order
      */
     public CompletionStage<Reply<List<Created>>> createAll(Map<String, byte[]> nodes, List<ACL> acl) {
         CreateOptions options =
@@ -81,7 +82,7 @@ public final class SessionClient {
         CompletableFuture<Reply<List<Created>>> reply = new CompletableFuture<>();
         zooKeeper.multi(
                 operations,
-                (code, asked, context, results) -> reply.complete(Reply.of(
+                (code, requestPath, context, results) -> reply.complete(Reply.of(
                         code, created(code, results), nodes.keySet().iterator().next() + " and others")),
                 null);
         return reply;
@@ -103,13 +104,13 @@ public final class SessionClient {
         String about = paths.get(0) + " and others";
         zooKeeper.multi(
                 paths.stream().map(path -> Op.delete(path, -1)).toList(),
-                (code, asked, context, results) -> reply.complete(Reply.of(code, about, about)),
+                (code, requestPath, context, results) -> reply.complete(Reply.of(code, about, about)),
                 null);
         return reply;
     }
 
-    /** Makes a folder. */
-    public CompletionStage<Reply<Created>> createFolder(String path, List<ACL> acl, CreateMode mode) {
+    /** Creates a node without data, which is the parent of other nodes. */
+    public CompletionStage<Reply<Created>> createParent(String path, List<ACL> acl, CreateMode mode) {
         return create(path, EMPTY, acl, mode);
     }
 
@@ -122,8 +123,8 @@ public final class SessionClient {
         zooKeeper.getChildren(
                 path,
                 watcher,
-                (int code, String asked, Object context, List<String> children) ->
-                        reply.complete(Reply.of(code, children, asked)),
+                (int code, String requestPath, Object context, List<String> children) ->
+                        reply.complete(Reply.of(code, children, requestPath)),
                 null);
         return reply;
     }
@@ -133,8 +134,8 @@ public final class SessionClient {
         zooKeeper.getData(
                 path,
                 watcher,
-                (code, asked, context, bytes, stat) ->
-                        reply.complete(Reply.of(code, stat == null ? null : new Data(text(bytes), stat), asked)),
+                (code, requestPath, context, bytes, stat) ->
+                        reply.complete(Reply.of(code, stat == null ? null : new Data(text(bytes), stat), requestPath)),
                 null);
         return reply;
     }
@@ -146,44 +147,60 @@ public final class SessionClient {
     public CompletionStage<Reply<Stat>> stat(String path, @Nullable Watcher watcher) {
         CompletableFuture<Reply<Stat>> reply = new CompletableFuture<>();
         zooKeeper.exists(
-                path, watcher, (code, asked, context, stat) -> reply.complete(Reply.of(code, stat, asked)), null);
+                path,
+                watcher,
+                (code, requestPath, context, stat) -> reply.complete(Reply.of(code, stat, requestPath)),
+                null);
         return reply;
     }
 
     public CompletionStage<Reply<Stat>> setData(String path, byte[] data) {
         CompletableFuture<Reply<Stat>> reply = new CompletableFuture<>();
         zooKeeper.setData(
-                path, data, -1, (code, asked, context, stat) -> reply.complete(Reply.of(code, stat, asked)), null);
+                path,
+                data,
+                -1,
+                (code, requestPath, context, stat) -> reply.complete(Reply.of(code, stat, requestPath)),
+                null);
         return reply;
     }
 
     public CompletionStage<Reply<String>> delete(String path) {
         CompletableFuture<Reply<String>> reply = new CompletableFuture<>();
-        zooKeeper.delete(path, -1, (code, asked, context) -> reply.complete(Reply.of(code, asked, asked)), null);
+        zooKeeper.delete(
+                path,
+                -1,
+                (code, requestPath, context) -> reply.complete(Reply.of(code, requestPath, requestPath)),
+                null);
         return reply;
     }
 
-    /** The ephemeral nodes of this session whose paths begin so, wherever they are. Servers before 3.6 do not know this. */
-    CompletionStage<Reply<List<String>>> ownNodes(String beginning) {
+    /**
+     * Lists all ephemeral nodes of this session whose paths have this prefix. Servers before 3.6 do not support
+     * this.
+     */
+    CompletionStage<Reply<List<String>>> ephemerals(String prefix) {
         CompletableFuture<Reply<List<String>>> reply = new CompletableFuture<>();
-        zooKeeper.getEphemerals(
-                beginning, (code, context, paths) -> reply.complete(Reply.of(code, paths, beginning)), null);
+        zooKeeper.getEphemerals(prefix, (code, context, paths) -> reply.complete(Reply.of(code, paths, prefix)), null);
         return reply;
     }
 
-    /** Answered by the leader; what is read after it on this session is not older than its sending. */
+    /**
+     * Syncs with the leader. Later reads on this session see at least the state at the time when the sync was sent.
+     */
     public CompletionStage<Reply<String>> sync(String path) {
         CompletableFuture<Reply<String>> reply = new CompletableFuture<>();
-        zooKeeper.sync(path, (code, asked, context) -> reply.complete(Reply.of(code, asked, asked)), null);
+        zooKeeper.sync(
+                path, (code, requestPath, context) -> reply.complete(Reply.of(code, requestPath, requestPath)), null);
         return reply;
     }
 
-    /** Makes one node and deletes another, both or neither. */
+    /** Creates one node and deletes another, both or neither. */
     public CompletionStage<Reply<String>> replace(String old, String replacement, byte[] data, List<ACL> acl) {
         CompletableFuture<Reply<String>> reply = new CompletableFuture<>();
         zooKeeper.multi(
                 List.of(Op.create(replacement, data, acl, CreateMode.EPHEMERAL), Op.delete(old, -1)),
-                (code, asked, context, results) -> reply.complete(new Reply<>(Code.get(code), replacement, old)),
+                (code, requestPath, context, results) -> reply.complete(new Reply<>(Code.get(code), replacement, old)),
                 null);
         return reply;
     }

@@ -12,54 +12,63 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Asks for many nodes of the own session at once: the server knows the ephemeral nodes of each session, and lists those whose
- * paths begin alike. So a client that holds thousands of locks sees with a few requests that they are there, where it would
- * list as many folders else.
+ * Finds many nodes of the client's own session with few requests: the server knows the ephemeral nodes of each
+ * session, and lists those with a given path prefix. A client that holds thousands of locks can therefore check
+ * with a few requests that its nodes exist; otherwise it would have to list thousands of parent nodes.
  *
- * <p>A reply must not be larger than the client takes, or the connection breaks. The own nodes are known here, so the
- * beginnings are chosen such that no reply is. Where nothing can be learned this way - a server before 3.6, paths that are
- * told otherwise than they were made because the client has a root of its own - it is not tried again. Thread-safe.
+ * <p>A reply must not be larger than the client accepts, or the connection breaks. The client knows its own nodes,
+ * so the prefixes are chosen such that no reply is too large. The request is not tried again where it does not
+ * work: with a server before 3.6, or with a client that has a chroot, because the reply then has other paths than
+ * those that were created. Thread-safe.
  */
 public final class SessionNodes {
 
-    /** For fewer nodes the folders are listed, which tells more. */
-    public static final int FEWEST = 16;
-
-    /** They are asked for together if they are at least such a part of all that the client has: the others are told, too. */
-    private static final int LEAST_PART = 16;
+    /**
+     * The minimum number of nodes. For fewer nodes the parent nodes are listed, because those lists contain more
+     * information.
+     */
+    public static final int MIN_NODES = 16;
 
     /**
-     * The most bytes of a reply's paths, as far as they are known here: the client takes 1 MB, unless somebody changed that.
+     * The maximum number of known nodes of the session for each wanted one, because replies contain nodes that are
+     * not wanted.
      */
-    private static final int MOST_BYTES = 256 * 1024;
+    private static final int MAX_TOTAL_PER_WANTED = 16;
 
+    /**
+     * The maximum number of bytes of the known paths in one reply. This is well below the 1 MB that a client
+     * accepts by default.
+     */
+    private static final int MAX_REPLY_BYTES = 256 * 1024;
+
+    /** The bytes of the length field before each path in a reply. */
     private static final int LENGTH_BYTES = 4;
 
-    private volatile boolean useless;
+    private volatile boolean disabled;
 
-    /** Whether it is better to ask for so many nodes together than one by one. */
-    public boolean areWorthwhile(int wanted, int all) {
-        return !useless && wanted >= FEWEST && wanted * LEAST_PART >= all;
+    /** Whether to find this many nodes by prefix instead of listing each parent node. */
+    public boolean isWorthwhile(int wanted, int all) {
+        return !disabled && wanted >= MIN_NODES && wanted * MAX_TOTAL_PER_WANTED >= all;
     }
 
-    /** What was asked for in this way was not found, but is there. */
-    public void areUseless() {
-        useless = true;
+    /** Stops finding nodes in this way, because nodes that exist were not found. */
+    public void disable() {
+        disabled = true;
     }
 
     /**
-     * Looks for nodes. The requests are sent at once, one behind the other.
+     * Finds nodes. All requests are sent at once.
      *
-     * @param wanted the nodes that are looked for
-     * @param all these and what else of the session's nodes is known
-     * @return for each folder the names of the session's nodes in it, as far as they were told
+     * @param wanted the paths of the nodes to find
+     * @param all the paths of all known nodes of the session, including the wanted ones
+     * @return for each parent node the names of the session's nodes below it, as far as the replies contain them
      */
     public CompletionStage<Map<String, List<String>>> find(
-            SessionClient handle, Collection<String> wanted, Collection<String> all) {
+            SessionClient client, Collection<String> wanted, Collection<String> all) {
         Map<String, List<String>> found = new HashMap<>();
         CompletionStage<Map<String, List<String>>> last = CompletableFuture.completedStage(found);
-        for (String beginning : beginnings(new HashSet<>(wanted), all)) {
-            last = last.thenCombine(handle.ownNodes(beginning), (nodes, reply) -> {
+        for (String prefix : prefixes(new HashSet<>(wanted), all)) {
+            last = last.thenCombine(client.ephemerals(prefix), (nodes, reply) -> {
                 if (reply.isOk()) {
                     reply.get().forEach(path -> put(nodes, path));
                 }
@@ -69,13 +78,13 @@ public final class SessionNodes {
         return last;
     }
 
-    /** What paths begin with, so that all that are wanted are told, and no reply is too large. */
-    static List<String> beginnings(Set<String> wanted, Collection<String> all) {
+    /** Chooses path prefixes such that the replies contain all wanted nodes, and no reply is too large. */
+    static List<String> prefixes(Set<String> wanted, Collection<String> all) {
         List<String> sorted = new ArrayList<>(all);
         sorted.sort(null);
-        List<String> beginnings = new ArrayList<>();
-        split(sorted, 0, wanted, beginnings);
-        return beginnings;
+        List<String> prefixes = new ArrayList<>();
+        split(sorted, 0, wanted, prefixes);
+        return prefixes;
     }
 
     private static void put(Map<String, List<String>> nodes, String path) {
@@ -84,27 +93,27 @@ public final class SessionNodes {
                 .add(path.substring(slash + 1));
     }
 
-    // Sorted paths that begin alike are neighbours: as long as they are too many, those with another next character are
-    // asked for by themselves.
-    private static void split(List<String> sorted, int depth, Set<String> wanted, List<String> beginnings) {
+    // Paths with a common prefix are neighbours in the sorted list. If they are too many for one reply, they are
+    // split by the character that follows the common prefix.
+    private static void split(List<String> sorted, int depth, Set<String> wanted, List<String> prefixes) {
         if (sorted.stream().noneMatch(wanted::contains)) {
             return;
         }
         String first = sorted.get(0);
         String last = sorted.get(sorted.size() - 1);
-        int alike = depth;
-        while (alike < Math.min(first.length(), last.length()) && first.charAt(alike) == last.charAt(alike)) {
-            alike++;
+        int common = depth;
+        while (common < Math.min(first.length(), last.length()) && first.charAt(common) == last.charAt(common)) {
+            common++;
         }
-        if (!isTooMuch(sorted) || alike >= first.length()) {
-            beginnings.add(beginning(first.substring(0, alike)));
+        if (!isTooMuch(sorted) || common >= first.length()) {
+            prefixes.add(prefix(first.substring(0, common)));
             return;
         }
         int from = 0;
         for (int i = 1; i <= sorted.size(); i++) {
             if (i == sorted.size()
-                    || sorted.get(i).charAt(alike) != sorted.get(from).charAt(alike)) {
-                split(sorted.subList(from, i), alike + 1, wanted, beginnings);
+                    || sorted.get(i).charAt(common) != sorted.get(from).charAt(common)) {
+                split(sorted.subList(from, i), common + 1, wanted, prefixes);
                 from = i;
             }
         }
@@ -114,15 +123,15 @@ public final class SessionNodes {
         int bytes = 0;
         for (String path : paths) {
             bytes += path.getBytes(StandardCharsets.UTF_8).length + LENGTH_BYTES;
-            if (bytes > MOST_BYTES) {
+            if (bytes > MAX_REPLY_BYTES) {
                 return true;
             }
         }
         return false;
     }
 
-    // A path ends with no slash.
-    private static String beginning(String text) {
+    // ZooKeeper accepts no path that ends with a slash, except the root.
+    private static String prefix(String text) {
         return text.length() > 1 && text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
     }
 }

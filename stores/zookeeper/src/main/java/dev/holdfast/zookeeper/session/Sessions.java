@@ -9,24 +9,27 @@ import org.apache.zookeeper.ZooKeeper.States;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sessions of the client, one after the other: Curator connects, and makes a new session when one has expired.
+ * The current session of the client. Curator connects, and opens a new session when one has expired.
  *
- * <h2>How long a session surely lives</h2>
+ * <h2>How long a session is guaranteed to live</h2>
  *
- * A session lives for its time-out from when the <em>leader</em> last heard that the client is there. Only a client that is
- * connected to the leader tells it with each request. A follower answers the client, and lets the leader know each half tick
- * which clients it has heard from; a request that it forwards does not count. If the follower is cut off right after it
- * brought an answer, the leader may know only of the client's last ping before, which is up to a third of the time-out
- * older, plus half a tick. With time-outs of two ticks and more, which servers insist on, two fifths of the time-out are
- * then surely left; that is what a grant is told to live for.
+ * A session expires one time-out after the <em>leader</em> last received a sign of life of the client. Only for a
+ * client that is connected to the leader is each request such a sign. A follower answers its clients itself, and
+ * reports to the leader each half tick which clients were active; a request that it forwards does not count. If the
+ * follower is disconnected right after it delivered a reply, the leader may know only of the client's last ping
+ * before, which is up to a third of the time-out older, plus half a tick. Servers allow no time-out below two
+ * ticks, so at least two fifths of the time-out are then left. A grant is never reported with a longer lease than
+ * this.
  */
 public final class Sessions implements AutoCloseable {
 
-    private static final int SURE_PARTS = 2;
-    private static final int PARTS = 5;
+    /** A session is guaranteed to live for this many of {@link #TOTAL_PARTS} parts of its time-out. */
+    private static final int GUARANTEED_PARTS = 2;
+    /** The number of parts into which a session time-out is divided. */
+    private static final int TOTAL_PARTS = 5;
 
-    /** While a connection is waited for, it is looked so often whether the login was refused. */
-    private static final int LOOKS = 100;
+    /** The number of checks for a refused login while the client connects. */
+    private static final int CONNECT_CHECKS = 100;
 
     private final CuratorFramework client;
     private final boolean owned;
@@ -35,27 +38,28 @@ public final class Sessions implements AutoCloseable {
     private volatile @Nullable SessionClient last;
 
     /**
-     * @param client a client that was started
-     * @param owned whether it is this store's to close
+     * @param client a started client
+     * @param owned whether the store closes the client
      */
-    public Sessions(CuratorFramework client, boolean owned, Duration patience) {
+    public Sessions(CuratorFramework client, boolean owned, Duration connectTimeout) {
         this.client = client;
         this.owned = owned;
-        this.timeoutMillis = connected(client, patience);
+        this.timeoutMillis = connected(client, connectTimeout);
     }
 
-    private static int connected(CuratorFramework client, Duration patience) {
+    private static int connected(CuratorFramework client, Duration connectTimeout) {
         boolean interrupted = Thread.interrupted();
         try {
-            int looks = 0;
-            while (!client.blockUntilConnected(Math.toIntExact(patience.toNanos() / LOOKS), TimeUnit.NANOSECONDS)) {
+            int checks = 0;
+            while (!client.blockUntilConnected(
+                    Math.toIntExact(connectTimeout.toNanos() / CONNECT_CHECKS), TimeUnit.NANOSECONDS)) {
                 if (isLoginRefused(client)) {
                     throw ZooKeeperErrors.loginRefused();
                 }
-                looks++;
-                if (looks == LOOKS) {
+                checks++;
+                if (checks == CONNECT_CHECKS) {
                     throw ZooKeeperErrors.notConnected(
-                            new IllegalStateException("none within " + patience.toMillis() + " ms"));
+                            new IllegalStateException("none within " + connectTimeout.toMillis() + " ms"));
                 }
             }
             return client.getZookeeperClient().getZooKeeper().getSessionTimeout();
@@ -82,7 +86,7 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
-     * The present session.
+     * The current session.
      *
      * @throws StoreException with effect NONE if there is none, or the store is closed
      */
@@ -90,15 +94,15 @@ public final class Sessions implements AutoCloseable {
         if (closed) {
             throw ZooKeeperErrors.closed();
         }
-        ZooKeeper raw;
+        ZooKeeper zooKeeper;
         try {
-            raw = client.getZookeeperClient().getZooKeeper();
+            zooKeeper = client.getZookeeperClient().getZooKeeper();
         } catch (Exception failure) {
             throw ZooKeeperErrors.notConnected(failure);
         }
         SessionClient known = last;
-        if (known == null || !known.isOf(raw)) {
-            known = new SessionClient(raw);
+        if (known == null || !known.isOf(zooKeeper)) {
+            known = new SessionClient(zooKeeper);
             last = known;
         }
         return known;
@@ -108,20 +112,22 @@ public final class Sessions implements AutoCloseable {
         return closed;
     }
 
-    /** The time-out of the first session, as the server granted it. */
+    /** The time-out of the first session, as granted by the server. */
     public Duration timeout() {
         return Duration.ofMillis(timeoutMillis);
     }
 
-    /** For how long after a request was sent the session surely lives, if the leader has answered it. */
-    public static Duration sure(Duration timeout) {
-        return Duration.ofNanos(timeout.toNanos() / PARTS * SURE_PARTS);
+    /**
+     * How long a session is guaranteed to live after a request was sent, if the leader has answered that request.
+     */
+    public static Duration guaranteedLifetime(Duration timeout) {
+        return Duration.ofNanos(timeout.toNanos() / TOTAL_PARTS * GUARANTEED_PARTS);
     }
 
-    /** The same for the session of a handle. */
-    public Duration sure(SessionClient handle) {
-        int granted = handle.timeoutMillis();
-        return sure(granted > 0 ? Duration.ofMillis(granted) : timeout());
+    /** How long this session is guaranteed to live after a request that the leader has answered. */
+    public Duration guaranteedLifetime(SessionClient session) {
+        int granted = session.timeoutMillis();
+        return guaranteedLifetime(granted > 0 ? Duration.ofMillis(granted) : timeout());
     }
 
     @Override

@@ -5,7 +5,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** Does things later, on one thread of its own. What is done must not block. Thread-safe. */
+/** Runs tasks after a delay, on one thread of its own. The tasks must not block. Thread-safe. */
 public final class Timer implements AutoCloseable {
 
     private final ScheduledThreadPoolExecutor thread;
@@ -23,7 +23,7 @@ public final class Timer implements AutoCloseable {
         try {
             thread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException closed) {
-            // What would be done later is clean-up, and the end of the session does it too.
+            // The tasks only clean up, and the end of the session does the same.
             return;
         }
     }

@@ -8,7 +8,7 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
-/** What the codes of ZooKeeper mean for a request, and what to do about them. */
+/** Maps the error codes of ZooKeeper to exceptions that say what a failed request means, and what to do about it. */
 public final class ZooKeeperErrors {
 
     private ZooKeeperErrors() {}
@@ -16,38 +16,43 @@ public final class ZooKeeperErrors {
     /** @param subject what the request was about */
     static StoreException of(Code code, String subject) {
         KeeperException cause = KeeperException.create(code, subject);
-        String start = "ZooKeeper did not do a request about \"" + subject + "\" (" + code + "): ";
+        String start = "ZooKeeper did not execute a request about \"" + subject + "\" (" + code + "): ";
         return switch (code) {
             case CONNECTIONLOSS ->
                 StoreException.unavailable(
                         Effect.UNKNOWN,
-                        start + "the connection was lost before the answer came; it is made anew",
+                        start + "the connection was lost before the reply arrived; the client reconnects",
                         cause);
             case OPERATIONTIMEOUT, REQUESTTIMEOUT ->
-                StoreException.unavailable(Effect.UNKNOWN, start + "the answer did not come in time", cause);
+                StoreException.unavailable(Effect.UNKNOWN, start + "the reply did not arrive in time", cause);
             case SESSIONEXPIRED, SESSIONMOVED ->
                 StoreException.unavailable(
-                        Effect.UNKNOWN, start + "the session is over; a new one is made, and claims begin anew", cause);
+                        Effect.UNKNOWN,
+                        start + "the session has ended; a new one is opened, and claims start over",
+                        cause);
             case NOTREADONLY ->
-                StoreException.unavailable(Effect.NONE, start + "the server is cut off from the others", cause);
-            case THROTTLEDOP -> StoreException.unavailable(Effect.NONE, start + "the server has too much to do", cause);
+                StoreException.unavailable(
+                        Effect.NONE, start + "the server is disconnected from the other servers", cause);
+            case THROTTLEDOP -> StoreException.unavailable(Effect.NONE, start + "the server is overloaded", cause);
             case AUTHFAILED -> loginRefused();
             case NOAUTH, INVALIDACL, SESSIONCLOSEDREQUIRESASLAUTH ->
                 StoreException.refused(
                         start + "the user may not do this; it needs the rights crdw on the root of the locks and below",
                         cause);
-            case QUOTAEXCEEDED -> StoreException.refused(start + "a quota is used up; raise it", cause);
+            case QUOTAEXCEEDED -> StoreException.refused(start + "a quota is exceeded; raise it", cause);
             case UNIMPLEMENTED -> StoreException.refused(start + "the server is older than 3.5", cause);
             case NONODE, NOTEMPTY, NODEEXISTS ->
-                StoreException.unavailable(Effect.NONE, start + "folders were made or removed meanwhile", cause);
+                StoreException.unavailable(
+                        Effect.NONE, start + "parent nodes were created or deleted in the meantime", cause);
             case NOCHILDRENFOREPHEMERALS ->
                 StoreException.refused(
-                        start + "the folder is an ephemeral node of somebody else; use another name or root", cause);
+                        start + "the parent node is an ephemeral node of another program; use another name or root",
+                        cause);
             default -> StoreException.unavailable(Effect.UNKNOWN, start + "see the server's log", cause);
         };
     }
 
-    /** What a stage failed with, as the interface wants it. */
+    /** Maps the failure of a stage to a {@link StoreException}. */
     public static StoreException of(Throwable failure, String subject) {
         Throwable cause = failure;
         while (cause instanceof CompletionException && cause.getCause() != null) {

@@ -1,4 +1,6 @@
-/** Sessions, one after the other, the requests that are sent on one, and the meaning of errors. */
+/**
+ * The current session and its successors, the requests that are sent on a session, and the meaning of error codes.
+ */
 @NullMarked
 package dev.holdfast.zookeeper.session;
 

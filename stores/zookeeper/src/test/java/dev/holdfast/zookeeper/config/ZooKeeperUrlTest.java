@@ -16,7 +16,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 import org.junit.jupiter.api.Test;
 
-/** URLs and options, what they lead to on a real server, and the words with which wrong ones are refused. */
+/** URLs and options, their effect on a real server, and the messages with which wrong ones are refused. */
 class ZooKeeperUrlTest extends WithServer {
 
     @Test
@@ -33,7 +33,7 @@ class ZooKeeperUrlTest extends WithServer {
     }
 
     @Test
-    void wrongOnesAreRefusedByName() {
+    void wrongUrlsAreRefusedWithTheReason() {
         refused("zookeeper://", "zookeeper://[USER:PASSWORD@]HOST");
         refused("zookeeper://a b", "zookeeper://[USER:PASSWORD@]HOST");
         refused("zookeeper://a:0", "port");
@@ -82,14 +82,15 @@ class ZooKeeperUrlTest extends WithServer {
     }
 
     @Test
-    void rootIsMadeWithTheFirstLockAndNamespaceIsHeeded() throws Exception {
-        CuratorFramework eye = curator();
+    void rootIsCreatedWithTheFirstLockAndNamespaceIsUsed() throws Exception {
+        CuratorFramework observer = curator();
         LockStore store = openUrl("zookeeper://" + server().hosts() + "/deep/er/" + name);
         granted(store, alice.mutex(name));
-        assertThat(eye.getChildren().forPath("/deep/er/" + name + "/" + name)).hasSize(1);
-        LockStore below = closing(ZooKeeperLockStore.over(eye.usingNamespace("app"), "root=/l"));
+        assertThat(observer.getChildren().forPath("/deep/er/" + name + "/" + name))
+                .hasSize(1);
+        LockStore below = closing(ZooKeeperLockStore.over(observer.usingNamespace("app"), "root=/l"));
         granted(below, alice.mutex(name));
-        assertThat(eye.getChildren().forPath("/app/l/" + name)).hasSize(1);
+        assertThat(observer.getChildren().forPath("/app/l/" + name)).hasSize(1);
         assertThat(get(below.list("", 10))).containsExactly(name);
     }
 
@@ -103,7 +104,7 @@ class ZooKeeperUrlTest extends WithServer {
     }
 
     @Test
-    void loginMakesWhatItMakesItsOwn() throws Exception {
+    void nodesCreatedWithALoginBelongToIt() throws Exception {
         String root = "/own-" + name;
         LockStore mine = openUrl("zookeeper://me:secret@" + server().hosts() + root);
         granted(mine, alice.mutex(name));

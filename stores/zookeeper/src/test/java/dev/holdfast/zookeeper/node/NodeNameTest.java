@@ -22,7 +22,7 @@ class NodeNameTest {
                     new int[][] {{1, 1}, {1, Claim.ALL}, {Claim.ALL, Claim.ALL}, {7, Claim.ALL}, {2, 5}, {1, 0}}) {
                 ClaimId id = new ClaimId(client, 4711);
                 Claim claim = new Claim(new LockName("n"), id, kind[0], kind[1], LEASE, OwnerInfo.of(client));
-                NodeName node = Objects.requireNonNull(NodeName.parse(NodeName.beginning(claim) + "0000000042"));
+                NodeName node = Objects.requireNonNull(NodeName.parse(NodeName.prefix(claim) + "0000000042"));
                 assertThat(node.id()).isEqualTo(id);
                 assertThat(node.permits()).isEqualTo(kind[0]);
                 assertThat(node.limit()).isEqualTo(kind[1]);
@@ -48,7 +48,7 @@ class NodeNameTest {
     }
 
     @Test
-    void whatIsNoLockIsLeftOut() {
+    void otherNodesAreIgnored() {
         for (String other :
                 List.of("0", "zz", "lock-", "lock-1", "lock-00000000ab", "leases", "_c_x-lease-0000000001")) {
             assertThat(NodeName.parse(other)).as(other).isNull();
@@ -56,7 +56,7 @@ class NodeNameTest {
     }
 
     @Test
-    void smallerGrantKeepsItsPlace() {
+    void smallerGrantKeepsItsSequence() {
         for (String sequence : List.of("0000000042", "-2147483648", "-000000017")) {
             NodeName write = NodeName.parse("_c_a.1-__WRIT__" + sequence);
             assertThat(write.resized(1).text()).isEqualTo("_c_a.1-__READ__" + sequence);
@@ -68,7 +68,7 @@ class NodeNameTest {
     }
 
     @Test
-    void asManyAsFitHold() {
+    void asManyHoldAsFit() {
         AdmissionQueue queue = AdmissionQueue.of(List.of(
                 "_c_d.1-2of5-0000000004",
                 "_c_a.1-2of5-0000000001",
@@ -86,7 +86,7 @@ class NodeNameTest {
     }
 
     @Test
-    void nodeOfAnotherKindLetsNobodyPass() {
+    void nodeOfAnotherKindBlocksTheNodesBehindIt() {
         AdmissionQueue queue = AdmissionQueue.of(
                 List.of("_c_a.1-1of3-0000000001", "_c_b.1-lock-0000000002", "_c_c.1-1of3-0000000003"));
         assertThat(queue.holders()).hasSize(1);

@@ -34,13 +34,13 @@ class ZnodePathsTest {
                 "n\u00e4me",
                 "a b",
                 "%7Aookeeper");
-        Set<String> folders = new HashSet<>();
+        Set<String> parents = new HashSet<>();
         for (String name : names) {
             LockName lock = new LockName(name);
-            String folder = paths.folder(lock);
-            PathUtils.validatePath(folder);
-            assertThat(folders.add(folder)).as(folder).isTrue();
-            String child = folder.substring("/locks/".length());
+            String parent = paths.parent(lock);
+            PathUtils.validatePath(parent);
+            assertThat(parents.add(parent)).as(parent).isTrue();
+            String child = parent.substring("/locks/".length());
             assertThat(child).doesNotContain("/");
             assertThat(paths.lockOf(child)).contains(lock);
         }
@@ -48,19 +48,19 @@ class ZnodePathsTest {
 
     @Test
     void plainNamesAreAsCuratorsUsersWroteThem() {
-        assertThat(paths.folder(new LockName("order:42"))).isEqualTo("/locks/order:42");
-        assertThat(new ZnodePaths("/").folder(new LockName("order"))).isEqualTo("/order");
+        assertThat(paths.parent(new LockName("order:42"))).isEqualTo("/locks/order:42");
+        assertThat(new ZnodePaths("/").parent(new LockName("order"))).isEqualTo("/order");
     }
 
     @Test
-    void foldersThatNoNameMapsToAreLeftOut() {
+    void nodesThatNoNameMapsToAreIgnored() {
         for (String child : List.of("%", "%2", "%zz", "%41", "%2f", "%ff", "zookeeper")) {
             assertThat(paths.lockOf(child)).as(child).isEmpty();
         }
     }
 
     @Test
-    void rootIsMadeFromTheTopDown() {
+    void rootIsCreatedFromTheTopDown() {
         assertThat(new ZnodePaths("/a/b/c").rootAndAbove()).containsExactly("/a", "/a/b", "/a/b/c");
         assertThat(new ZnodePaths("/").rootAndAbove()).isEmpty();
     }

@@ -26,16 +26,21 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.CreateMode;
 import org.junit.jupiter.api.Test;
 
-/** Several names at one moment: what it costs, and that an attempt that fails leaves nothing and is in nobody's way. */
-class SeveralTest extends WithServer {
+/**
+ * Several names in one attempt: its cost, and that a failed attempt leaves no nodes and blocks no other client.
+ */
+class AcquireAllTest extends WithServer {
 
-    /** What is sent together must be sent before the first answer is here, also if the machine is busy in between. */
+    /**
+     * The delay of each direction: long enough that all requests of a round trip are sent before the first reply
+     * arrives, even on a busy machine.
+     */
     private static final Duration ONE_WAY = Duration.ofMillis(75);
 
-    /** So long that a slow machine does all that it is to do before an answer comes. */
+    /** A delay that is long enough for a slow machine to send all requests of the test before a reply arrives. */
     private static final Duration ON_THE_WAY = Duration.ofMillis(500);
 
-    private final CuratorFramework eye = curator();
+    private final CuratorFramework observer = curator();
     private final Proxy proxy = proxy();
     private final LockStore store = open(proxy.hosts());
     private final LockStore other = open();
@@ -44,21 +49,21 @@ class SeveralTest extends WithServer {
     private final LockName z = new LockName(name + "-z");
 
     @Test
-    void freeNamesAreOneTrip() {
-        granted(store, bob.mutex(name)); // the root is there
+    void freeNamesAreOneRoundTrip() {
+        granted(store, bob.mutex(name)); // creates the root
         slow();
         granted(mutexes());
-        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("createContainer", 3, "multi", 1, "getChildren", 3));
         releaseAll();
         slow();
         granted(mutexes());
-        assertThat(proxy.turns()).isEqualTo(1);
+        assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getChildren", 3));
     }
 
     @Test
-    void busyIsLearntInOneTripAndOneRequestRemovesAll() {
+    void busyIsReportedInOneRoundTripAndOneRequestDeletesAll() {
         granted(mutexes());
         releaseAll();
         granted(other, bob.mutex(y));
@@ -66,36 +71,36 @@ class SeveralTest extends WithServer {
         busy(mutexes());
         awaitUntil(() -> proxy.counts().getOrDefault("multi", 0) == 2);
         assertThat(proxy.counts()).isEqualTo(only("multi", 2, "getChildren", 3));
-        awaitUntil(() -> nodes(eye, x).isEmpty() && nodes(eye, z).isEmpty());
-        assertThat(nodes(eye, y)).hasSize(1);
+        awaitUntil(() -> nodes(observer, x).isEmpty() && nodes(observer, z).isEmpty());
+        assertThat(nodes(observer, y)).hasSize(1);
     }
 
     @Test
-    void foldersThatAreMissingAreMadeAndAllIsSentAgain() throws Exception {
+    void missingParentNodesAreCreatedAndAllIsSentAgain() throws Exception {
         granted(mutexes());
         releaseAll();
-        eye.delete().forPath("/holdfast/" + y);
+        observer.delete().forPath("/holdfast/" + y);
         slow();
         granted(mutexes());
-        assertThat(proxy.turns()).isEqualTo(2);
+        assertThat(proxy.roundTrips()).isEqualTo(2);
         assertThat(proxy.counts()).isEqualTo(only("multi", 2, "getChildren", 6, "createContainer", 3));
     }
 
     @Test
-    void rootThatIsMissingIsMade() throws Exception {
+    void missingRootIsCreated() throws Exception {
         LockStore elsewhere = openUrl("zookeeper://" + server().hosts() + "/above-" + name + "/root");
         assertThat(get(elsewhere.tryAcquireAll(mutexes()))).allMatch(Attempt.Granted.class::isInstance);
-        assertThat(eye.getChildren().forPath("/above-" + name + "/root")).hasSize(3);
+        assertThat(observer.getChildren().forPath("/above-" + name + "/root")).hasSize(3);
     }
 
     @Test
-    void tokensAreTheNumbersOfTheCreationAndGrow() throws Exception {
+    void tokensAreTheZxidsOfTheCreationAndGrow() throws Exception {
         List<Attempt> first = granted(mutexes());
         for (int i = 0; i < 3; i++) {
             LockName one = List.of(x, y, z).get(i);
-            String path = "/holdfast/" + one + "/" + nodes(eye, one).get(0);
+            String path = "/holdfast/" + one + "/" + nodes(observer, one).get(0);
             assertThat(counter(first.get(i)))
-                    .isEqualTo(eye.checkExists().forPath(path).getCzxid());
+                    .isEqualTo(observer.checkExists().forPath(path).getCzxid());
         }
         releaseAll();
         assertThat(counter(granted(mutexes()).get(0))).isGreaterThan(counter(first.get(2)));
@@ -108,31 +113,31 @@ class SeveralTest extends WithServer {
         granted(other, bob.mutex(y));
         List<Claim> claims = List.of(writer.withPermits(1).again(), alice.mutex(y));
         busy(claims);
-        assertThat(nodes(eye, x))
-                .as("a busy attempt does not shrink what was held before")
+        assertThat(nodes(observer, x))
+                .as("a busy attempt does not shrink a grant that was held before")
                 .allMatch(node -> node.contains("__WRIT__"));
         assertThat(released(other, holders(other, y).get(0).again())).isTrue();
         assertThat(counter(granted(claims).get(0))).isEqualTo(counter);
-        assertThat(nodes(eye, x)).singleElement().asString().contains("__READ__");
+        assertThat(nodes(observer, x)).singleElement().asString().contains("__READ__");
         granted(other, bob.read(x));
     }
 
     @Test
-    void kindConflictInOneRemovesAll() {
+    void kindConflictInOneDeletesAll() {
         granted(other, bob.claim(y, 1, 3));
         assertThat(failure(store.tryAcquireAll(mutexes()))).isInstanceOf(KindConflictException.class);
-        awaitUntil(() -> nodes(eye, x).isEmpty() && nodes(eye, z).isEmpty());
-        assertThat(nodes(eye, y)).hasSize(1);
+        awaitUntil(() -> nodes(observer, x).isEmpty() && nodes(observer, z).isEmpty());
+        assertThat(nodes(observer, y)).hasSize(1);
     }
 
     @Test
-    void nodesThatComeToBeAfterTheirReleaseAreSweptAway() throws Exception {
+    void nodesCreatedAfterTheirReleaseAreDeleted() throws Exception {
         CuratorFramework client = closing(Clients.started(proxy.hosts()));
         LockStore ours = closing(ZooKeeperLockStore.over(client));
         Claim holder = bob.mutex(name);
         granted(ours, holder);
         List<Claim> claims = mutexes();
-        // The attempt is on its way when the releases come: the store cannot know whether it arrived.
+        // The attempt is on its way when its claims are released: the store cannot know whether it arrived.
         proxy.delay(ON_THE_WAY);
         CompletionStage<List<Attempt>> attempt = ours.tryAcquireAll(claims);
         claims.stream().map(claim -> ours.release(claim.again())).toList().forEach(WithServer::get);
@@ -141,17 +146,19 @@ class SeveralTest extends WithServer {
         for (Claim claim : claims) {
             client.create()
                     .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
-                    .forPath("/holdfast/" + claim.name() + "/" + NodeName.beginning(claim));
+                    .forPath("/holdfast/" + claim.name() + "/" + NodeName.prefix(claim));
         }
         awaitUntil(() -> {
             assertThat(renewed(ours, holder)).isInstanceOf(Renewed.Held.class);
-            return List.of(x, y, z).stream().allMatch(one -> nodes(eye, one).isEmpty());
+            return List.of(x, y, z).stream()
+                    .allMatch(one -> nodes(observer, one).isEmpty());
         });
     }
 
-    // Its nodes are there for a moment only, and whoever came behind them in that moment must hear that they are gone.
+    // The nodes of a failed attempt exist only for a moment. Claims that queued behind them must be notified of
+    // their deletion.
     @Test
-    void attemptThatFailsLosesNobodysTurn() {
+    void failedAttemptCostsNoOtherClientItsTurn() {
         Claim holder = bob.mutex(z);
         granted(other, holder);
         for (int round = 0; round < 60; round++) {
@@ -172,9 +179,9 @@ class SeveralTest extends WithServer {
         }
     }
 
-    // Attempts that name the same locks in other orders: one of those that are under way always gets all.
+    // Two clients name the same locks in different orders: of concurrent attempts one always acquires all.
     @Test
-    void crossedAttemptsDoNotRefuseEachOtherForEver() throws Exception {
+    void attemptsInOppositeOrdersDoNotRefuseEachOtherForEver() throws Exception {
         int[] unguarded = {0};
         int[] taken = {0, 0};
         List<Callable<Void>> tasks = new ArrayList<>();
@@ -203,7 +210,7 @@ class SeveralTest extends WithServer {
         assertThat(taken).containsExactly(40, 40);
     }
 
-    // The engine tries all at once and then waits for one after the other in the order of the names.
+    // The engine first tries all names at once, and then waits for one after the other, sorted by name.
     @Test
     void clientsThatNameThemInOtherOrdersWaitAndNeitherStarves() throws Exception {
         int[] unguarded = {0};
@@ -227,8 +234,8 @@ class SeveralTest extends WithServer {
         }
         runAll(tasks);
         assertThat(unguarded[0]).isEqualTo(orders.size() * 40);
-        awaitUntil(
-                () -> List.of(x, y, z).stream().allMatch(one -> nodes(eye, one).isEmpty()));
+        awaitUntil(() ->
+                List.of(x, y, z).stream().allMatch(one -> nodes(observer, one).isEmpty()));
     }
 
     private void runAll(List<Callable<Void>> tasks) throws Exception {
@@ -268,7 +275,7 @@ class SeveralTest extends WithServer {
     }
 
     private void slow() {
-        // What is under way from before, such as watches, passes: there and back, if it was slow before, too.
+        // Waits for earlier requests, such as watches, to finish. With the delay each takes a whole round trip.
         pause(2 * ONE_WAY.toMillis() + 30);
         proxy.delay(ONE_WAY);
         proxy.reset();

@@ -25,14 +25,14 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.CreateMode;
 import org.junit.jupiter.api.Test;
 
-/** Defects of other libraries for ZooKeeper, each a test. */
-class PeersDefectsTest extends WithServer {
+/** Known defects of other ZooKeeper libraries. Each test shows that this store does not have the defect. */
+class OtherLibrariesDefectsTest extends WithServer {
 
-    private final CuratorFramework eye = curator();
+    private final CuratorFramework observer = curator();
     private final LockStore store = open();
     private final LockStore other = open();
 
-    /** kazoo#649: a reader that waited for a writer with a higher number, and the writer for the reader. */
+    /** kazoo#649: a reader waited for a writer with a higher sequence, and that writer waited for the reader. */
     @Test
     void kazoo649ReaderDoesNotWaitForALaterWriter() {
         Claim writer = alice.write(name);
@@ -44,7 +44,7 @@ class PeersDefectsTest extends WithServer {
         assertThat(later.outcome()).isEmpty();
     }
 
-    /** CURATOR-604: a node of an expired session, found by its id, was taken for the own grant: two held. */
+    /** CURATOR-604: a node of an expired session, found by its id, was taken for a grant, so two clients held. */
     @Test
     void curator604NodeOfAnOldSessionIsNoGrant() throws Exception {
         CuratorFramework client = curator();
@@ -53,13 +53,13 @@ class PeersDefectsTest extends WithServer {
         Claim before = alice.mutex(name);
         granted(ours, before);
         released(ours, before);
-        // A node of the same claim that belongs to somebody else's session, as one from before an expiry does.
-        String path = "/holdfast/" + name + "/" + NodeName.beginning(claim);
-        eye.create().withMode(CreateMode.EPHEMERAL_SEQUENTIAL).forPath(path);
-        long old = eye.getZookeeperClient().getZooKeeper().getSessionId();
+        // Creates a node of the same claim in another session, as if it was left from an expired session.
+        String path = "/holdfast/" + name + "/" + NodeName.prefix(claim);
+        observer.create().withMode(CreateMode.EPHEMERAL_SEQUENTIAL).forPath(path);
+        long old = observer.getZookeeperClient().getZooKeeper().getSessionId();
         get(ours.tryAcquire(claim.again()));
-        for (String node : nodes(eye, name)) {
-            assertThat(eye.checkExists()
+        for (String node : nodes(observer, name)) {
+            assertThat(observer.checkExists()
                             .forPath("/holdfast/" + name + "/" + node)
                             .getEphemeralOwner())
                     .isNotEqualTo(old);
@@ -81,32 +81,32 @@ class PeersDefectsTest extends WithServer {
                 }
             });
             waiter.start();
-            awaitUntil(() -> nodes(eye, name).size() == 2);
+            awaitUntil(() -> nodes(observer, name).size() == 2);
             waiter.interrupt();
             waiter.join();
-            awaitUntil(() -> nodes(eye, name).size() == 1);
+            awaitUntil(() -> nodes(observer, name).size() == 1);
             assertThat(lock.tryLock(200, TimeUnit.MILLISECONDS)).isFalse();
-            awaitUntil(() -> nodes(eye, name).size() == 1);
+            awaitUntil(() -> nodes(observer, name).size() == 1);
         }
     }
 
-    /** CURATOR-43: a lock whose path lies below that of another kept the other one busy. */
+    /** CURATOR-43: a lock whose path is below that of another lock blocked the other lock. */
     @Test
-    void curator43ChildFolderDoesNotBlockItsParent() throws Exception {
+    void curator43ChildNodeDoesNotBlockItsParent() throws Exception {
         granted(store, alice.mutex(name));
         assertThat(released(store, holders(store, name).get(0))).isTrue();
-        eye.create().forPath("/holdfast/" + name + "/0");
-        eye.create().forPath("/holdfast/" + name + "/zz");
+        observer.create().forPath("/holdfast/" + name + "/0");
+        observer.create().forPath("/holdfast/" + name + "/zz");
         granted(store, alice.mutex(name));
         busy(other, bob.mutex(name));
-        eye.delete().forPath("/holdfast/" + name + "/0");
-        eye.delete().forPath("/holdfast/" + name + "/zz");
+        observer.delete().forPath("/holdfast/" + name + "/0");
+        observer.delete().forPath("/holdfast/" + name + "/zz");
         LockName below = new LockName(name + "/below");
         granted(store, alice.mutex(below));
         assertThat(get(store.list(name.value(), 10))).containsExactly(name, below);
     }
 
-    /** CURATOR-716: many threads of one JVM on one lock cost several trips for each critical section. */
+    /** CURATOR-716: many threads of one JVM on one lock cost several round trips for each critical section. */
     @Test
     void curator716ThreadsOfOneJvmCostFewRequests() throws Exception {
         Proxy proxy = proxy();
@@ -134,35 +134,36 @@ class PeersDefectsTest extends WithServer {
         }
     }
 
-    /** CURATOR-206, 465: after its node was gone a holder believed in its lock, and nobody told it. */
+    /** CURATOR-206, CURATOR-465: a holder was not notified that its node was deleted, and went on as the holder. */
     @Test
-    void curator465HolderIsToldWhenItsNodeIsGone() throws Exception {
+    void curator465HolderIsNotifiedWhenItsNodeIsDeleted() throws Exception {
         try (Holdfast locks = Holdfast.over(open())) {
             CompletableFuture<Object> lost = new CompletableFuture<>();
             var lease = locks.lock(name.value()).acquire();
             lease.onLost(lost::complete);
-            eye.delete().forPath("/holdfast/" + name + "/" + nodes(eye, name).get(0));
+            observer.delete()
+                    .forPath("/holdfast/" + name + "/" + nodes(observer, name).get(0));
             assertThat(lost.get(20, TimeUnit.SECONDS)).hasToString("BROKEN");
             assertThat(lease.isValid()).isFalse();
         }
     }
 
-    /** CURATOR-308: a folder was removed by the server just when somebody wanted to queue in it. */
+    /** CURATOR-308: the server deleted a parent node just when a client wanted to queue below it. */
     @Test
-    void curator308FolderThatIsGoneIsMadeAgain() throws Exception {
+    void curator308DeletedParentNodeIsCreatedAgain() throws Exception {
         Claim claim = alice.mutex(name);
         long first = granted(store, claim).counter();
         released(store, claim);
-        eye.delete().forPath("/holdfast/" + name);
+        observer.delete().forPath("/holdfast/" + name);
         long second = granted(store, alice.mutex(name)).counter();
         assertThat(second)
-                .as("the number grows though the sequence begins anew")
+                .as("the token grows although the sequence starts again")
                 .isGreaterThan(first);
     }
 
-    /** CURATOR-688: the count of the server goes on from the largest int to the smallest; the queue goes on too. */
+    /** CURATOR-688: the server's sequence overflows from the largest int to the smallest; the order must remain. */
     @Test
-    void curator688QueueGoesOnWhenTheSequenceOverflows() {
+    void curator688QueueKeepsItsOrderWhenTheSequenceOverflows() {
         AdmissionQueue queue = AdmissionQueue.of(
                 List.of("_c_b.1-lock--2147483648", "_c_a.1-lock-2147483647", "_c_c.1-lock--2147483647"));
         assertThat(queue.all())
@@ -171,7 +172,7 @@ class PeersDefectsTest extends WithServer {
         assertThat(queue.holders()).extracting(node -> node.id().client()).containsExactly("a");
     }
 
-    /** The oldest holder of a semaphore leaves first, and the waiter watched only the node before it. */
+    /** A waiter for a semaphore watched only the node before it, and missed the release of the oldest holder. */
     @Test
     void oldestHolderOfASemaphoreLeavingFirstWakesTheFirstWaiter() {
         List<Claim> holders = List.of(alice.claim(name, 1, 3), alice.claim(name, 1, 3), alice.claim(name, 1, 3));
@@ -189,9 +190,9 @@ class PeersDefectsTest extends WithServer {
         awaitGrant(third);
     }
 
-    /** menagerie: a condition's waiter gave the lock back before it could be signalled, and lost the signal. */
+    /** menagerie: a waiter on a condition released the lock before it could be signalled, and missed the signal. */
     @Test
-    void menagerieSignalRightAfterThePlaceWasTakenIsHeard() {
+    void menagerieSignalRightAfterTheWaiterQueuedIsDelivered() {
         for (int round = 0; round < 20; round++) {
             Claim awaiting = alice.waitSet(name);
             RecordingListener listener = waiting(store, awaiting);
@@ -201,7 +202,7 @@ class PeersDefectsTest extends WithServer {
         }
     }
 
-    /** spring-integration#1863: the time of a tryLock was not honoured. */
+    /** spring-integration#1863: tryLock ignored its time limit. */
     @Test
     void springIntegration1863TimeOfATryLockIsHonoured() throws Exception {
         granted(other, bob.mutex(name));
@@ -214,7 +215,7 @@ class PeersDefectsTest extends WithServer {
         }
     }
 
-    /** dynamolock#280: a renewal that was done, and whose answer was lost, lost the lock. */
+    /** dynamolock#280: the lock was lost when a renewal succeeded but its reply was lost. */
     @Test
     void dynamolock280RenewalWhoseAnswerIsLostKeepsTheLock() {
         Proxy proxy = proxy();
@@ -222,8 +223,8 @@ class PeersDefectsTest extends WithServer {
         Claim claim = alice.mutex(name);
         long counter = granted(ours, claim).counter();
         AtomicInteger syncs = new AtomicInteger();
-        proxy.onRequest(
-                kind -> kind.equals("sync") && syncs.incrementAndGet() == 1 ? Proxy.Deed.CUT_AFTER : Proxy.Deed.PASS);
+        proxy.onRequest(kind ->
+                kind.equals("sync") && syncs.incrementAndGet() == 1 ? Proxy.Action.CUT_AFTER : Proxy.Action.PASS);
         assertThat(failure(ours.renew(List.of(claim))).retryable()).isTrue();
         awaitUntil(() -> !get(ours.renew(List.of(claim)).exceptionally(notYet -> List.of()))
                 .isEmpty());
@@ -233,16 +234,16 @@ class PeersDefectsTest extends WithServer {
         busy(other, bob.mutex(name));
     }
 
-    /** A create that lands after its claim was released is found and removed. */
+    /** A node that is created after its claim was released is found and deleted. */
     @Test
-    void nodeThatComesToBeAfterItsReleaseIsSweptAway() throws Exception {
+    void nodeCreatedAfterItsReleaseIsDeleted() throws Exception {
         Proxy proxy = proxy();
         CuratorFramework client = closing(Clients.started(proxy.hosts()));
         LockStore ours = closing(ZooKeeperLockStore.over(client));
         Claim claim = alice.mutex(name);
         Claim holder = bob.mutex(name("other"));
         granted(ours, holder);
-        // The acquire is on its way when the release comes: the store cannot know whether it arrived.
+        // The acquire is on its way when the claim is released: the store cannot know whether it arrived.
         proxy.delay(Duration.ofMillis(500));
         var attempt = ours.tryAcquire(claim);
         get(ours.release(claim.again()));
@@ -250,10 +251,10 @@ class PeersDefectsTest extends WithServer {
         proxy.delay(Duration.ZERO);
         client.create()
                 .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
-                .forPath("/holdfast/" + name + "/" + NodeName.beginning(claim));
+                .forPath("/holdfast/" + name + "/" + NodeName.prefix(claim));
         awaitUntil(() -> {
             assertThat(renewed(ours, holder)).isInstanceOf(Renewed.Held.class);
-            return nodes(eye, name).isEmpty();
+            return nodes(observer, name).isEmpty();
         });
         assertThat(get(other.tryAcquire(bob.mutex(name)))).isInstanceOf(Attempt.Granted.class);
     }
