@@ -16,26 +16,26 @@ import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 
 /**
- * Makes stores in Redis over a client that the program has already. {@link RedisLockStoreProvider} makes them by URL. What
- * they guarantee is said in the {@linkplain dev.holdfast.redis description of the package}.
+ * Makes stores in Redis over a client that the program already has. {@link RedisLockStoreProvider} makes stores
+ * from a URL. The {@linkplain dev.holdfast.redis description of the package} lists the guarantees.
  */
 public final class RedisLockStore {
 
     private RedisLockStore() {}
 
-    /** A store over a client of the user's, with the default options. See {@link #over(RedisClient, String)}. */
+    /** A store over the user's client, with the default options. See {@link #over(RedisClient, String)}. */
     public static LockStore over(RedisClient client) {
         return over(client, "");
     }
 
     /**
-     * A store over a client of the user's, which is never closed by the store. The store works with connections of the
-     * client's pool: it keeps one for renewals and one for its subscription, so the pool must have at least three, and gives
-     * back all when it is closed. How long a connection and a reply are waited for is the client's own business; give it
-     * time-outs.
+     * A store over the user's client. The store never closes the client. It works with connections of the client's
+     * pool: it keeps one for renewals and one for its subscription, so the pool must have at least three. It
+     * returns all of them when it is closed. The client's own settings limit how long it waits for a connection and
+     * for a reply; set time-outs there.
      *
-     * @param options as behind the question mark of a URL: {@code ticketTtl=3s&prefix=app:}; {@code timeout} limits the wait
-     *     for a connection of the pool, {@code connections} is ignored
+     * @param options written as after the question mark of a URL: {@code ticketTtl=3s&prefix=app:}; {@code timeout}
+     *     limits the wait for a connection of the pool, {@code connections} is ignored
      * @throws IllegalArgumentException if an option is wrong, or the pool too small
      */
     public static LockStore over(RedisClient client, String options) {
@@ -44,8 +44,8 @@ public final class RedisLockStore {
     }
 
     /**
-     * A store over a client of the user's that asks Sentinels for the primary. As {@link #over(RedisClient, String)}; the
-     * client follows a fail-over.
+     * A store over the user's client that asks Sentinels for the primary. Works like
+     * {@link #over(RedisClient, String)}; the client follows a fail-over.
      *
      * @throws IllegalArgumentException if an option is wrong, or the pool too small
      */
@@ -55,7 +55,8 @@ public final class RedisLockStore {
     }
 
     /**
-     * A store over a client of the user's for a cluster. As {@link #over(RedisClient, String)}; the pool is that of each node.
+     * A store over the user's client for a cluster. Works like {@link #over(RedisClient, String)}; its requirement
+     * for the pool applies to the pool of each node.
      *
      * @throws IllegalArgumentException if an option is wrong, or the pools too small
      */
@@ -67,7 +68,7 @@ public final class RedisLockStore {
     /**
      * A store over any client library. The store closes the port.
      *
-     * @param options as behind the question mark of a URL; those about connections are the port's business
+     * @param options written as after the question mark of a URL; the port handles those about connections
      * @throws IllegalArgumentException if an option is wrong
      * @throws StoreException if the server cannot be reached
      */
@@ -81,7 +82,7 @@ public final class RedisLockStore {
                 : new PlainRedisLockStore(port, options, clock);
         boolean ready = false;
         try {
-            // Shows that the server is there and lets us in.
+            // Checks that the server is reachable and accepts the credentials.
             store.inspect(new LockName("holdfast")).toCompletableFuture().join();
             if (store instanceof PlainRedisLockStore plain) {
                 plain.findCommands();

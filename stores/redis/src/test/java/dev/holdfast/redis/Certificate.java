@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A certificate for 127.0.0.1, which has signed itself, with its key and a trust store that holds it, in a folder. */
+/** A self-signed certificate for 127.0.0.1, with its key and a trust store that contains it, in a folder. */
 public final class Certificate {
 
     private static final String STORE = "javax.net.ssl.trustStore";
@@ -53,7 +53,9 @@ public final class Certificate {
         return new Certificate(folder);
     }
 
-    /** The settings of a server that shows it; and trusts it, if it calls other servers over TLS. */
+    /**
+     * The settings of a server that uses the certificate, and trusts it when it connects to other servers over TLS.
+     */
     public List<String> settings() {
         return List.of(
                 "--tls-cert-file",
@@ -66,13 +68,13 @@ public final class Certificate {
                 "no");
     }
 
-    /** From now on this JVM trusts it, and nothing else. */
+    /** From now on this JVM trusts this certificate, and nothing else. */
     public void trust() {
         System.setProperty(STORE, folder.resolve("trust.p12").toString());
         System.setProperty(PASSWORD, "changeit");
     }
 
-    /** From now on this JVM trusts what it usually trusts. */
+    /** From now on this JVM trusts its default certificates again. */
     public static void distrust() {
         System.clearProperty(STORE);
         System.clearProperty(PASSWORD);

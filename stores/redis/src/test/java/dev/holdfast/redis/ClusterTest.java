@@ -102,7 +102,7 @@ class ClusterTest {
         awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
         RedisServer old = cluster.primaryOf(key);
         old.kill();
-        // Started again at once, it would be the primary still, and without its data.
+        // If it were started again at once, it would still be the primary, but without its data.
         awaitUntil(() -> cluster.isServed(key));
         allNodesRun();
         Duration before = lease.remaining();
@@ -140,7 +140,7 @@ class ClusterTest {
     }
 
     @Test
-    void lockIsHeldWhileItsSlotMovesAndItsWaiterHearsOfItsGrant() {
+    void lockIsHeldWhileItsSlotMovesAndItsWaiterIsNotifiedOfItsGrant() {
         LockStore store = open("?ticketTtl=1m");
         LockStore other = open("?ticketTtl=1m");
         Claim holder = alice.mutex(name);
@@ -160,7 +160,7 @@ class ClusterTest {
             for (String one : source.clusterGetKeysInSlot(slot, 100)) {
                 source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), one);
             }
-            // All is there now, but the slot is not: each request is sent on once.
+            // All keys have moved, but the slot has not, so each request is redirected once.
             assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
             assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(2);
             target.clusterSetSlotNode(slot, target.clusterMyId());
@@ -221,21 +221,21 @@ class ClusterTest {
                         url.options(),
                         MonotonicClock.SYSTEM);
                 WaiterChannels channels =
-                        new WaiterChannels(port, keys, slot -> new Nobody(), () -> Set.of(7), sweeps::add)) {
-            get(channels.heard(7));
-            get(channels.heard(8));
+                        new WaiterChannels(port, keys, slot -> new NoOpSubscriber(), () -> Set.of(7), sweeps::add)) {
+            get(channels.subscribe(7));
+            get(channels.subscribe(8));
             String seven = channels.name(7);
-            assertThat(channels.isHeard(8)).isTrue();
+            assertThat(channels.isSubscribed(8)).isTrue();
             assertThat(sweeps).hasSize(1);
             sweeps.remove(0).run();
             sweeps.remove(0).run();
-            assertThat(channels.isHeard(8)).isFalse();
+            assertThat(channels.isSubscribed(8)).isFalse();
             assertThat(channels.name(7)).isEqualTo(seven);
             awaitUntil(() -> shardChannels().stream()
                             .filter(one -> one.startsWith("idle-"))
                             .count()
                     == 1);
-            get(channels.heard(8));
+            get(channels.subscribe(8));
             awaitUntil(() -> shardChannels().stream()
                             .filter(one -> one.startsWith("idle-"))
                             .count()
@@ -244,13 +244,13 @@ class ClusterTest {
     }
 
     @Test
-    void nodesThatKnowNoShardedChannelsAreHeardOnPlainOnes() {
-        heardOnPlainChannels(RedisServer.start(
+    void nodesWithoutShardedChannelsUsePlainOnes() {
+        subscribedOnPlainChannels(RedisServer.start(
                 "--cluster-enabled", "yes", "--rename-command", "SSUBSCRIBE", "", "--rename-command", "SPUBLISH", ""));
-        heardOnPlainChannels(RedisServer.startOld("--cluster-enabled", "yes"));
+        subscribedOnPlainChannels(RedisServer.startOld("--cluster-enabled", "yes"));
     }
 
-    private void heardOnPlainChannels(RedisServer alone) {
+    private void subscribedOnPlainChannels(RedisServer alone) {
         try (RedisServer node = alone) {
             try (Jedis jedis = node.connect()) {
                 jedis.clusterAddSlots(IntStream.range(0, HashSlot.COUNT).toArray());
@@ -270,7 +270,7 @@ class ClusterTest {
     }
 
     @Test
-    void wrongTopologyIsSaid() {
+    void wrongTopologyIsReported() {
         RedisServer elsewhere = cluster.servers().stream()
                 .filter(server -> server != cluster.primaryOf("holdfast:{holdfast}"))
                 .findFirst()
@@ -315,7 +315,7 @@ class ClusterTest {
         return all;
     }
 
-    private static final class Nobody implements RedisPort.Subscriber {
+    private static final class NoOpSubscriber implements RedisPort.Subscriber {
 
         @Override
         public void message(String text) {}

@@ -23,16 +23,17 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import redis.clients.jedis.Jedis;
 
 /**
- * Stands in front of a real server and adds commands that it lacks, by scripts that do the same there; everything else passes
- * through. It counts what clients send, and can lose a reply, or keep a command back as a slow network would.
+ * A proxy in front of a real server. It adds commands that the server lacks, by scripts that do the same there;
+ * everything else passes through. It counts what clients send, and can lose a reply, or delay a command as a slow
+ * network would.
  *
- * <p>The commands do what their documentation says, and what the TairString module was seen to do ({@code CAS} without {@code PX}
- * takes the end away, too).
+ * <p>The commands do what their documentation says, and what the TairString module was observed to do ({@code CAS}
+ * without {@code PX} also removes the expiry).
  */
 final class CommandDouble implements AutoCloseable {
 
     /** A family of commands. */
-    enum Speech {
+    enum CommandGroup {
         DELEX,
         DELIFEQ,
         SET_IFEQ,
@@ -59,11 +60,11 @@ final class CommandDouble implements AutoCloseable {
     private final Map<String, Integer> counts = new ConcurrentHashMap<>();
     private final Map<String, Fault> faults = new ConcurrentHashMap<>();
     private final Queue<List<byte[]>> keptBack = new ConcurrentLinkedQueue<>();
-    private volatile Set<Speech> speech;
+    private volatile Set<CommandGroup> groups;
 
-    CommandDouble(RedisServer server, Speech... speech) {
+    CommandDouble(RedisServer server, CommandGroup... groups) {
         this.server = server;
-        this.speech = Set.of(speech);
+        this.groups = Set.of(groups);
         try {
             listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         } catch (IOException failure) {
@@ -76,12 +77,12 @@ final class CommandDouble implements AutoCloseable {
         return "127.0.0.1:" + listener.getLocalPort();
     }
 
-    /** Knows these commands from now on, and no others: the server was upgraded, or another one took its place. */
-    void speaks(Speech... newSpeech) {
-        speech = Set.of(newSpeech);
+    /** From now on knows these commands and no others, as if the server was upgraded or replaced by another one. */
+    void supportOnly(CommandGroup... newGroups) {
+        groups = Set.of(newGroups);
     }
 
-    /** What clients have sent since the last {@link #reset}, without greetings. */
+    /** The commands that clients have sent since the last {@link #reset}, without handshakes. */
     Map<String, Integer> counts() {
         Map<String, Integer> copy = new TreeMap<>(counts);
         copy.keySet().removeAll(Set.of("CLIENT", "PING", "SELECT", "HELLO"));
@@ -92,7 +93,7 @@ final class CommandDouble implements AutoCloseable {
         counts.clear();
     }
 
-    /** The next command of this name is done, but its client never hears of it. */
+    /** The next command of this name is executed, but its client never receives the reply. */
     void loseReplyTo(String command) {
         faults.put(command, Fault.LOSE_REPLY);
     }
@@ -102,7 +103,7 @@ final class CommandDouble implements AutoCloseable {
         faults.put(command, Fault.KEEP_BACK);
     }
 
-    /** Delivers what was kept back. */
+    /** Delivers the command that was kept back. */
     void deliver() {
         try (Jedis jedis = server.connect()) {
             for (List<byte[]> command = keptBack.poll(); command != null; command = keptBack.poll()) {
@@ -186,19 +187,19 @@ final class CommandDouble implements AutoCloseable {
 
     private List<byte[]> translated(String name, List<byte[]> command) {
         boolean conditional = command.size() == 7 && is(command.get(3), "IFEQ");
-        if (name.equals("DELEX") && speech.contains(Speech.DELEX) && is(command.get(2), "IFEQ")) {
+        if (name.equals("DELEX") && groups.contains(CommandGroup.DELEX) && is(command.get(2), "IFEQ")) {
             return eval(String.format(DELETE, 0), command.get(1), command.get(3));
         }
-        if (name.equals("DELIFEQ") && speech.contains(Speech.DELIFEQ)) {
+        if (name.equals("DELIFEQ") && groups.contains(CommandGroup.DELIFEQ)) {
             return eval(String.format(DELETE, 0), command.get(1), command.get(2));
         }
-        if (name.equals("CAD") && speech.contains(Speech.CAS_CAD)) {
+        if (name.equals("CAD") && groups.contains(CommandGroup.CAS_CAD)) {
             return eval(String.format(DELETE, -1), command.get(1), command.get(2));
         }
-        if (name.equals("CAS") && speech.contains(Speech.CAS_CAD)) {
+        if (name.equals("CAS") && groups.contains(CommandGroup.CAS_CAD)) {
             return eval(CAS, command.subList(1, command.size()).toArray(byte[][]::new));
         }
-        if (name.equals("SET") && speech.contains(Speech.SET_IFEQ) && conditional) {
+        if (name.equals("SET") && groups.contains(CommandGroup.SET_IFEQ) && conditional) {
             return eval(SET, command.get(1), command.get(2), command.get(4), command.get(5), command.get(6));
         }
         return command;

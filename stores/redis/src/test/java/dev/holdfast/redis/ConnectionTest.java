@@ -19,11 +19,11 @@ import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.RedisClient;
 
-/** Passwords, users, databases, and whose connections are used. */
+/** Passwords, users, databases, and which connections are used. */
 class ConnectionTest extends WithServer {
 
     @Test
-    void passwordIsAskedForAndSaidToBeWrong() {
+    void missingAndWrongPasswordsAreReported() {
         try (Jedis jedis = server.connect()) {
             jedis.configSet("requirepass", "secret");
         }
@@ -143,7 +143,7 @@ class ConnectionTest extends WithServer {
         done.await();
         assertThat(failed).hasValue(0);
         try (Jedis jedis = server.connect()) {
-            // Two for work, one for renewals, and the one that asks.
+            // Two for work, one for renewals, and the connection of this test.
             assertThat(jedis.clientList().lines().count()).isEqualTo(4);
         }
     }

@@ -14,7 +14,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.params.ClientKillParams;
 
-/** Waiters that cannot be told: passed over at once, and back in their place when they ask. */
+/** Waiters that cannot be notified: they are skipped at once, and are back in their position when they ask. */
 class DeadWaiterTest extends WithServer {
 
     @Test
@@ -34,7 +34,7 @@ class DeadWaiterTest extends WithServer {
     }
 
     @Test
-    void nobodyWaitsBehindDeadWaitersOnly() {
+    void claimsDoNotWaitBehindDeadWaitersOnly() {
         LockStore dead = open("?ticketTtl=1m");
         LockStore store = open("?ticketTtl=1m");
         Claim holder = alice.mutex(name);
@@ -48,13 +48,13 @@ class DeadWaiterTest extends WithServer {
         granted(store, next);
         ResourceState state = get(store.inspect(name)).orElseThrow();
         assertThat(state.waiters())
-                .as("it keeps its place until its ticket runs out")
+                .as("it keeps its position until its ticket expires")
                 .extracting(entry -> entry.claim().id())
                 .containsExactly(passed.id());
     }
 
     @Test
-    void waiterThatComesBackHasItsPlace() {
+    void waiterThatComesBackHasItsPosition() {
         LockStore first = open("?ticketTtl=1m");
         LockStore second = open("?ticketTtl=1m");
         LockStore releasing = open("?ticketTtl=1m");
@@ -67,14 +67,15 @@ class DeadWaiterTest extends WithServer {
         Claim last = alice.mutex(name);
         waiting(second, last);
         killSubscriptions();
-        // Whoever releases now finds nobody: both are passed over. Then both subscribe again and refresh their tickets.
+        // A release now finds no subscriber, so both are skipped. Then both subscribe again and refresh their
+        // tickets.
         get(releasing.release(holder));
         awaitUntil(() ->
                 earlyListener.outcome().isPresent() || lateListener.outcome().isPresent());
         LockStore winner = earlyListener.outcome().isPresent() ? first : second;
         Claim won = winner == first ? early : late;
         awaitSubscribers(2);
-        awaitNobodyPassedOver(2);
+        awaitNoneSkipped(2);
         List<ClaimId> order = waiters(releasing);
         assertThat(order).containsExactly(winner == first ? late.id() : early.id(), last.id());
         get(winner.release(won));
@@ -91,7 +92,7 @@ class DeadWaiterTest extends WithServer {
         Claim late = bob.mutex(name);
         waiting(store, early);
         waiting(store, late);
-        // Only what is asked for here is refreshed: the store that waits is gone, and another asks for its claims.
+        // Only the claims below are refreshed: the store that waited is gone, and another one asks for its claims.
         store.close();
         awaitSubscribers(0);
         get(releasing.release(holder));
@@ -132,7 +133,7 @@ class DeadWaiterTest extends WithServer {
     }
 
     @Test
-    void releasedWaiterOfAnotherClientIsToldAndForgotten() {
+    void releasedWaiterOfAnotherClientIsNotifiedAndForgotten() {
         LockStore waiter = open("");
         LockStore other = open("");
         granted(other, alice.mutex(name));
@@ -147,7 +148,7 @@ class DeadWaiterTest extends WithServer {
     }
 
     @Test
-    void subscriptionThatDiedWithoutAWordIsReplaced() {
+    void subscriptionThatDiedWithoutNoticeIsReplaced() {
         LockStore waiter = open("?timeout=300ms&ticketTtl=1m");
         LockStore releasing = open("?ticketTtl=1m");
         Claim holder = alice.mutex(name);
@@ -155,7 +156,7 @@ class DeadWaiterTest extends WithServer {
         Claim claim = bob.mutex(name);
         RecordingListener listener = waiting(waiter, claim);
         server.signal("STOP");
-        // Refreshes, as the engine sends them. The first asks for a sign of life, a later one gives the connection up.
+        // Refreshes, as the engine sends them. The first one sends a probe, a later one closes the connection.
         pause(310);
         for (int i = 0; i < 3; i++) {
             failure(waiter.renew(List.of(claim)));
@@ -167,8 +168,8 @@ class DeadWaiterTest extends WithServer {
         awaitGrant(listener);
     }
 
-    // Whoever is not back yet is still passed over.
-    private void awaitNobodyPassedOver(int waiters) {
+    // Waiters that have not asked yet are still skipped.
+    private void awaitNoneSkipped(int waiters) {
         try (Jedis jedis = server.connect()) {
             awaitUntil(() -> jedis.zcount("holdfast:{" + name + "}:order", 0, Math.pow(2, 52) - 1) == waiters);
         }

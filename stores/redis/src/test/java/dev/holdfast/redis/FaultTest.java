@@ -22,7 +22,7 @@ import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.ClientKillParams;
 
-/** What a store says and does when its server, or a connection, fails. */
+/** What a store reports and does when its server, or a connection, fails. */
 class FaultTest extends WithServer {
 
     @Test
@@ -123,7 +123,7 @@ class FaultTest extends WithServer {
         assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
         assertThat(((Renewed.Held) answers.get(0)).counter()).isEqualTo(counter);
         assertThat(answers.get(1)).isInstanceOf(Renewed.Waiting.class);
-        // A restarted server knows nobody's subscription; the next release comes from somewhere else.
+        // A restarted server has no subscriptions; the next release comes from another client.
         LockStore other = open("");
         try (Jedis jedis = server.connect()) {
             awaitUntil(() -> !jedis.pubsubChannels().isEmpty());
@@ -133,7 +133,7 @@ class FaultTest extends WithServer {
     }
 
     @Test
-    void downServerIsSaidToBeDown() {
+    void downServerIsReportedAsDown() {
         LockStore store = open("");
         server.kill();
         failure(store.tryAcquire(alice.mutex(name)));
@@ -217,7 +217,7 @@ class FaultTest extends WithServer {
     }
 
     @Test
-    void replicaIsSaidToBeOne() {
+    void replicaIsReportedAsReplica() {
         LockStore store = open("");
         Claim holder = alice.mutex(name);
         granted(store, holder);
@@ -227,7 +227,7 @@ class FaultTest extends WithServer {
             assertThat(failure.effect()).isEqualTo(Effect.NONE);
             assertThat(failure.retryable()).isTrue();
             assertThat(failure).hasMessageContaining("replica");
-            // It may not have heard of what it is asked about, so it does not say who holds.
+            // The replica's data may be outdated, so it does not report an owner.
             for (Claim claim : List.of(holder, alice.mutex(new LockName("unknown")))) {
                 failure = failure(store.renew(List.of(claim)));
                 assertThat(failure.effect()).isEqualTo(Effect.NONE);
@@ -240,7 +240,7 @@ class FaultTest extends WithServer {
     }
 
     @Test
-    void serverThatIsBusyWithSomebodysScriptIsSaidToBe() throws InterruptedException {
+    void serverThatIsBusyWithAnotherScriptIsReported() throws InterruptedException {
         LockStore store = open("");
         Claim holder = alice.mutex(name);
         granted(store, holder);
@@ -281,13 +281,13 @@ class FaultTest extends WithServer {
     }
 
     @Test
-    void serverThatReadsItsDataIsSaidToAndKeepsTheLock() {
+    void loadingServerIsReportedAndKeepsTheLock() {
         LockStore store = open("");
         Claim holder = alice.mutex(name);
         granted(store, holder);
         try (Jedis jedis = server.connect()) {
             jedis.configSet("appendonly", "no");
-            // It answers each time that it has read 2 MB.
+            // While loading, the server answers only after each 2 MB.
             jedis.configSet("rdbcompression", "no");
             for (int i = 0; i < 200; i++) {
                 jedis.set("much-" + i, "x".repeat(100_000));
@@ -296,7 +296,7 @@ class FaultTest extends WithServer {
         }
         server.kill();
         server.startAgainUnready("--appendonly", "no", "--key-load-delay", "10000");
-        // The connections of before are gone, and it may take a moment to listen.
+        // The earlier connections are gone, and the server may need a moment until it accepts new ones.
         StoreException failure = repairedUntil(store, "LOADING");
         assertThat(failure.effect()).isEqualTo(Effect.NONE);
         assertThat(failure.retryable()).isTrue();
@@ -318,7 +318,7 @@ class FaultTest extends WithServer {
     }
 
     @Test
-    void passwordThatIsAskedForFromNowOnIsSaidAndEndsNothing() {
+    void newlyRequiredPasswordIsReportedAndEndsNothing() {
         LockStore store = open("?ticketTtl=1m");
         Claim holder = alice.mutex(name);
         granted(store, holder);
@@ -329,7 +329,8 @@ class FaultTest extends WithServer {
             killAllOthers(jedis);
             for (int i = 0; i < 3; i++) {
                 StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new-" + i))));
-                // What was under way when the connection went is unknown; then it is refused.
+                // A call that was under way when the connection broke has an unknown effect; later calls are
+                // refused.
                 assertThat(failure.effect()).isEqualTo(i == 0 ? failure.effect() : Effect.NONE);
                 assertThat(failure).message().contains(i == 0 ? "" : "asks for a password");
             }

@@ -10,7 +10,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
-/** What nobody uses any more goes by itself, and what is used does not. */
+/** Keys that are no longer used expire, and keys in use do not. */
 class IdleKeysTest extends WithServer {
 
     private static final int NAMES = 2_000;
@@ -34,10 +34,10 @@ class IdleKeysTest extends WithServer {
             waiting(store, bob.read(crowded).withLease(Duration.ofMillis(100)));
         }
         try (Jedis jedis = server.connect()) {
-            // On a slow machine the first are gone by now.
+            // On a slow machine the first keys have expired by now.
             assertThat(jedis.dbSize()).isGreaterThan(NAMES / 4);
             for (String key : jedis.keys("*")) {
-                // -1 is a key without an end; -2, and 0, one that is just going.
+                // -1 stands for a key without an expiry; -2 and 0 for one that is just expiring.
                 assertThat(jedis.pttl(key)).as(key).isNotEqualTo(-1L).isLessThanOrEqualTo(3_500L);
             }
             pause(3_000);
@@ -60,7 +60,7 @@ class IdleKeysTest extends WithServer {
             pause(50);
             assertThat(get(store.renew(java.util.List.of(waiter, renewed))))
                     .satisfiesExactly(
-                            place -> assertThat(place).isInstanceOf(dev.holdfast.spi.Renewed.Waiting.class),
+                            state -> assertThat(state).isInstanceOf(dev.holdfast.spi.Renewed.Waiting.class),
                             held -> assertThat(((dev.holdfast.spi.Renewed.Held) held).counter())
                                     .isEqualTo(counter));
         }

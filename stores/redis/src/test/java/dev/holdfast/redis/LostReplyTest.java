@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 
-/** A connection that breaks at each step: before the request has arrived, and after it was done. */
+/** A connection that breaks at each step: before the request has arrived, and after it was executed. */
 class LostReplyTest extends WithDouble {
 
     @ParameterizedTest
@@ -66,7 +66,7 @@ class LostReplyTest extends WithDouble {
         RecordingListener listener = new RecordingListener();
         store.enqueue(waiter, listener);
         assertThat(failure(listener).effect()).isEqualTo(Effect.UNKNOWN);
-        // It keeps the place that it had, if it had one.
+        // It keeps the position that it had, if it had one.
         RecordingListener again = waiting(store, waiter.again());
         assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(1);
         breakAt("EVALSHA", done);
@@ -91,7 +91,9 @@ class LostReplyTest extends WithDouble {
         store.enqueue(waiter, listener);
         awaitUntil(listener::hasHeard);
         if (listener.first(RecordingListener.Event.Failed.class).isPresent()) {
-            assertThat(failure(listener).effect()).as("no place was asked for").isEqualTo(Effect.NONE);
+            assertThat(failure(listener).effect())
+                    .as("no position was requested")
+                    .isEqualTo(Effect.NONE);
             assertThat(get(store.inspect(name)).orElseThrow().waiters()).isEmpty();
             listener = waiting(store, waiter);
         }
@@ -164,7 +166,7 @@ class LostReplyTest extends WithDouble {
         }
     }
 
-    // So that the server knows the scripts, and no call is sent twice.
+    // Makes the scripts known to the server, so that no call is sent twice.
     private LockStore warmed() {
         LockStore store = openUrl("redis://" + commands.address());
         Claim warm = alice.mutex(new LockName(name + "-warm"));

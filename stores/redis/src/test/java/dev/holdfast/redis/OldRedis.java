@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * The program of Redis 6.2.7, linked statically, in a jar of Signal's on Maven Central ({@code org.signal:embedded-redis},
- * Apache 2.0; Redis itself is BSD). Nothing else of that jar is used. It knows no TLS.
+ * The program of Redis 6.2.7, linked statically, in a jar that Signal publishes on Maven Central ({@code
+ * org.signal:embedded-redis}, Apache 2.0; Redis itself is BSD). Nothing else of that jar is used. It knows no TLS.
  */
 final class OldRedis {
 

@@ -1,6 +1,9 @@
 package dev.holdfast.redis;
 
-/** The same faults on a Redis 6.2, which words some of its errors in another way: as the script's, not as the command's. */
+/**
+ * The same faults on a Redis 6.2, which reports some errors differently: as errors of the script, not of the
+ * command.
+ */
 class OldRedisFaultTest extends FaultTest {
 
     @Override

@@ -15,7 +15,10 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The plain and the mixed layout on a cluster: both keys of a lock in one slot, batches and searches over all nodes. */
+/**
+ * The plain and the mixed layout on a cluster: both keys of a lock in one slot, batches and searches over all
+ * nodes.
+ */
 class PlainClusterTest {
 
     @Test

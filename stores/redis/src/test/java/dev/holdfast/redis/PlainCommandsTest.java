@@ -66,7 +66,7 @@ class PlainCommandsTest extends WithDouble {
         long counter = granted(store, claim).counter();
         assertLeft(renewed(store, claim), counter, 20);
         assertLeft(renewed(store, claim.withLease(Duration.ofSeconds(60))), counter, 60);
-        // A command would cut it to 20 s: only a script may do this one.
+        // A command would shorten it to 20 s, so a script must do this renewal.
         assertLeft(renewed(store, claim), counter, 60);
         assertLeft(renewed(store, claim), counter, 60);
         assertThat(left(name)).isBetween(50_000L, 60_000L);
@@ -175,7 +175,7 @@ class PlainCommandsTest extends WithDouble {
 
     @Test
     void tairCommandsComeFirstOnTair() {
-        commands.speaks(CommandDouble.Speech.values());
+        commands.supportOnly(CommandDouble.CommandGroup.values());
         assertThat(openUrl("tair://" + commands.address())).asString().contains("CAD and CAS");
         assertThat(openUrl("redis://" + commands.address() + "?layout=plain"))
                 .asString()
@@ -184,7 +184,7 @@ class PlainCommandsTest extends WithDouble {
 
     @Test
     void tairKeepsItsEnd() {
-        commands.speaks(Family.TAIR.speech());
+        commands.supportOnly(Family.TAIR.groups());
         LockStore store = openUrl("tair://" + commands.address());
         Claim claim = alice.mutex(name);
         granted(store, claim);
@@ -196,7 +196,7 @@ class PlainCommandsTest extends WithDouble {
 
     @Test
     void everyKindOfTheApiWorksOnTair() throws InterruptedException {
-        commands.speaks(Family.TAIR.speech());
+        commands.supportOnly(Family.TAIR.groups());
         try (Holdfast locks = Holdfast.connect("tair://" + commands.address());
                 Holdfast others = Holdfast.connect("tair://" + commands.address() + "?layout=tair")) {
             locks.lock("a").lock();

@@ -2,7 +2,7 @@ package dev.holdfast.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.redis.CommandDouble.Speech;
+import dev.holdfast.redis.CommandDouble.CommandGroup;
 import dev.holdfast.redis.config.Layout;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.Jedis;
 
-/** The plain layout when replies are lost, requests come late, and the server becomes another one. */
+/** The plain layout when replies are lost, requests come late, and the server is replaced by another one. */
 class PlainFaultTest extends WithDouble {
 
     @ParameterizedTest
@@ -108,7 +108,7 @@ class PlainFaultTest extends WithDouble {
             held.add(alice.mutex(new LockName(name + "-" + i)));
             granted(store, held.get(i));
         }
-        commands.speaks();
+        commands.supportOnly();
         assertThat(get(store.renew(held))).allMatch(Renewed.Held.class::isInstance);
         assertThat(store.toString()).contains("script and script");
         assertThat(get(store.renew(held))).as("and looks anew").allMatch(Renewed.Held.class::isInstance);
@@ -123,7 +123,7 @@ class PlainFaultTest extends WithDouble {
         LockStore store = openPlain(Family.REDIS_8_4);
         Claim first = alice.mutex(name);
         granted(store, first);
-        commands.speaks(Speech.CAS_CAD);
+        commands.supportOnly(CommandGroup.CAS_CAD);
         assertThat(get(store.release(first)).wasOwner()).isTrue();
         assertThat(store.toString()).contains("script and script");
         Claim second = alice.mutex(name);
@@ -181,7 +181,7 @@ class PlainFaultTest extends WithDouble {
     }
 
     @Test
-    void replicaAndDownServerAreSaidToBeSo() {
+    void replicaAndDownServerAreReported() {
         LockStore store = openPlain(Family.REDIS_8_4);
         Claim holder = alice.mutex(name);
         granted(store, holder);
@@ -281,7 +281,7 @@ class PlainFaultTest extends WithDouble {
         assertThat(get(store.release(reader)).wasOwner()).isTrue();
     }
 
-    // A renewal that is alone in its flush fails as a whole.
+    // If a renewal is the only one in its flush, the whole call fails.
     private static void assertUnknown(CompletionStage<?> call) {
         StoreException failure = failure(call);
         assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.params.SetParams;
 
-/** Locks that programs without Holdfast make, and ours, on the same key. */
+/** Locks of programs without Holdfast, and locks of Holdfast, on the same key. */
 class PlainInteropTest extends WithDouble {
 
     private static final String COMPARE_AND_DELETE =
@@ -72,7 +72,7 @@ class PlainInteropTest extends WithDouble {
         while (jedis.set(key(name), token, SetParams.setParams().nx().px(60_000)) == null) {
             pause(1);
         }
-        // Such a lock has no number; the server's time lies where one would.
+        // Such a lock has no fencing token; the server's time is in the range of the tokens.
         List<String> time = jedis.time();
         long micros = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
         HistoryChecker.OpenHold hold = history.acquired(token, 1, micros, asked, HistoryChecker.NEVER_QUEUED);
@@ -177,8 +177,9 @@ class PlainInteropTest extends WithDouble {
     }
 
     /**
-     * The older scheme: {@code SETNX} of a time at which the lock is over, and whoever finds that time in the past takes the
-     * lock over with {@code GETSET} if that gives the value it has just read. Its keys have no end.
+     * The older scheme: {@code SETNX} of the time at which the lock expires, and a client that finds that time in
+     * the past takes the lock over with {@code GETSET} if this returns the value that the client has just read. Its
+     * keys have no expiry.
      */
     @Test
     void olderSchemeOfTimeStampsExcludesOursButMayTakeOursOver() {
@@ -196,9 +197,11 @@ class PlainInteropTest extends WithDouble {
             assertThat(jedis.setnx(key(name), "1")).as("ours shuts them out").isZero();
             String found = jedis.get(key(name));
             assertThat(found).as("nothing that can be read as a time").startsWith("holdfast1 ");
-            // A client that takes what is no time for a time that is over steals the lock. It cannot be kept from that.
+            // A client that reads a text as a time in the past steals the lock. We cannot prevent that.
             assertThat(jedis.getSet(key(name), "9999999999999")).isEqualTo(found);
-            assertThat(renewed(store, claim)).as("but we are told").isEqualTo(new Renewed.Gone(Renewed.Reason.TAKEN));
+            assertThat(renewed(store, claim))
+                    .as("but we learn of it")
+                    .isEqualTo(new Renewed.Gone(Renewed.Reason.TAKEN));
             assertThat(get(store.release(claim)).wasOwner()).isFalse();
             assertThat(jedis.get(key(name))).isEqualTo("9999999999999");
         }

@@ -6,7 +6,10 @@ import dev.holdfast.testkit.LockStoreTck;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
-/** The laws in the plain layout, on a real server that has none of the commands that compare: all by scripts. */
+/**
+ * The laws in the plain layout, on a real server that has none of the commands that compare, so that scripts do
+ * everything.
+ */
 class PlainLockStoreTest extends LockStoreTck {
 
     private static RedisServer server;

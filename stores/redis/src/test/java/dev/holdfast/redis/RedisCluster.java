@@ -69,7 +69,7 @@ public final class RedisCluster implements AutoCloseable {
     private void assignSlots() {
         for (int i = 0; i < servers.size(); i++) {
             try (Jedis jedis = servers.get(i).connect()) {
-                // Epochs of their own spare the nodes a minute of quarrel over them.
+                // Different epochs save the nodes a minute of resolving conflicts over equal epochs.
                 jedis.sendCommand(Protocol.Command.CLUSTER, "SET-CONFIG-EPOCH", Integer.toString(i + 1));
                 if (i < PRIMARIES) {
                     jedis.clusterAddSlotsRange(i * SLOTS / PRIMARIES, (i + 1) * SLOTS / PRIMARIES - 1);

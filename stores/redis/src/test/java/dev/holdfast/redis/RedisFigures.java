@@ -19,10 +19,11 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.params.SetParams;
 
 /**
- * Prints what the store costs, on a server of its own; no test. {@code pair}: acquire and release of a free lock, beside a
- * bare {@code SET NX PX} and a compare-and-delete script on Jedis. {@code threads N}: the same by N threads on N locks.
- * {@code renew N}: one batch of N. {@code wake N}: from the release call of one client to the grant in another. The options of
- * the store are those of the system property {@code figures.options}, such as {@code ?layout=plain}.
+ * Prints what the store costs, on a server of its own; no test. {@code pair}: acquire and release of a free lock,
+ * beside a bare {@code SET NX PX} and a compare-and-delete script on Jedis. {@code threads N}: the same by N
+ * threads on N locks. {@code renew N}: one batch of N. {@code wake N}: from the release call of one client to the
+ * grant in another. The options of the store are those of the system property {@code figures.options}, such as
+ * {@code ?layout=plain}.
  */
 final class RedisFigures {
 
@@ -158,7 +159,8 @@ final class RedisFigures {
         }
     }
 
-    // Two stores of one process: what is measured is the trip over the server, not the start of a process.
+    // Both stores are in one process, because the round trip over the server is measured, not the start of a
+    // process.
     private static void wake(RedisServer server, LockStore store, int times) {
         LockName name = new LockName("figures");
         try (LockStore other = new RedisLockStoreProvider().open(server.url(), MonotonicClock.SYSTEM)) {

@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import redis.clients.jedis.Jedis;
 
 /**
- * Prints what many held locks, many names and a crowd cost, on a server of its own; no test. {@code hold N}: N locks that one
- * client holds and renews every 2 s, before and after 20 s of lock and unlock on another name. {@code names N}: so many names
- * used once, and what is left of them. {@code crowd N}: N clients that want one lock.
+ * Prints what many held locks, many names and a crowd cost, on a server of its own; no test. {@code hold N}: N
+ * locks that one client holds and renews every 2 s, before and after 20 s of lock and unlock on another name.
+ * {@code names N}: N names used once, and what is left of them. {@code crowd N}: N clients that want one lock.
  */
 final class RedisHoldFigures {
 

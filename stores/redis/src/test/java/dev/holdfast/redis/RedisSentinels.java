@@ -31,12 +31,15 @@ public final class RedisSentinels implements AutoCloseable {
         this.sentinelPassword = sentinelPassword;
     }
 
-    /** Starts them. A server that does not answer for so long is down: more than a busy machine takes, or a fail-over begins. */
+    /**
+     * Starts the servers. A server that does not answer for this time counts as down. The time must be longer than
+     * a busy machine may need, or a fail-over begins.
+     */
     public static RedisSentinels start(Duration downAfter) {
         return start(downAfter, List.of(), "", "");
     }
 
-    /** Starts them with further settings for all, and passwords, if they are not empty. */
+    /** Starts the servers with further settings for all, and with passwords, if they are not empty. */
     static RedisSentinels start(Duration downAfter, List<String> settings, String password, String sentinelPassword) {
         RedisSentinels all = new RedisSentinels(settings, password, sentinelPassword);
         boolean ready = false;
@@ -101,7 +104,7 @@ public final class RedisSentinels implements AutoCloseable {
         jedis.sendCommand(Protocol.Command.SENTINEL, arguments);
     }
 
-    /** Waits until the primary has all replicas that run, and each follows. */
+    /** Waits until all running replicas are connected to the primary and follow it. */
     void awaitReplicas() {
         RedisCluster.awaitUntil(
                 () -> {
@@ -116,7 +119,7 @@ public final class RedisSentinels implements AutoCloseable {
                 "the replicas do not follow");
     }
 
-    /** Waits until the replicas that run have whatever the primary has, and so do not lose it in a fail-over. */
+    /** Waits until the running replicas have all data of the primary, so that a fail-over does not lose any. */
     public void awaitCopies() {
         RedisServer primary = named();
         long replicas = servers.stream().filter(RedisServer::isRunning).count() - 1;
@@ -133,7 +136,7 @@ public final class RedisSentinels implements AutoCloseable {
                 "the replicas lag behind");
     }
 
-    /** From now on the replicas hear nothing: the primary asks for a password that they do not have. */
+    /** From now on the replicas receive nothing, because the primary asks for a password that they do not have. */
     public void cutOffReplicas() {
         named().ask(jedis -> {
             jedis.configSet("requirepass", "unknown");
@@ -156,7 +159,7 @@ public final class RedisSentinels implements AutoCloseable {
         }
     }
 
-    /** The server that says it is the primary. */
+    /** The server that reports the role of the primary. */
     RedisServer primary() {
         for (RedisServer server : servers) {
             if (server.isRunning()) {
@@ -183,7 +186,7 @@ public final class RedisSentinels implements AutoCloseable {
         }
     }
 
-    /** Waits until the Sentinels name another primary than this, and it says so itself. */
+    /** Waits until the Sentinels name another primary than this, and that server reports the role itself. */
     public void awaitSuccessor(RedisServer old) {
         RedisCluster.awaitUntil(
                 () -> {
@@ -202,7 +205,7 @@ public final class RedisSentinels implements AutoCloseable {
     void heal() {
         servers.forEach(server -> server.signal("CONT"));
         servers.stream().filter(server -> !server.isRunning()).forEach(server -> {
-            // Not as the replica of whom it followed once: the Sentinels would take long to find out.
+            // It must not follow its former primary, because the Sentinels would need long to correct that.
             server.startAgain("--replicaof", "127.0.0.1", Integer.toString(named().peerPort()));
         });
         RedisCluster.awaitUntil(this::isCalm, "the Sentinels do not agree on the primary and on who is well");
@@ -211,7 +214,8 @@ public final class RedisSentinels implements AutoCloseable {
         awaitSentinels();
     }
 
-    // Each of them: a client may ask any, and one that still takes a server for down may begin a fail-over.
+    // All Sentinels must agree: a client may ask any of them, and one that still considers a server down may begin
+    // a fail-over.
     private boolean isCalm() {
         try {
             String primary = Integer.toString(primary().peerPort());

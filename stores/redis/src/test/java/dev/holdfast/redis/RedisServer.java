@@ -86,7 +86,7 @@ public final class RedisServer implements AutoCloseable {
         awaitReady();
     }
 
-    /** The same, but does not wait until it answers. */
+    /** Like {@link #startAgain}, but does not wait until the server answers. */
     void startAgainUnready(String... further) {
         List<String> command = new ArrayList<>(List.of(
                 program.toString(),
@@ -127,7 +127,7 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    /** Waits until it answers, and has read its data. */
+    /** Waits until the server answers, and has read its data. */
     void awaitReady() {
         try {
             for (int i = 0; !answers(); i++) {
@@ -141,7 +141,7 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    // An error is an answer too: a server with a password asks for it.
+    // An error is also an answer: a server with a password asks for it.
     private boolean answers() {
         try (Jedis jedis = new Jedis("127.0.0.1", port)) {
             jedis.ping();
@@ -162,7 +162,7 @@ public final class RedisServer implements AutoCloseable {
         return tlsPort;
     }
 
-    /** The port at which other servers are to call it: the second one if it has a certificate. */
+    /** The port at which other servers connect to this one: the second port if it has a certificate. */
     int peerPort() {
         return tlsPort > 0 ? tlsPort : port;
     }
@@ -171,7 +171,7 @@ public final class RedisServer implements AutoCloseable {
         return "redis://127.0.0.1:" + port;
     }
 
-    /** A connection of the test's own, without TLS. */
+    /** A separate connection for the test, without TLS. */
     Jedis connect() {
         Jedis jedis = new Jedis("127.0.0.1", port);
         int password = settings.indexOf("--requirepass");
@@ -181,14 +181,14 @@ public final class RedisServer implements AutoCloseable {
         return jedis;
     }
 
-    /** Asks on such a connection. */
+    /** Sends a command on a connection of {@link #connect}. */
     public <T> T ask(Function<Jedis, T> question) {
         try (Jedis jedis = connect()) {
             return question.apply(jedis);
         }
     }
 
-    /** Ends the process as it should be ended, and waits for it. */
+    /** Shuts the process down regularly, and waits for its end. */
     void stop() {
         process.destroy();
         awaitEnd();
@@ -199,7 +199,7 @@ public final class RedisServer implements AutoCloseable {
         awaitEnd();
     }
 
-    /** Sends a signal: STOP freezes, CONT lets it go on. */
+    /** Sends a signal: STOP freezes the process, CONT resumes it. */
     public void signal(String name) {
         Signals.send(name, process.pid());
     }
@@ -226,7 +226,7 @@ public final class RedisServer implements AutoCloseable {
         return calls;
     }
 
-    // A node of a cluster listens so much further on, too.
+    // A node of a cluster also listens on the port with this offset.
     private static int port(boolean withBus) {
         return withBus ? Ports.reserveWith(BUS_OFFSET) : Ports.reserve();
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisMonitor;
 
-/** The budget, by the server's own counters. */
+/** The number of requests and commands, by the server's own counters. */
 class RequestCountTest extends WithServer {
 
     private Jedis jedis;
@@ -108,7 +108,7 @@ class RequestCountTest extends WithServer {
     }
 
     @Test
-    void nothingIsPublishedWhenNobodyElseWaits() {
+    void nothingIsPublishedWhenNoOtherClientWaits() {
         LockStore store = open("");
         Claim holder = claimed(store);
         RecordingListener local = waiting(store, bob.mutex(name));
@@ -161,7 +161,7 @@ class RequestCountTest extends WithServer {
 
     private static final int HAND_OVERS = 100;
 
-    // Each of the clients holds for a moment and queues up again.
+    // Each of the clients holds the lock for a moment and then waits for it again.
     private Map<String, Long> handOver(int clients) {
         LockName contended = new LockName(name + "-" + clients);
         List<LockStore> stores = new ArrayList<>();
@@ -172,7 +172,7 @@ class RequestCountTest extends WithServer {
             claims.add(alice.mutex(contended));
             listeners.add(enqueued(stores.get(i), claims.get(i)));
         }
-        // Once around, so that every script is known.
+        // One round first, so that the server knows every script.
         int at = 0;
         for (int i = 0; i < clients; i++) {
             at = handOver(stores, claims, listeners, at);
@@ -202,7 +202,7 @@ class RequestCountTest extends WithServer {
         return claim;
     }
 
-    // Without what this test asks itself, and without signs of life.
+    // Leaves out the commands of this test itself, and the probes of subscriptions.
     private Map<String, Long> ownCalls() {
         Map<String, Long> calls = new HashMap<>(RedisServer.calls(jedis));
         calls.keySet().removeIf(command -> command.startsWith("config") || command.equals("info"));

@@ -42,7 +42,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisSentinelClient;
 
-/** Fail-overs, and grants that count only once replicas have them. */
+/** Fail-overs, and grants that count only after replicas have acknowledged them. */
 @Timeout(120)
 class SentinelTest {
 
@@ -91,7 +91,8 @@ class SentinelTest {
                 .acquireAsync();
         awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
         failOver();
-        // Two replicas were asked for, and there is only one now: it must come back to be believed.
+        // Two replicas must acknowledge, but there is only one now, so renewals do not count until the second is
+        // back.
         servers.heal();
         Duration before = lease.remaining();
         awaitUntil(() -> lease.remaining().compareTo(before) > 0);
@@ -104,7 +105,7 @@ class SentinelTest {
     }
 
     @Test
-    void grantThatTheNewPrimaryHasNotHeardOfIsLostWithAReason() throws Exception {
+    void grantThatTheNewPrimaryHasNotReceivedIsLostWithAReason() throws Exception {
         Holdfast holder = connect("?timeout=500ms");
         Holdfast other = connect("?timeout=500ms");
         LockOptions options =
@@ -141,13 +142,13 @@ class SentinelTest {
         assertThat(failure(store.tryAcquireAll(List.of(alice.mutex(name), alice.mutex(new LockName(name + "2")))))
                         .effect())
                 .isEqualTo(Effect.NONE);
-        // Nothing was left behind.
+        // No grant was left behind.
         granted(plain, bob.mutex(name));
         granted(plain, bob.mutex(new LockName(name + "2")));
     }
 
     @Test
-    void renewalWithoutAcknowledgementIsInDoubt() {
+    void renewalWithoutAcknowledgementHasAnUnknownEffect() {
         LockStore store = open("?replicas=1&replicaTimeout=200ms");
         Claim claim = alice.mutex(name);
         granted(store, claim);
@@ -163,7 +164,7 @@ class SentinelTest {
     }
 
     @Test
-    void pushedGrantIsBelievedOnlyWhenAcknowledged() {
+    void pushedGrantCountsOnlyWhenAcknowledged() {
         LockStore store = open("?replicas=1&replicaTimeout=200ms");
         LockStore plain = open("");
         Claim holder = alice.mutex(name);
@@ -195,7 +196,8 @@ class SentinelTest {
         old.signal("STOP");
         awaitUntil(() -> servers.named() != old);
         old.signal("CONT");
-        // It believes for a moment that it is the primary; the store has left it by then, or is told that it is none.
+        // For a moment the old server acts as the primary; the store has left it by then, or learns that it is a
+        // replica.
         awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Renewed.Held);
         assertThat(repaired(() -> get(store.release(holder.again()))).wasOwner())
                 .isTrue();
@@ -213,8 +215,9 @@ class SentinelTest {
                 .sentinels(sentinels)
                 .clientConfig(DefaultJedisClientConfig.builder().build())
                 .build()) {
-            // Nobody renews the ticket while the fail-over goes on, which may take longer than tickets usually live.
-            // And the Sentinels choose by what they heard of the replicas some time ago: each must have the grant.
+            // The ticket is not renewed during the fail-over, which may take longer than tickets usually live.
+            // Also, the Sentinels choose by information about the replicas that is some time old, so each replica
+            // must have the grant.
             LockStore store = RedisLockStore.over(client, "replicas=2&ticketTtl=1m");
             Claim holder = alice.mutex(name);
             granted(store, holder);
@@ -231,7 +234,7 @@ class SentinelTest {
     }
 
     @Test
-    void wrongNamesAndDeadSentinelsAreSaid() {
+    void wrongNamesAndDeadSentinelsAreReported() {
         assertThatThrownBy(() -> open("-x"))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("knows no primary of the name \"locks-x\"");

@@ -15,7 +15,7 @@ class TairLockStoreTest extends LockStoreTck {
     @BeforeAll
     static void startTheServer() {
         server = RedisServer.start();
-        tair = new CommandDouble(server, CommandDouble.Speech.CAS_CAD);
+        tair = new CommandDouble(server, CommandDouble.CommandGroup.CAS_CAD);
     }
 
     @AfterAll

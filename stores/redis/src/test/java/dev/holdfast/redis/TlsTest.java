@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code rediss://}: what the JVM trusts is trusted, and only for the host that the certificate names. */
+/** {@code rediss://}: a certificate is accepted if the JVM trusts it, and only for the host that it names. */
 class TlsTest {
 
     @TempDir

@@ -55,11 +55,11 @@ public abstract class TlsTopologyLaws extends StoreTest {
     /**
      * Opens a store.
      *
-     * @param url as it is for Jedis
+     * @param url the URL in the form for Jedis
      */
     protected abstract LockStore open(String url);
 
-    /** Whether a store keeps connections to Sentinels, beside those that it makes to ask where the primary is. */
+    /** Whether a store keeps connections to Sentinels, in addition to those that it opens to ask for the primary. */
     protected abstract boolean staysWithSentinels();
 
     private LockStore connected(String url) {
@@ -130,7 +130,7 @@ public abstract class TlsTopologyLaws extends StoreTest {
     }
 
     @Test
-    void certificatesThatNobodyTrustsAreRefused() {
+    void untrustedCertificatesAreRefused() {
         for (String url : List.of(sentinels.tlsUrl(SECRET, SENTINELS_SECRET), cluster.tlsUrl(SECRET))) {
             assertThatThrownBy(() -> connected(url))
                     .isInstanceOfSatisfying(
@@ -148,13 +148,13 @@ public abstract class TlsTopologyLaws extends StoreTest {
         Claim waiter = bob.mutex(name);
         RecordingListener listener = waiting(other, waiter);
         get(store.release(holder));
-        // Nobody renews here, so only the push can have told it.
+        // No renewal is sent here, so only the push can have reported the grant.
         awaitGrant(listener);
         assertThat(renewed(other, waiter)).isInstanceOf(Renewed.Held.class);
         return waiter;
     }
 
-    // Nobody's lock went over the port without TLS.
+    // Checks that no request for a lock used the port without TLS.
     private static void assertOverTls(List<RedisServer> servers) {
         int found = 0;
         for (RedisServer server : servers) {

@@ -1,13 +1,13 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.redis.CommandDouble.Speech;
+import dev.holdfast.redis.CommandDouble.CommandGroup;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import org.junit.jupiter.api.AfterEach;
 import redis.clients.jedis.Jedis;
 
-/** A server for each test, behind a double that adds commands which it lacks. */
+/** A server for each test, behind a double that adds commands that the server lacks. */
 abstract class WithDouble extends WithServer {
 
     final CommandDouble commands = new CommandDouble(server);
@@ -19,9 +19,9 @@ abstract class WithDouble extends WithServer {
 
     /** Opens a store in the plain layout on a server with these commands. */
     LockStore openPlain(Family family) {
-        commands.speaks(family.speech());
+        commands.supportOnly(family.groups());
         LockStore store = openUrl("redis://" + commands.address() + "?layout=plain");
-        // So that the server knows the scripts, and the test counts what is sent each time.
+        // Makes the scripts known to the server, so that the test counts only what is sent each time.
         Claim warm = alice.mutex(new LockName(name + "-warm"));
         granted(store, warm);
         renewed(store, warm.withLease(LONG.plusSeconds(1)));
@@ -48,24 +48,24 @@ abstract class WithDouble extends WithServer {
 
     /** Servers that differ in what they can do without a script. */
     enum Family {
-        REDIS_8_4("SET", "DELEX", Speech.DELEX, Speech.SET_IFEQ),
-        VALKEY_9("SET", "DELIFEQ", Speech.DELIFEQ, Speech.SET_IFEQ),
-        VALKEY_8_1("SET", "EVALSHA", Speech.SET_IFEQ),
-        TAIR("CAS", "CAD", Speech.CAS_CAD),
+        REDIS_8_4("SET", "DELEX", CommandGroup.DELEX, CommandGroup.SET_IFEQ),
+        VALKEY_9("SET", "DELIFEQ", CommandGroup.DELIFEQ, CommandGroup.SET_IFEQ),
+        VALKEY_8_1("SET", "EVALSHA", CommandGroup.SET_IFEQ),
+        TAIR("CAS", "CAD", CommandGroup.CAS_CAD),
         REDIS_7("EVALSHA", "EVALSHA");
 
         final String renews;
         final String releases;
-        private final Speech[] speech;
+        private final CommandGroup[] groups;
 
-        Family(String renews, String releases, Speech... speech) {
+        Family(String renews, String releases, CommandGroup... groups) {
             this.renews = renews;
             this.releases = releases;
-            this.speech = speech;
+            this.groups = groups;
         }
 
-        Speech[] speech() {
-            return speech.clone();
+        CommandGroup[] groups() {
+            return groups.clone();
         }
     }
 }

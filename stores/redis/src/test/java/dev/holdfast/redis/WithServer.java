@@ -8,15 +8,16 @@ import org.junit.jupiter.api.AfterEach;
 /** A server for each test, and stores on it. */
 abstract class WithServer extends StoreTest {
 
-    // With a sync each second, the default, the server puts off even writing to the file while its disk is busy.
+    // With a sync each second, which is the default, the server delays even writes to the file while its disk is
+    // busy.
     RedisServer server = closing(started("--appendonly", "yes", "--appendfsync", "always"));
 
-    /** Starts the server; of another version, say. */
+    /** Starts the server; subclasses may start another version. */
     RedisServer started(String... settings) {
         return RedisServer.start(settings);
     }
 
-    // Stores that are closed tell the server.
+    // Stores send requests to the server when they are closed, so it must not be frozen.
     @AfterEach
     void thaw() {
         server.signal("CONT");

@@ -16,14 +16,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
-/** Connections to the nodes of a cluster, as a client of Lettuce knows them. */
+/** Connections to the nodes of a cluster, through a client of Lettuce. */
 final class ClusterLinks implements Links {
 
     private final RedisClusterClient client;
     private final Duration timeout;
     private final ServerLinks.Once<StatefulRedisClusterConnection<byte[], byte[]>> work;
     private final ServerLinks.Once<StatefulRedisClusterConnection<byte[], byte[]>> renewals;
-    private final ServerLinks.Once<StatefulRedisClusterPubSubConnection<byte[], byte[]>> hearing;
+    private final ServerLinks.Once<StatefulRedisClusterPubSubConnection<byte[], byte[]>> pubSub;
     private final Map<StatefulRedisConnection<byte[], byte[]>, Link> links = new ConcurrentHashMap<>();
 
     ClusterLinks(RedisClusterClient client, Duration timeout) {
@@ -31,10 +31,10 @@ final class ClusterLinks implements Links {
         this.timeout = timeout;
         this.work = once(() -> client.connectAsync(ByteArrayCodec.INSTANCE));
         this.renewals = once(() -> client.connectAsync(ByteArrayCodec.INSTANCE));
-        this.hearing = once(() -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE));
+        this.pubSub = once(() -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE));
     }
 
-    // Those to its nodes are looked after by Lettuce.
+    // Nothing is ever replaced here, because Lettuce itself replaces lost connections to the nodes.
     private static <T extends AsyncCloseable> ServerLinks.Once<T> once(Supplier<CompletableFuture<T>> maker) {
         return new ServerLinks.Once<>(maker, made -> false, AsyncCloseable::closeAsync);
     }
@@ -84,13 +84,13 @@ final class ClusterLinks implements Links {
     }
 
     @Override
-    public CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> hearing(int slot) {
-        return hearing.get().thenCompose(cluster -> cluster.getConnectionAsync(owner(slot)));
+    public CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> pubSub(int slot) {
+        return pubSub.get().thenCompose(cluster -> cluster.getConnectionAsync(owner(slot)));
     }
 
-    // A channel follows its slot, and so leaves a node that was replaced.
+    // Nothing to do: a channel follows its slot, and so leaves a node that was replaced.
     @Override
-    public void checkHearing() {}
+    public void checkPubSub() {}
 
     @Override
     public void suspect() {
@@ -103,6 +103,6 @@ final class ClusterLinks implements Links {
     public void close() {
         work.close();
         renewals.close();
-        hearing.close();
+        pubSub.close();
     }
 }

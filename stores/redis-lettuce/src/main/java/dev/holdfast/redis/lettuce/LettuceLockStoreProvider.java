@@ -20,9 +20,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens the URLs of {@link dev.holdfast.redis.RedisLockStoreProvider} over Lettuce, if {@code +lettuce} stands behind their
- * scheme: {@code redis+lettuce://}, {@code rediss+lettuce://}, {@code redis-sentinel+lettuce://} and {@code
- * rediss-sentinel+lettuce://}. The options are the same; {@code connections} is of no use, since all calls share a connection.
+ * Opens the URLs of {@link dev.holdfast.redis.RedisLockStoreProvider} over Lettuce, if {@code +lettuce} follows
+ * their scheme: {@code redis+lettuce://}, {@code rediss+lettuce://}, {@code redis-sentinel+lettuce://} and
+ * {@code rediss-sentinel+lettuce://}. The options are the same; {@code connections} has no effect, since all calls
+ * share a connection.
  */
 public final class LettuceLockStoreProvider implements LockStoreProvider {
 
@@ -69,7 +70,7 @@ public final class LettuceLockStoreProvider implements LockStoreProvider {
                 .build();
     }
 
-    // A connection that died without a word is found by the system's probes.
+    // The keep-alive probes of the operating system find a connection that died without notice.
     private static SocketOptions socket(Duration timeout) {
         return SocketOptions.builder()
                 .connectTimeout(timeout)

@@ -21,27 +21,27 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The port on Lettuce. Nothing blocks; what is told is told on Lettuce's threads. */
+/** The port on Lettuce. No call blocks; results and messages are reported on Lettuce's threads. */
 final class LettucePort implements RedisPort {
 
-    /** How often a call is sent on to another node. */
+    /** How often a call follows a redirection to another node. */
     private static final int MAX_REDIRECTIONS = 5;
 
     private static final Pattern REDIRECTION = Pattern.compile("^(MOVED|ASK) \\d+ (.*):(\\d+)$");
 
     private final Links links;
-    private final String place;
+    private final String endpoint;
     private final Duration callTimeout;
     private final @Nullable Runnable endOfClient;
     private final Subscriptions subscriptions;
 
     /**
-     * @param place what the servers are called in messages
+     * @param endpoint the name of the servers in messages
      * @param endOfClient ends the client with its connections, if it is ours
      */
-    LettucePort(Links links, String place, Duration callTimeout, @Nullable Runnable endOfClient) {
+    LettucePort(Links links, String endpoint, Duration callTimeout, @Nullable Runnable endOfClient) {
         this.links = links;
-        this.place = place;
+        this.endpoint = endpoint;
         this.callTimeout = callTimeout;
         this.endOfClient = endOfClient;
         this.subscriptions = new Subscriptions(links);
@@ -72,7 +72,8 @@ final class LettucePort implements RedisPort {
             if (link.isDone() && !link.isCompletedExceptionally()) {
                 parts.computeIfAbsent(link.join(), key -> new ArrayList<>()).add(i);
             } else {
-                // A connection that is being made: the first call after a start or a loss.
+                // The connection is still being made: this is the first call after the start or after a lost
+                // connection.
                 replies[i] = kept(sent(calls.get(i), true), calls.get(i));
             }
         }
@@ -113,12 +114,12 @@ final class LettucePort implements RedisPort {
         });
     }
 
-    /** What it means that a connection could not be made. */
+    /** Translates the failure to make a connection. */
     StoreException unreachable(Throwable failure) {
-        return ConnectFailure.meaning(failure, place);
+        return ConnectFailure.meaning(failure, endpoint);
     }
 
-    /** Sends again with the text of the script, or to where a node says, until there is an answer. */
+    /** Sends again with the text of the script, or to the node of a redirection, until there is an answer. */
     private CompletableFuture<Object> repaired(
             CompletableFuture<Object> reply, Link link, ServerCall call, boolean renewals, int redirections) {
         return reply.exceptionallyCompose(failure -> {
@@ -156,7 +157,7 @@ final class LettucePort implements RedisPort {
         return reply.exceptionallyCompose(failure -> CompletableFuture.failedFuture(meaning(cause(failure), call)));
     }
 
-    /** A reply, or the failure in its place. */
+    /** Returns a stage that yields the reply, or the failure as a value instead of the reply. */
     private CompletableFuture<Object> kept(CompletableFuture<Object> reply, ServerCall call) {
         return reply.exceptionally(failure -> meaning(cause(failure), call));
     }
@@ -171,11 +172,11 @@ final class LettucePort implements RedisPort {
         }
         return StoreException.unavailable(
                 Effect.UNKNOWN,
-                place + " has not answered (" + failure + "), so the request may have been done or not",
+                endpoint + " has not answered (" + failure + "), so the request may have been done or not",
                 failure);
     }
 
-    // A reader that finds what no script answers has found a foreign script or a broken server.
+    // If a reader finds a reply that no script of ours returns, the script is foreign or the server is broken.
     private static <R, T> T read(R reply, Function<R, T> reader) {
         try {
             return reader.apply(reply);
@@ -212,7 +213,8 @@ final class LettucePort implements RedisPort {
 
     @Override
     public void close() {
-        // First, so that what is asked from now on is refused here, and not by a client that is about to end.
+        // The links are closed first, so that new calls are refused here, and not by a client that is shutting
+        // down.
         links.close();
         if (endOfClient != null) {
             endOfClient.run();
@@ -221,6 +223,6 @@ final class LettucePort implements RedisPort {
 
     @Override
     public String toString() {
-        return place;
+        return endpoint;
     }
 }

@@ -11,29 +11,32 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores in Redis over a client of Lettuce. The same records, scripts and guarantees as with {@link RedisLockStore}; both
- * kinds of clients exclude each other.
+ * Makes stores in Redis over a client of Lettuce. Records, scripts and guarantees are the same as with
+ * {@link RedisLockStore}, so locks of both kinds of clients exclude each other.
  *
- * <p>A store opens three connections of its own over the client: for work, for renewals, and for its channels; on a cluster,
- * to each node. It never closes the client. Calls do not block, and answers are told on Lettuce's threads. Methods are
- * thread-safe.
+ * <p>A store opens three connections of its own over the client: for work, for renewals, and for its channels; on a
+ * cluster, to each node. It never closes the client. Calls do not block, and results are reported on Lettuce's
+ * threads. Methods are thread-safe.
  *
- * <p>On a cluster the client must be allowed to find out what has changed: leave the adaptive refresh of its topology on.
- * Nodes must be Redis 7 or newer there.
+ * <p>On a cluster the client must be able to find out what has changed, so leave the adaptive refresh of its
+ * topology on. The nodes must be Redis 7 or newer.
  */
 public final class LettuceRedis {
 
-    /** Connecting, asking who serves a slot, the call, the call with its text, and one that was elsewhere. */
+    /**
+     * How many time-outs a call may take: connecting, asking which node serves a slot, the call, the call with its
+     * text, and a redirected call.
+     */
     private static final int WAITS = 12;
 
     private LettuceRedis() {}
 
     /**
-     * A store over a client of the user's for one server, or for the primary that Sentinels name.
+     * A store over the user's client for one server, or for the primary that Sentinels name.
      *
-     * @param uri where to
-     * @param options as behind the question mark of a URL: {@code ticketTtl=3s&prefix=app:}; {@code timeout} limits the wait
-     *     for each reply
+     * @param uri the server, or the Sentinels
+     * @param options written as after the question mark of a URL: {@code ticketTtl=3s&prefix=app:}; {@code timeout}
+     *     limits the wait for each reply
      * @throws IllegalArgumentException if an option is wrong
      * @throws dev.holdfast.spi.StoreException if the server cannot be reached
      */
@@ -45,7 +48,7 @@ public final class LettuceRedis {
             RedisClient client,
             RedisURI uri,
             String options,
-            String place,
+            String endpoint,
             MonotonicClock clock,
             @Nullable Runnable endOfClient) {
         RedisOptions parsed = RedisOptions.parse(options);
@@ -53,12 +56,12 @@ public final class LettuceRedis {
             throw new IllegalArgumentException("Option cluster: give a RedisClusterClient for a cluster");
         }
         LettucePort port = new LettucePort(
-                new ServerLinks(client, uri, parsed.timeout()), place, parsed.callTimeout(WAITS), endOfClient);
+                new ServerLinks(client, uri, parsed.timeout()), endpoint, parsed.callTimeout(WAITS), endOfClient);
         return RedisLockStore.over(port, options, clock);
     }
 
     /**
-     * A store over a client of the user's for a cluster.
+     * A store over the user's client for a cluster.
      *
      * @param options as for {@link #over(RedisClient, RedisURI, String)}
      * @throws IllegalArgumentException if an option is wrong
@@ -71,14 +74,14 @@ public final class LettuceRedis {
     static LockStore over(
             RedisClusterClient client,
             String options,
-            String place,
+            String endpoint,
             MonotonicClock clock,
             @Nullable Runnable endOfClient) {
         RedisOptions parsed = RedisOptions.parse(options);
         LettucePort port = new LettucePort(
-                new ClusterLinks(client, parsed.timeout()), place, parsed.callTimeout(WAITS), endOfClient);
+                new ClusterLinks(client, parsed.timeout()), endpoint, parsed.callTimeout(WAITS), endOfClient);
         try {
-            // Asks the nodes who serves what, unless that was done.
+            // Asks the nodes which of them serves which slot, unless the client knows.
             client.getPartitions();
         } catch (RedisException unreachable) {
             port.close();

@@ -31,8 +31,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A connection of Lettuce to one server, shared by all callers.
  *
- * <p>Lettuce would send again what was under way when a connection broke. A release that is done twice says that there was
- * nothing to release, so whatever is under way ends with the connection, and the engine decides.
+ * <p>When a connection breaks, Lettuce would send the commands that were under way again. A release that is
+ * executed twice reports that there was nothing to release. So all commands under way fail when the connection
+ * breaks, and the engine decides what to repeat.
  */
 final class Link {
 
@@ -54,7 +55,10 @@ final class Link {
         });
     }
 
-    /** What is sent of a call: by the digest of its script or with its text, and whether the slot is on its way. */
+    /**
+     * How a call is sent: by the digest of its script, with its text, or with its text after ASKING because its
+     * slot is being moved.
+     */
     enum Form {
         DIGEST,
         TEXT,
@@ -62,14 +66,15 @@ final class Link {
     }
 
     /**
-     * Whether a new connection would be better. It is lost; or nothing at all has come for the time that a reply may take; or
-     * the server has said that it is a replica. A new one leads to another server, if the Sentinels or the name service say so.
+     * Whether a new connection should be made: this one is lost, or nothing has arrived for the time that a reply
+     * may take, or the server has answered that it is a replica. A new connection leads to another server, if the
+     * Sentinels or the name service name one.
      */
     boolean isSpent() {
         return spent || !connection.isOpen();
     }
 
-    /** The replies to calls that are sent in one flush; each fails with what Lettuce says. */
+    /** Sends calls in one flush and returns their replies; each fails with the exception of Lettuce. */
     List<CompletableFuture<Object>> send(List<ServerCall> calls, Form form) {
         if (!connection.isOpen()) {
             StoreException away = StoreException.unavailable(
@@ -101,7 +106,7 @@ final class Link {
         if (commands.size() == 1) {
             connection.dispatch(commands.get(0));
         } else {
-            // Together, so that nothing of another caller's comes between.
+            // Sent together, so that no command of another caller comes in between.
             connection.dispatch(commands);
         }
         return replies;
@@ -111,7 +116,7 @@ final class Link {
             CompletableFuture<Object> reply, CompletableFuture<Object> wait, ServerCall call) {
         CompletableFuture<@Nullable Object> answer =
                 wait.handle((count, failure) -> failure == null ? count : failure.getMessage());
-        return reply.thenCombine(answer, (done, said) -> Unacknowledged.unless(done, call, said));
+        return reply.thenCombine(answer, (done, acks) -> Unacknowledged.unless(done, call, acks));
     }
 
     private static ProtocolKeyword type(ServerCall call, Form form) {

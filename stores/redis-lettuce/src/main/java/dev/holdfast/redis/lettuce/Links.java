@@ -4,7 +4,10 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** The connections that a client of Lettuce makes: to one server, or to the nodes of a cluster. They are opened when needed. */
+/**
+ * The connections that a client of Lettuce makes to one server, or to the nodes of a cluster. They are opened when
+ * needed.
+ */
 interface Links extends AutoCloseable {
 
     boolean isCluster();
@@ -12,22 +15,28 @@ interface Links extends AutoCloseable {
     /** A slot of each primary. */
     List<Integer> slots();
 
-    /** The connection to whoever serves a slot; renewals have their own. */
+    /** The connection to the server that serves a slot; renewals have a connection of their own. */
     CompletableFuture<Link> to(int slot, boolean renewals);
 
     /** The connection to a node that another one has named. */
     CompletableFuture<Link> to(String host, int port, boolean renewals);
 
-    /** The connection that hears the channels of a slot. */
-    CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> hearing(int slot);
+    /** The connection on which the channels of a slot are subscribed. */
+    CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> pubSub(int slot);
 
-    /** Asks the connection that hears for a sign of life; without one in time {@link #hearing} makes a new one. Does not wait. */
-    void checkHearing();
+    /**
+     * Probes the connection of the channels; if no answer comes in time, {@link #pubSub} makes a new one. Does not
+     * wait.
+     */
+    void checkPubSub();
 
-    /** A server did not answer as it should: asks who serves what, if there is a choice. Does not wait. */
+    /**
+     * Reports that a server did not answer as expected. On a cluster, asks which node serves which slot. Does not
+     * wait.
+     */
     void suspect();
 
-    /** Ends the connections. */
+    /** Closes the connections. */
     @Override
     void close();
 }

@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
 /** The reply of a script: a {@link Long}, a {@code byte[]}, a list of replies, or null. */
 final class ReplyOutput extends CommandOutput<byte[], byte[], @Nullable Object> {
 
-    /** The lists that are not at their end, the innermost first, and how long each of them gets. */
+    /** The lists that are not complete yet, the innermost first. */
     private final Deque<List<@Nullable Object>> open = new ArrayDeque<>();
 
+    /** How many elements each of these lists will have. */
     private final Deque<Integer> lengths = new ArrayDeque<>();
 
     ReplyOutput() {

@@ -16,17 +16,18 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections to one server, or to the one that the Sentinels of the URI name: Lettuce asks them at each new connection.
+ * Connections to one server, or to the primary that the Sentinels of the URI name: Lettuce asks them at each new
+ * connection.
  *
- * <p>Lettuce makes a lost connection anew itself, but after pauses that grow to half a minute; and one that says nothing it
- * keeps for as long as the system does, which may be a quarter of an hour. So a call that finds its connection lost, silent
- * or with a replica at its end makes a new one.
+ * <p>Lettuce replaces a lost connection itself, but after pauses that grow to half a minute. It keeps a silent
+ * connection for as long as the operating system does, which may be a quarter of an hour. So a call makes a new
+ * connection if it finds that its connection is lost or silent, or leads to a replica.
  */
 final class ServerLinks implements Links {
 
     private final Once<Link> work;
     private final Once<Link> renewals;
-    private final Once<StatefulRedisPubSubConnection<byte[], byte[]>> hearing;
+    private final Once<StatefulRedisPubSubConnection<byte[], byte[]>> pubSub;
     private final Duration timeout;
     private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> silent;
     private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> asked;
@@ -38,13 +39,15 @@ final class ServerLinks implements Links {
         this.timeout = timeout;
         this.work = new Once<>(link, Link::isSpent, Link::close);
         this.renewals = new Once<>(link, Link::isSpent, Link::close);
-        this.hearing = new Once<>(
+        this.pubSub = new Once<>(
                 () -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture(),
                 open -> !open.isOpen() || silent == open,
                 AsyncCloseable::closeAsync);
     }
 
-    /** Something that is made when it is first asked for, and again if that failed, or it is of no more use. */
+    /**
+     * A resource that is made when it is first needed, and made again if that failed or if it is no longer usable.
+     */
     static final class Once<T> {
 
         private final Supplier<CompletableFuture<T>> maker;
@@ -71,7 +74,7 @@ final class ServerLinks implements Links {
                 try {
                     made = maker.get();
                 } catch (RuntimeException ended) {
-                    // A client that is shut down says so by a throw, and others may shut it down at any time.
+                    // A client that was shut down throws here, and the user may shut it down at any time.
                     return CompletableFuture.failedFuture(ended);
                 }
             }
@@ -107,16 +110,16 @@ final class ServerLinks implements Links {
     }
 
     @Override
-    public CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> hearing(int slot) {
-        return hearing.get();
+    public CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> pubSub(int slot) {
+        return pubSub.get();
     }
 
     @Override
     public void suspect() {}
 
     @Override
-    public void checkHearing() {
-        CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> current = hearing.get();
+    public void checkPubSub() {
+        CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> current = pubSub.get();
         if (!current.isDone() || current.isCompletedExceptionally() || asked == current.join()) {
             return;
         }
@@ -138,6 +141,6 @@ final class ServerLinks implements Links {
     public void close() {
         work.close();
         renewals.close();
-        hearing.close();
+        pubSub.close();
     }
 }

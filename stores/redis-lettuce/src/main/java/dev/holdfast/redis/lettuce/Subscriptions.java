@@ -13,22 +13,22 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The channels that are heard. Lettuce subscribes again when a connection was made anew. Each batch of renewals looks whether
- * the connection is alive, and on a cluster whether the slot of a channel is served by another node now; and subscribes on
- * another connection if need be.
+ * The subscribed channels. Lettuce subscribes again after it has replaced a connection. Each batch of renewals
+ * checks whether the connection is alive, and on a cluster whether another node serves the slot of a channel now.
+ * If necessary it subscribes on another connection.
  */
 final class Subscriptions {
 
     private final Links links;
-    private final Map<String, Heard> channels = new ConcurrentHashMap<>();
-    private final Set<StatefulRedisPubSubConnection<byte[], byte[]>> listenedTo = ConcurrentHashMap.newKeySet();
+    private final Map<String, Subscription> channels = new ConcurrentHashMap<>();
+    private final Set<StatefulRedisPubSubConnection<byte[], byte[]>> withListener = ConcurrentHashMap.newKeySet();
 
     Subscriptions(Links links) {
         this.links = links;
     }
 
-    /** A channel, where it is heard from, and whether it ever was. */
-    private static final class Heard {
+    /** A channel, its connection, and whether it was ever confirmed. */
+    private static final class Subscription {
 
         private final byte[] name;
         private final int slot;
@@ -36,13 +36,13 @@ final class Subscriptions {
         private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> connection;
         private boolean confirmed;
 
-        private Heard(byte[] name, int slot, Subscriber subscriber) {
+        private Subscription(byte[] name, int slot, Subscriber subscriber) {
             this.name = name;
             this.slot = slot;
             this.subscriber = subscriber;
         }
 
-        /** Whether it was confirmed before. */
+        /** Notes a confirmation. Returns whether the channel was confirmed before. */
         private synchronized boolean confirm() {
             boolean before = confirmed;
             confirmed = true;
@@ -53,19 +53,19 @@ final class Subscriptions {
     CompletableFuture<Void> add(String channel, Subscriber subscriber) {
         byte[] name = channel.getBytes(StandardCharsets.UTF_8);
         int slot = links.isCluster() ? HashSlot.of(name) : 0;
-        return hear(channels.computeIfAbsent(channel, key -> new Heard(name, slot, subscriber)));
+        return subscribe(channels.computeIfAbsent(channel, key -> new Subscription(name, slot, subscriber)));
     }
 
-    private CompletableFuture<Void> hear(Heard channel) {
+    private CompletableFuture<Void> subscribe(Subscription channel) {
         CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> connection;
         try {
-            connection = links.hearing(channel.slot);
+            connection = links.pubSub(channel.slot);
         } catch (RuntimeException nowhere) {
             return CompletableFuture.failedFuture(nowhere);
         }
         return connection.thenCompose(open -> {
-            if (listenedTo.add(open)) {
-                open.addListener(new Ears());
+            if (withListener.add(open)) {
+                open.addListener(new PubSubListener());
             }
             channel.connection = open;
             RedisFuture<Void> confirmed = links.isCluster()
@@ -76,28 +76,28 @@ final class Subscriptions {
     }
 
     void remove(String channel) {
-        Heard heard = channels.remove(channel);
-        StatefulRedisPubSubConnection<byte[], byte[]> open = heard == null ? null : heard.connection;
-        if (heard != null && open != null) {
+        Subscription subscription = channels.remove(channel);
+        StatefulRedisPubSubConnection<byte[], byte[]> open = subscription == null ? null : subscription.connection;
+        if (subscription != null && open != null) {
             if (links.isCluster()) {
-                open.async().sunsubscribe(heard.name);
+                open.async().sunsubscribe(subscription.name);
             } else {
-                open.async().unsubscribe(heard.name);
+                open.async().unsubscribe(subscription.name);
             }
         }
     }
 
-    /** Looks after the connections of the channels; does not wait. */
+    /** Checks the connections of the channels; does not wait. */
     void check() {
         if (channels.isEmpty()) {
             return;
         }
-        links.checkHearing();
-        for (Heard channel : channels.values()) {
+        links.checkPubSub();
+        for (Subscription channel : channels.values()) {
             try {
-                links.hearing(channel.slot).thenAccept(current -> {
+                links.pubSub(channel.slot).thenAccept(current -> {
                     if (channel.connection != null && current != channel.connection) {
-                        hear(channel);
+                        subscribe(channel);
                     }
                 });
             } catch (RuntimeException nowhere) {
@@ -106,13 +106,13 @@ final class Subscriptions {
         }
     }
 
-    private final class Ears extends RedisPubSubAdapter<byte[], byte[]> {
+    private final class PubSubListener extends RedisPubSubAdapter<byte[], byte[]> {
 
         @Override
         public void message(byte[] channel, byte[] message) {
-            Heard heard = heard(channel);
-            if (heard != null) {
-                heard.subscriber.message(new String(message, StandardCharsets.UTF_8));
+            Subscription subscription = subscription(channel);
+            if (subscription != null) {
+                subscription.subscriber.message(new String(message, StandardCharsets.UTF_8));
             }
         }
 
@@ -123,9 +123,9 @@ final class Subscriptions {
 
         @Override
         public void subscribed(byte[] channel, long count) {
-            Heard heard = heard(channel);
-            if (heard != null && heard.confirm()) {
-                heard.subscriber.resubscribed();
+            Subscription subscription = subscription(channel);
+            if (subscription != null && subscription.confirm()) {
+                subscription.subscriber.resubscribed();
             }
         }
 
@@ -134,15 +134,16 @@ final class Subscriptions {
             subscribed(channel, count);
         }
 
-        // Unasked, because its slot moves: the next look finds its new place.
+        // The server has ended the subscription by itself, because its slot moves. The next check finds the new
+        // node.
         @Override
         public void sunsubscribed(byte[] channel, long count) {
-            if (heard(channel) != null) {
+            if (subscription(channel) != null) {
                 links.suspect();
             }
         }
 
-        private @Nullable Heard heard(byte[] channel) {
+        private @Nullable Subscription subscription(byte[] channel) {
             return channels.get(new String(channel, StandardCharsets.UTF_8));
         }
     }

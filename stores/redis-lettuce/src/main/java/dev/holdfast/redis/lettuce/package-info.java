@@ -1,9 +1,9 @@
 /**
- * Locks in Redis through Lettuce, for those who have Lettuce already: the store of {@link dev.holdfast.redis} on another client
- * library. Guarantees, records and scripts are the same.
+ * Locks in Redis through Lettuce, for those who have Lettuce already: the store of {@link dev.holdfast.redis} on
+ * another client library. Guarantees, records and scripts are the same.
  *
- * <p>Lettuce shares one connection among all callers and answers on threads of its own, which costs two thread switches for
- * each call that somebody waits for; {@code redis://}, on Jedis, spares them.
+ * <p>Lettuce shares one connection among all callers and answers on threads of its own, which costs two thread
+ * switches for each call whose caller waits; {@code redis://}, on Jedis, avoids them.
  */
 @NullMarked
 package dev.holdfast.redis.lettuce;

@@ -10,13 +10,13 @@ import io.lettuce.core.RedisException;
 import java.net.ConnectException;
 import org.junit.jupiter.api.Test;
 
-/** What is made of Lettuce's exceptions where several servers were tried. */
+/** How Lettuce's exceptions are translated if several servers were tried. */
 class ConnectFailureTest {
 
     private static final Throwable AWAY = new RedisConnectionException("node 1", new ConnectException("is away"));
 
     @Test
-    void refusalOfOneNodeCountsMoreThanThatOthersAreAway() {
+    void refusalOfOneNodeCountsMoreThanUnreachableOthers() {
         StoreException meaning = ConnectFailure.meaning(
                 new RedisException("no topology", severalTried("summary", AWAY, refusal("WRONGPASS wrong"))), "here");
         assertThat(meaning.retryable()).isFalse();
@@ -31,7 +31,7 @@ class ConnectFailureTest {
     }
 
     @Test
-    void whatIsWrongWithANodeIsSaidInsteadOfTheSummary() {
+    void failureOfANodeIsReportedInsteadOfTheSummary() {
         StoreException meaning = ConnectFailure.meaning(severalTried("summary", AWAY), "here");
         assertThat(meaning.retryable()).isTrue();
         assertThat(meaning.effect()).isEqualTo(Effect.NONE);
@@ -39,7 +39,7 @@ class ConnectFailureTest {
     }
 
     @Test
-    void passwordOfSentinelsIsToldFromThatOfTheServers() {
+    void passwordOfSentinelsIsDistinguishedFromThatOfTheServers() {
         StoreException meaning = ConnectFailure.meaning(
                 severalTried("Cannot connect to a Redis Sentinel: [a, b]", AWAY, refusal("NOAUTH needed")), "here");
         assertThat(meaning.retryable()).isTrue();

@@ -35,7 +35,7 @@ class LettuceConnectionTest extends StoreTest {
     }
 
     @Test
-    void aclUserIsServedOverTlsAndNobodyElse() throws IOException, InterruptedException {
+    void onlyTheAclUserIsServedOverTls() throws IOException, InterruptedException {
         Certificate certificate = Certificate.in(folder);
         try (RedisServer server = RedisServer.start(withUsers(certificate))) {
             String at = "@127.0.0.1:" + server.tlsPort();
@@ -75,7 +75,7 @@ class LettuceConnectionTest extends StoreTest {
                 server.ask(redis -> redis.configSet("requirepass", "secret"));
                 assertRefused(url, false, "asks for a password");
                 assertRefused(url.replace("//", "//:wrong@"), false, "password is wrong");
-                // Who has come in before is not asked.
+                // Connections that were authenticated before are not asked again.
                 assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
             }
         }
@@ -115,7 +115,7 @@ class LettuceConnectionTest extends StoreTest {
         other.enqueue(waiter, listener);
         awaitUntil(listener::hasHeard);
         assertThat(get(store.release(holder)).wasOwner()).isTrue();
-        // Nobody renews here, so only the push can have told it.
+        // No renewal is sent here, so only the push can have reported the grant.
         awaitUntil(() -> listener.outcome().isPresent());
         assertThat(listener.outcome()).get().isInstanceOf(RecordingListener.Event.Granted.class);
         assertThat(get(other.release(waiter)).wasOwner()).isTrue();

@@ -23,10 +23,11 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.params.ClientKillParams;
 
-/** What a store on Lettuce says and does when its server, or a connection, fails; and whose client it is. */
+/** What a store on Lettuce reports and does when its server, or a connection, fails; and which client it uses. */
 class LettuceFaultTest extends StoreTest {
 
-    // With a sync each second, the default, the server puts off even writing to the file while its disk is busy.
+    // With a sync each second, which is the default, the server delays even writes to the file while its disk is
+    // busy.
     private final RedisServer server = RedisServer.start("--appendonly", "yes", "--appendfsync", "always");
 
     @AfterEach
@@ -93,7 +94,7 @@ class LettuceFaultTest extends StoreTest {
     }
 
     @Test
-    void connectionThatHearsIsAskedForSignsOfLifeAndReplacedWithoutThem() {
+    void subscribedConnectionIsProbedAndReplacedWithoutAnAnswer() {
         try (LockStore store = open("?timeout=300ms&ticketTtl=1m");
                 LockStore other = open("?timeout=300ms&ticketTtl=1m")) {
             Claim holder = alice.mutex(name);
@@ -102,19 +103,19 @@ class LettuceFaultTest extends StoreTest {
             RecordingListener listener = new RecordingListener();
             other.enqueue(waiter, listener);
             awaitUntil(listener::hasHeard);
-            String hearing = hearing();
+            String subscribed = subscribed();
             awaitUntil(() -> {
                 get(other.renew(List.of(waiter)));
                 return pings() > 5;
             });
-            assertThat(hearing()).as("it has answered").isEqualTo(hearing);
+            assertThat(subscribed()).as("it has answered").isEqualTo(subscribed);
             server.signal("STOP");
             failed(other, waiter);
             failed(other, waiter);
             server.signal("CONT");
             awaitUntil(() -> {
                 repaired(() -> get(other.renew(List.of(waiter))));
-                return !hearing().isEmpty() && !hearing().equals(hearing);
+                return !subscribed().isEmpty() && !subscribed().equals(subscribed);
             });
             repaired(() -> get(store.release(holder)));
             awaitUntil(() -> listener.outcome().isPresent());
@@ -122,8 +123,8 @@ class LettuceFaultTest extends StoreTest {
         }
     }
 
-    // The numbers of the connections that hear.
-    private String hearing() {
+    // The ids of the connections with subscriptions.
+    private String subscribed() {
         return server.ask(redis -> redis.clientList()
                 .lines()
                 .filter(line -> !line.contains(" sub=0 "))
@@ -137,7 +138,7 @@ class LettuceFaultTest extends StoreTest {
     }
 
     @Test
-    void replicaIsLeftForWhereTheAddressLeads() {
+    void replicaIsLeftForTheServerAtTheAddress() {
         try (LockStore store = open("")) {
             Claim holder = alice.mutex(name);
             assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
@@ -180,7 +181,7 @@ class LettuceFaultTest extends StoreTest {
     }
 
     @Test
-    void wrongPasswordsHostsAndKeysAreSaid() {
+    void wrongPasswordsHostsAndKeysAreReported() {
         server.ask(redis -> redis.set("holdfast:{" + name + "}", "somebody else's"));
         try (LockStore store = open("")) {
             StoreException failure = failure(store.tryAcquire(alice.mutex(name)));

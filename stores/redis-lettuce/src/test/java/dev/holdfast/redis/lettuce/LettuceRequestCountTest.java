@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What goes over the wire through Lettuce, as the server's {@code MONITOR} shows it. */
+/** The commands that Lettuce sends, as the server's {@code MONITOR} shows them. */
 @Timeout(60)
 class LettuceRequestCountTest {
 
@@ -28,11 +28,11 @@ class LettuceRequestCountTest {
             DistributedLock lock = locks.lock("watched");
             lock.lock();
             lock.unlock();
-            BufferedReader lines = said(monitor, "MONITOR");
+            BufferedReader lines = send(monitor, "MONITOR");
             assertThat(lines.readLine()).isEqualTo("+OK");
             lock.lock();
             lock.unlock();
-            said(marker, "ECHO after").readLine();
+            send(marker, "ECHO after").readLine();
             List<String> requests = new ArrayList<>();
             List<String> inside = new ArrayList<>();
             for (String line = lines.readLine(); !line.contains("\"ECHO\""); line = lines.readLine()) {
@@ -43,7 +43,7 @@ class LettuceRequestCountTest {
         }
     }
 
-    private static BufferedReader said(Socket socket, String command) throws IOException {
+    private static BufferedReader send(Socket socket, String command) throws IOException {
         socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
         return new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
     }

@@ -13,7 +13,8 @@ class LettuceSentinelStoreTest extends LockStoreTck {
 
     private static RedisSentinels servers;
 
-    // Nothing fails here, and a machine that is busy for a while is no reason to take the primary for dead.
+    // No server fails here, so the time-out is long: a busy machine must not make the Sentinels consider the
+    // primary down.
     @BeforeAll
     static void startTheServers() {
         servers = RedisSentinels.start(Duration.ofSeconds(30));

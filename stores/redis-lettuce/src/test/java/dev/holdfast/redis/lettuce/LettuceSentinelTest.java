@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Lettuce where Sentinels name the primary: what a fail-over makes of locks that are held and waited for. */
+/** Lettuce with Sentinels: what a fail-over does to locks that are held and waited for. */
 class LettuceSentinelTest extends StoreTest {
 
     private static final String OPTIONS = "?timeout=500ms&ticketTtl=3s";
@@ -98,7 +98,7 @@ class LettuceSentinelTest extends StoreTest {
             awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
             servers.awaitCopies();
             RedisServer old = servers.named();
-            // It keeps its connections, and says nothing: as a machine that lost its power.
+            // It keeps its connections but sends nothing, like a machine that lost its power.
             old.signal("STOP");
             servers.awaitSuccessor(old);
             Duration before = lease.remaining();
@@ -110,7 +110,7 @@ class LettuceSentinelTest extends StoreTest {
     }
 
     @Test
-    void grantThatTheNewPrimaryHasNotHeardOfIsLostWithAReason() throws Exception {
+    void grantThatTheNewPrimaryHasNotReceivedIsLostWithAReason() throws Exception {
         try (Holdfast holder = Holdfast.connect(url + OPTIONS);
                 Holdfast other = Holdfast.connect(url + OPTIONS)) {
             LockOptions options =

@@ -5,7 +5,7 @@ final class LettuceUrl {
 
     private LettuceUrl() {}
 
-    /** Makes it of the URL of the same servers through Jedis. */
+    /** Converts the URL of the same servers for Jedis. */
     static String of(String url) {
         return url.replaceFirst("://", "+lettuce://");
     }

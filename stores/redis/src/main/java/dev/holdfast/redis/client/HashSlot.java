@@ -3,12 +3,12 @@ package dev.holdfast.redis.client;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The hash slots of a cluster: CRC-16/XMODEM of the key, or of what stands between its first braces, modulo 16,384. As in the
- * Redis Cluster specification.
+ * The hash slots of a cluster, as the Redis Cluster specification defines them: CRC-16/XMODEM of the key, or of the
+ * text between its first braces, modulo 16,384.
  */
 public final class HashSlot {
 
-    /** How many there are. */
+    /** How many hash slots a cluster has. */
     public static final int COUNT = 16_384;
 
     private static final int POLYNOMIAL = 0x1021;
@@ -23,9 +23,9 @@ public final class HashSlot {
         return close > open + 1 ? crc(key, open + 1, close) : crc(key, 0, key.length);
     }
 
-    /** A short text that is in a slot: what a channel must have between braces to be in it. */
+    /** A short text that hashes to a slot. A channel is in that slot if it has this text between braces. */
     public static String tag(int slot) {
-        // One of 16,384 texts fits, so this takes a millisecond, once for each slot in which somebody waits.
+        // One of 16,384 texts fits, so this takes about a millisecond, once for each slot in which a claim waits.
         for (int i = 0; ; i++) {
             String text = Integer.toString(i, Character.MAX_RADIX);
             if (of(text.getBytes(StandardCharsets.US_ASCII)) == slot) {

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what a server answered: lists of numbers and of texts in UTF-8. */
+/** Reads the replies of a server: lists of numbers and of texts in UTF-8. */
 public final class Replies {
 
     private Replies() {}

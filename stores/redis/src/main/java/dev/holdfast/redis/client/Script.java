@@ -11,8 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A script that runs inside the server, one for each verb. The text is a resource; a line {@code -- include
- * FILE} in it stands for that file.
+ * A script that runs inside the server; there is one for each operation. The text is a resource; a line
+ * {@code -- include FILE} in it is replaced by that file.
  */
 public final class Script {
 
@@ -41,12 +41,12 @@ public final class Script {
         digest = HexFormat.of().formatHex(sha1(text)).getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** The text, for {@code EVAL}. Not to be changed. */
+    /** The text, for {@code EVAL}. Callers must not change the array. */
     public byte[] text() {
         return text;
     }
 
-    /** The SHA-1 of the text in hexadecimal digits, for {@code EVALSHA}. Not to be changed. */
+    /** The SHA-1 of the text in hexadecimal digits, for {@code EVALSHA}. Callers must not change the array. */
     public byte[] digest() {
         return digest;
     }

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** One call of a script, or of a single command: what it is about, and with which arguments. */
+/** One call of a script, or of a single command, with its keys and its other arguments. */
 public final class ServerCall {
 
     private static final byte[] ONE = {'1'};
@@ -18,31 +18,34 @@ public final class ServerCall {
     private final int replicas;
     private final Duration replicaTimeout;
 
-    /** Stands for the reply of a server that does not know a command, or does not allow it. It had no effect. */
+    /**
+     * Stands for the reply of a server that does not know a command, or does not allow it. The command had no
+     * effect.
+     */
     public enum NotKnown {
         NOT_KNOWN
     }
 
     /**
      * @param script the script
-     * @param keys how many of the arguments are keys; they come first
-     * @param arguments keys and arguments; not to be changed afterwards
+     * @param keys how many of the arguments are keys; the keys come first
+     * @param arguments keys and arguments; callers must not change them afterwards
      */
     public ServerCall(Script script, int keys, byte[][] arguments) {
         this(script, null, keys, arguments, 0, 0, Duration.ZERO);
     }
 
     /**
-     * A call of a command that the server may not know; the answer is {@link NotKnown#NOT_KNOWN} then.
+     * A call of a command that the server may not know; the reply is {@link NotKnown#NOT_KNOWN} then.
      *
      * @param command its name
-     * @param arguments a key, and then the other arguments; not to be changed afterwards
+     * @param arguments a key, and then the other arguments; callers must not change them afterwards
      */
     public static ServerCall command(String command, byte[]... arguments) {
         return new ServerCall(null, command, 1, arguments, 0, 0, Duration.ZERO);
     }
 
-    /** A number as an argument. Not to be changed. */
+    /** A number as an argument. Callers must not change the array. */
     public static byte[] number(long number) {
         return number == 1 ? ONE : Long.toString(number).getBytes(StandardCharsets.US_ASCII);
     }
@@ -64,17 +67,20 @@ public final class ServerCall {
         this.replicaTimeout = replicaTimeout;
     }
 
-    /** The same call, for the node of a cluster that serves this slot. All its keys are in it. */
+    /** The same call, for the node of a cluster that serves this slot. All keys of the call must be in the slot. */
     public ServerCall inSlot(int number) {
         return new ServerCall(script, command, keys, arguments, number, replicas, replicaTimeout);
     }
 
-    /** The same call, that is to be acknowledged by so many replicas, in this time. None are asked if the number is 0. */
+    /**
+     * The same call, which this many replicas must acknowledge within this time. No replica is asked if the number
+     * is 0.
+     */
     public ServerCall acknowledged(int number, Duration limit) {
         return number == 0 ? this : new ServerCall(script, command, keys, arguments, slot, number, limit);
     }
 
-    /** The script; there is none if this is a call of a {@link #command}. */
+    /** The script. Must not be called if this is a call of a {@link #command}, which has no script. */
     public Script script() {
         return Objects.requireNonNull(script, "a command has no script");
     }
@@ -84,7 +90,10 @@ public final class ServerCall {
         return command;
     }
 
-    /** Whether an error of the server's means that it does not know this command, or this form of it, or does not allow it. */
+    /**
+     * Whether an error of the server means that it does not know this command, or this form of it, or does not
+     * allow it.
+     */
     public boolean isNotKnown(String error) {
         return command != null
                 && (error.contains("unknown command")
@@ -98,27 +107,27 @@ public final class ServerCall {
         return keys;
     }
 
-    /** The keys, and then the other arguments. Not to be changed. */
+    /** The keys, and then the other arguments. Callers must not change the array. */
     public byte[][] arguments() {
         return arguments;
     }
 
-    /** The hash slot whose node is asked; 0 if the port's servers are no cluster. */
+    /** The hash slot whose node is asked; 0 if the servers of the port are not a cluster. */
     public int slot() {
         return slot;
     }
 
-    /** How many replicas must acknowledge what the script has written; 0 if none is asked. */
+    /** How many replicas must acknowledge what the script has written; 0 if no replica is asked. */
     public int replicas() {
         return replicas;
     }
 
-    /** How long they may take. */
+    /** How long the replicas may take. */
     public Duration replicaTimeout() {
         return replicaTimeout;
     }
 
-    /** What it is about, for messages. */
+    /** The keys that this call concerns, for messages. */
     public String subject() {
         return keys == 0
                 ? "all names"

@@ -7,8 +7,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the server's error messages mean. An error that a script's first write met had no effect: the scripts read all that
- * they need before they write, and the server refuses a write for want of memory, rights or replicas at the first one.
+ * Translates the server's error messages. An error at a script's first write had no effect: the scripts read all
+ * that they need before they write, and the server refuses a write for lack of memory, rights or replicas at the
+ * first one.
  */
 public final class ServerError {
 
@@ -19,9 +20,9 @@ public final class ServerError {
             passing("OOM", "it is out of memory; raise maxmemory or remove data"),
             passing("MISCONF", "it cannot save its data and refuses writes; look at its log and its disk"),
             passing("NOREPLICAS", "it has fewer replicas than min-replicas-to-write asks for"),
-            passing("BUSY", "a script of somebody's keeps it busy; see SCRIPT KILL"),
+            passing("BUSY", "a script of another client keeps it busy; see SCRIPT KILL"),
             passing("CLUSTERDOWN", "its cluster is not complete"),
-            passing("TRYAGAIN", "its cluster moves the slot of this key just now"),
+            passing("TRYAGAIN", "its cluster is moving the slot of this key at the moment"),
             passing("max number of clients", "it has as many clients as maxclients allows; raise it"),
             passing("NOSCRIPT", "it has forgotten a script that was sent a moment ago"),
             lasting("NOAUTH", "it asks for a password; the URL is redis://[USER]:PASSWORD@HOST"),
@@ -68,9 +69,9 @@ public final class ServerError {
     }
 
     /**
-     * The failure that an error of the server means.
+     * Translates an error of the server into an exception.
      *
-     * @param message the error
+     * @param message the text of the error
      * @param subject what the request was about
      */
     public static StoreException of(String message, Object subject, @Nullable Throwable cause) {
@@ -82,7 +83,7 @@ public final class ServerError {
                         : StoreException.refused(text, cause);
             }
         }
-        // These may come after the first write. The engine releases what it does not know.
+        // These errors may come after the first write. The engine releases a claim whose state it does not know.
         for (Meaning meaning : IN_THE_MIDST) {
             if (meaning.fits(message)) {
                 String text = text(message, subject) + ": " + meaning.remedy();
@@ -92,7 +93,7 @@ public final class ServerError {
         return StoreException.unavailable(Effect.UNKNOWN, text(message, subject), cause);
     }
 
-    /** Whether a replica says this, so that a new connection may lead to a better place. */
+    /** Whether this is the error of a replica, so that a new connection may lead to the primary. */
     public static boolean isOfReplica(String message) {
         return message.contains("READONLY") || message.contains("MASTERDOWN");
     }

@@ -4,14 +4,14 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands for the reply to a call that was done, but that too few replicas have acknowledged in time.
+ * Stands for the reply to a call that the server has executed, but that too few replicas have acknowledged in time.
  *
- * @param reply what the script has answered
- * @param why what the server said when it was asked for acknowledgements, for people
+ * @param reply the reply of the script
+ * @param why the server's answer to the request for acknowledgements, as text for a message
  */
 public record Unacknowledged(@Nullable Object reply, String why) {
 
-    /** Wraps a reply if too few replicas have acknowledged it; {@code answer} is what {@code WAIT} was answered. */
+    /** Wraps a reply if too few replicas have acknowledged it; {@code answer} is the reply to {@code WAIT}. */
     public static @Nullable Object unless(@Nullable Object reply, ServerCall call, @Nullable Object answer) {
         if (answer instanceof Long count && count >= call.replicas()) {
             return reply;

@@ -1,7 +1,7 @@
 package dev.holdfast.redis.config;
 
 /**
- * Where a server listens.
+ * The network address of a server.
  *
  * @param host a name or an IP address, without brackets
  * @param port the port

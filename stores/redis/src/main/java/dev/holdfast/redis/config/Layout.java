@@ -2,7 +2,7 @@ package dev.holdfast.redis.config;
 
 import java.util.Locale;
 
-/** How locks are kept; the option {@code layout}. */
+/** How locks are stored; the option {@code layout}. */
 public enum Layout {
     /** All kinds as records with a queue. */
     RECORD,
@@ -10,10 +10,10 @@ public enum Layout {
     PLAIN,
     /** Exclusive locks as strings, other kinds as records. */
     MIXED,
-    /** The same on a Tair server, whose commands come first. */
+    /** The same as MIXED on a Tair server: the commands of Tair are tried first. */
     TAIR;
 
-    /** What the keys of all records begin with in the layouts that keep strings, whatever the prefix. */
+    /** What the keys of all records begin with in the layouts that store strings, whatever the prefix is. */
     public static final String PLAIN_RECORDS = "holdfast:plain:";
 
     /** @throws IllegalArgumentException if there is no such layout */

@@ -8,9 +8,9 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * The options of a store in Redis; {@link RedisLockStoreProvider} says what they mean.
+ * The options of a store in Redis; {@link RedisLockStoreProvider} explains them.
  *
- * @param ticketTtl how long a waiter keeps its place without a refresh
+ * @param ticketTtl how long a waiter keeps its position without a refresh
  * @param keep how long the record of an idle lock is kept
  * @param timeout how long a connection, and a reply, may be waited for
  * @param connections how many calls may be under way at once
@@ -18,9 +18,9 @@ import java.util.Map;
  * @param cluster whether the keys are spread over the nodes of a cluster
  * @param replicas how many replicas must have acknowledged a grant before it counts; 0 for none
  * @param replicaTimeout how long their acknowledgement may take
- * @param sentinelUser as whom to greet the Sentinels; empty for their default user
+ * @param sentinelUser the user name for the Sentinels; empty for their default user
  * @param sentinelPassword the Sentinels' password; empty if they ask for none
- * @param layout how locks are kept
+ * @param layout how locks are stored
  */
 public record RedisOptions(
         Duration ticketTtl,
@@ -54,10 +54,13 @@ public record RedisOptions(
     private static final int MAX_CONNECTIONS = 1_000;
     private static final int MAX_REPLICAS = 16;
 
-    /** The most that keeps a call with redirections that is undone in the end within a minute. */
+    /**
+     * The longest timeout with which a call that is redirected, and undone at the end, still takes less than a
+     * minute.
+     */
     private static final Duration MAX_TIMEOUT_OF_SEVERAL = Duration.ofSeconds(2);
 
-    /** The most that keeps a command that is followed by a script within a minute. */
+    /** The longest timeout with which a command that is followed by a script still takes less than a minute. */
     private static final Duration MAX_TIMEOUT_OF_TWO_TRIPS = Duration.ofSeconds(4);
 
     private static final int MAX_PREFIX = 64;
@@ -70,7 +73,7 @@ public record RedisOptions(
      */
     public RedisOptions {
         OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
-        // A record must not be idle for so long that it goes while tickets are being refreshed.
+        // A record must not expire as idle while tickets are still being refreshed.
         OptionTimes.check("keep", keep, ticketTtl.multipliedBy(10), Duration.ofDays(36_500));
         OptionTimes.check("timeout", timeout, Duration.ofMillis(10), Duration.ofSeconds(8));
         if (connections < 1 || connections > MAX_CONNECTIONS) {
@@ -116,10 +119,10 @@ public record RedisOptions(
                 + "s with Sentinel, Cluster or replicas, but was " + timeout);
     }
 
-    /** Refuses what has no sense with, or without, Sentinels. */
+    /** Refuses options that make no sense with, or without, Sentinels. */
     public void checkTopology(boolean sentinel) {
         if (sentinel && cluster) {
-            throw new IllegalArgumentException("Option cluster has no sense with Sentinels: a cluster has none");
+            throw new IllegalArgumentException("Option cluster makes no sense with Sentinels: a cluster has none");
         }
         if (!sentinel && !(sentinelUser.isEmpty() && sentinelPassword.isEmpty())) {
             throw new IllegalArgumentException(
@@ -205,7 +208,10 @@ public record RedisOptions(
         return Math.toIntExact(timeout.toMillis());
     }
 
-    /** The longest time of a call that ends within so many replies; a grant that is undone takes as long again. */
+    /**
+     * The longest time of a call that waits at most this many times for the server; undoing a grant takes as long
+     * again.
+     */
     public Duration callTimeout(int waits) {
         Duration once = timeout.multipliedBy(waits).plus(MARGIN);
         return replicas == 0 ? once : once.multipliedBy(2);

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param user the user, or null for the server's default user
  * @param password the password, or null if none is asked for
- * @param hosts the server; or nodes of a cluster, or Sentinels, from which the others are learned
- * @param primaryName what the Sentinels call the server, or null if there are none
+ * @param hosts the server; or some nodes of a cluster or some Sentinels, which name the other servers
+ * @param primaryName the name that the Sentinels use for the primary, or null if there are no Sentinels
  */
 public record RedisUrl(
         boolean tls,
@@ -65,7 +65,7 @@ public record RedisUrl(
             int colon = login.indexOf(':');
             String name = UrlOptions.decodedText(colon < 0 ? login : login.substring(0, colon));
             user = name.isEmpty() ? null : name;
-            // A user without a password is one to whom any password is right.
+            // A user without a password is one that the server accepts with any password.
             password = colon < 0 ? "" : UrlOptions.decodedText(login.substring(colon + 1));
         }
         List<Address> hosts = hosts(matcher.group(4), sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
@@ -101,7 +101,7 @@ public record RedisUrl(
         return text.isEmpty() ? 0 : Integer.parseInt(text);
     }
 
-    /** Where this leads to, for messages. */
+    /** The servers of this URL, for messages. It shows neither user nor password. */
     @Override
     public String toString() {
         return "redis" + (tls ? "s" : "") + (primaryName == null ? "" : "-sentinel") + "://"

@@ -1,5 +1,6 @@
 /**
- * What can be set: the options, the URL they are read from, and the layout of the keys. It uses nothing else of this store.
+ * The configuration: the options, the URL they are read from, and the layout of the keys. This package uses no
+ * other package of the store.
  */
 @NullMarked
 package dev.holdfast.redis.config;

@@ -11,10 +11,10 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Connections of the pool of a client of the user's. All go back there, and the pool is never closed. */
+/** Connections from the pool of the user's client. All of them are returned to the pool, which is never closed. */
 final class BorrowedConnections implements ConnectionSource {
 
-    /** For work, for renewals and for the subscription. */
+    /** The smallest size of the pool: one connection for work, one for renewals and one for the subscription. */
     private static final int LEAST = 3;
 
     private final Supplier<ConnectionPool> pools;
@@ -22,14 +22,16 @@ final class BorrowedConnections implements ConnectionSource {
     private final MonotonicClock clock;
     private volatile boolean closed;
 
-    /** @param pools the pool at this moment: a client that knows of a fail-over may have another one afterwards */
+    /** @param pools returns the current pool, because a client may have another pool after a fail-over */
     BorrowedConnections(Supplier<ConnectionPool> pools, RedisOptions options, MonotonicClock clock) {
         this.pools = pools;
         this.timeout = options.timeout();
         this.clock = clock;
     }
 
-    /** @throws IllegalArgumentException if the pool has too few connections for work, renewals and the subscription */
+    /**
+     * @throws IllegalArgumentException if the pool has too few connections for work, renewals and the subscription
+     */
     static void checkSize(ConnectionPool pool) {
         if (pool.getMaxTotal() >= 0 && pool.getMaxTotal() < LEAST) {
             throw new IllegalArgumentException("The client's pool has " + pool.getMaxTotal() + " connections; " + LEAST
@@ -76,13 +78,13 @@ final class BorrowedConnections implements ConnectionSource {
         }
     }
 
-    // A connection knows its pool, and whether it is broken.
+    // Closing returns the connection to its pool, because it knows its pool and whether it is broken.
     @Override
     public void giveBack(Connection connection) {
         try {
             connection.close();
         } catch (JedisException | IllegalStateException alreadyGone) {
-            // It is of no more use, and its pool knows that.
+            // The connection is unusable, and its pool knows that.
             return;
         }
     }
@@ -92,14 +94,14 @@ final class BorrowedConnections implements ConnectionSource {
         return borrow();
     }
 
-    // The subscriber's connection may be in the middle of anything, so it does not go back for others to use.
+    // The subscriber's connection may be in the middle of a message, so others must not use it again.
     @Override
     public void discard(Connection connection) {
         connection.setBroken();
         giveBack(connection);
     }
 
-    // The client ends what leads to a primary of the past; the server ends it, too, when it is made a replica.
+    // The client closes connections to a former primary, and a server closes them, too, when it becomes a replica.
     @Override
     public boolean isCurrent(Connection connection) {
         return connection.isConnected();

@@ -10,7 +10,10 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** A channel that is to be heard for as long as the store wants it, over whichever connections that takes. Thread-safe. */
+/**
+ * A channel that stays subscribed for as long as the store wants it, over one connection after the other.
+ * Thread-safe.
+ */
 final class Channel {
 
     private final String name;
@@ -18,10 +21,12 @@ final class Channel {
     private final MonotonicClock clock;
     private final ReentrantLock mutex = new ReentrantLock();
     private final Condition changed = mutex.newCondition();
-    /** How often a server has confirmed, and how often it, or the connection, has failed. */
+    /** How often a server has confirmed the subscription. */
     private long confirmations;
 
+    /** How often an attempt to subscribe has failed, or a connection has broken. */
     private long failures;
+
     private @Nullable StoreException failure;
 
     Channel(String name, Subscriber subscriber, MonotonicClock clock) {
@@ -42,7 +47,7 @@ final class Channel {
         subscriber.message(new String(text, StandardCharsets.UTF_8));
     }
 
-    /** A server has confirmed the subscription on a new connection. */
+    /** Reports that a server has confirmed the subscription on a new connection. */
     void confirmed() {
         boolean again;
         mutex.lock();
@@ -59,7 +64,7 @@ final class Channel {
         }
     }
 
-    /** An attempt has failed, or a connection has broken; another one is made. */
+    /** Reports that an attempt has failed, or that a connection has broken; the caller makes another one. */
     void failed(@Nullable StoreException why) {
         mutex.lock();
         try {
@@ -71,8 +76,8 @@ final class Channel {
         }
     }
 
-    /** Waits until a server has confirmed once, or an attempt has failed. */
-    void awaitConfirmation(Duration limit, Object place) {
+    /** Waits until a server has confirmed the subscription; throws if an attempt fails or the time is over. */
+    void awaitConfirmation(Duration limit, Object endpoint) {
         boolean interrupted = false;
         long deadline = clock.nanoTime() + limit.toNanos();
         mutex.lock();
@@ -81,7 +86,7 @@ final class Channel {
             while (confirmations == 0) {
                 long left = deadline - clock.nanoTime();
                 if (failures > failedBefore || left <= 0) {
-                    throw unconfirmed(place);
+                    throw unconfirmed(endpoint);
                 }
                 try {
                     long ignored = changed.awaitNanos(left);
@@ -97,12 +102,12 @@ final class Channel {
         }
     }
 
-    private StoreException unconfirmed(Object place) {
+    private StoreException unconfirmed(Object endpoint) {
         StoreException cause = failure;
         if (cause != null && !cause.retryable()) {
             return StoreException.refused("Cannot subscribe: " + cause.getMessage(), cause);
         }
-        String why = cause == null ? place + " has not confirmed it in time" : String.valueOf(cause.getMessage());
+        String why = cause == null ? endpoint + " has not confirmed it in time" : String.valueOf(cause.getMessage());
         return StoreException.unavailable(Effect.NONE, "Cannot subscribe: " + why, cause);
     }
 

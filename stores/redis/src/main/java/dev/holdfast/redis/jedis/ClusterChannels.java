@@ -15,8 +15,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The channels of a client on a cluster. Each is heard from the node that serves its slot. When that node loses the slot, or
- * is lost itself, a thread looks for the slot's new node until there is one; it ends when all channels have one.
+ * The channels of a client on a cluster. Each is subscribed at the node that serves its slot. When that node loses
+ * the slot, or fails, a thread looks for the slot's new node until there is one. The thread ends when every channel
+ * has a node.
  */
 final class ClusterChannels implements AutoCloseable {
 
@@ -24,9 +25,9 @@ final class ClusterChannels implements AutoCloseable {
     private final SlotTable slots;
     private final MonotonicClock clock;
     private final Map<String, Channel> channels = new ConcurrentHashMap<>();
-    private final Map<String, Subscription> homes = new ConcurrentHashMap<>();
+    private final Map<String, Subscription> assigned = new ConcurrentHashMap<>();
     private final ReentrantLock mutex = new ReentrantLock();
-    private List<Channel> homeless = new ArrayList<>();
+    private List<Channel> unassigned = new ArrayList<>();
     private @Nullable Thread searching;
     private boolean closed;
 
@@ -38,38 +39,38 @@ final class ClusterChannels implements AutoCloseable {
 
     void subscribe(String name, Subscriber subscriber) {
         Channel channel = channels.computeIfAbsent(name, key -> new Channel(key, subscriber, clock));
-        Subscription home = homes.get(name);
-        if (home == null) {
-            home = settle(channel);
+        Subscription subscription = assigned.get(name);
+        if (subscription == null) {
+            subscription = assign(channel);
         }
-        channel.awaitConfirmation(home.patience(), "the cluster");
+        channel.awaitConfirmation(subscription.patience(), "the cluster");
     }
 
-    private Subscription settle(Channel channel) {
-        Subscription home = subscriptions.apply(slots.ownerOf(HashSlot.of(channel.bytes())));
-        homes.put(channel.name(), home);
-        home.add(channel);
+    private Subscription assign(Channel channel) {
+        Subscription subscription = subscriptions.apply(slots.ownerOf(HashSlot.of(channel.bytes())));
+        assigned.put(channel.name(), subscription);
+        subscription.add(channel);
         if (!channels.containsKey(channel.name())) {
-            home.remove(channel.name());
-            homes.remove(channel.name());
+            subscription.remove(channel.name());
+            assigned.remove(channel.name());
         }
-        return home;
+        return subscription;
     }
 
     void unsubscribe(String name) {
         channels.remove(name);
-        Subscription home = homes.remove(name);
-        if (home != null) {
-            home.remove(name);
+        Subscription subscription = assigned.remove(name);
+        if (subscription != null) {
+            subscription.remove(name);
         }
     }
 
-    /** Channels that are heard from nowhere now. */
+    /** Takes over channels that no node serves at the moment. */
     void displaced(List<Channel> lost) {
         slots.suspect();
         mutex.lock();
         try {
-            homeless.addAll(lost);
+            unassigned.addAll(lost);
             if (searching == null && !closed) {
                 Thread searcher = new Thread(this::search, "holdfast-redis-channels");
                 searcher.setDaemon(true);
@@ -81,7 +82,7 @@ final class ClusterChannels implements AutoCloseable {
         }
     }
 
-    // The pause grows over a whole search, so that nodes that refuse at once are not asked without end.
+    // The pause grows during the whole search, so that nodes that refuse at once are not asked in a tight loop.
     private void search() {
         long pause = Subscription.FIRST_PAUSE_NANOS;
         for (List<Channel> lost = next(); !lost.isEmpty(); lost = next()) {
@@ -91,7 +92,7 @@ final class ClusterChannels implements AutoCloseable {
             for (Channel channel : lost) {
                 try {
                     if (channels.containsKey(channel.name())) {
-                        settle(channel);
+                        assign(channel);
                     }
                 } catch (StoreException notYet) {
                     slots.suspect();
@@ -108,8 +109,8 @@ final class ClusterChannels implements AutoCloseable {
     private List<Channel> next() {
         mutex.lock();
         try {
-            List<Channel> next = closed ? List.of() : homeless;
-            homeless = new ArrayList<>();
+            List<Channel> next = closed ? List.of() : unassigned;
+            unassigned = new ArrayList<>();
             if (next.isEmpty()) {
                 searching = null;
             }

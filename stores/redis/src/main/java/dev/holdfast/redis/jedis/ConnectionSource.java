@@ -4,27 +4,30 @@ import java.time.Duration;
 import redis.clients.jedis.Connection;
 
 /**
- * Where connections come from: opened by ourselves, or lent by a client of the user's. Thread-safe. What goes wrong before a
- * connection is there is a {@link dev.holdfast.spi.StoreException} with effect NONE.
+ * The source of connections: opened by ourselves, or borrowed from the user's client. Thread-safe. A failure to get
+ * a connection is a {@link dev.holdfast.spi.StoreException} with effect NONE.
  */
 public interface ConnectionSource extends AutoCloseable {
 
-    /** A connection for one call; waits until one is free, but not for longer than the time-out. No interrupt ends the wait. */
+    /**
+     * Returns a connection for one call. Waits until one is free, but not longer than the time-out. An interrupt
+     * does not end the wait.
+     */
     Connection borrow();
 
-    /** Gives back a borrowed connection, whole or broken. */
+    /** Returns a borrowed connection, whether it is usable or broken. */
     void giveBack(Connection connection);
 
-    /** A connection to keep, apart from those that {@link #borrow} gives. */
+    /** Returns a connection for the caller to keep. It is not one of those that {@link #borrow} returns. */
     Connection open();
 
-    /** Ends a connection that was kept. */
+    /** Closes a connection from {@link #open}. */
     void discard(Connection connection);
 
-    /** Whether a kept connection still leads to where new ones lead; false after a fail-over. */
+    /** Whether a kept connection leads to the same server as new connections would; false after a fail-over. */
     boolean isCurrent(Connection connection);
 
-    /** How long a connection, and a reply, may be waited for. */
+    /** The longest wait for a connection, and for a reply. */
     Duration timeout();
 
     @Override

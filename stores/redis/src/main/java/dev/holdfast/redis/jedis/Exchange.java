@@ -25,24 +25,27 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
 
-/** Calls of scripts and their replies, on one connection of Jedis. */
+/** Sends calls of scripts and reads their replies, on one connection of Jedis. */
 final class Exchange {
 
-    private final Object place;
+    private final Object endpoint;
     private final Duration timeout;
     private final MonotonicClock clock;
 
-    /** @param place whose connections these are, for messages */
-    Exchange(Object place, Duration timeout, MonotonicClock clock) {
-        this.place = place;
+    /** @param endpoint the servers that the connections lead to, for messages */
+    Exchange(Object endpoint, Duration timeout, MonotonicClock clock) {
+        this.endpoint = endpoint;
         this.timeout = timeout;
         this.clock = clock;
     }
 
-    /** Stands for the reply of a node that does not serve a slot, or not all of it. */
-    record Elsewhere(Address address, boolean once) {}
+    /**
+     * Stands for the reply of a node that does not serve a slot, or no longer all of it. {@code once} is true for
+     * ASK, false for MOVED.
+     */
+    record Redirection(Address address, boolean once) {}
 
-    /** A reply, or {@link Elsewhere}. */
+    /** Returns a reply, or {@link Redirection}. */
     @Nullable
     Object one(Connection connection, ServerCall call, boolean asking) {
         try {
@@ -53,8 +56,8 @@ final class Exchange {
                 reply = send(connection, call, asking, byText(call));
             }
             return call.replicas() == 0 ? reply : Unacknowledged.unless(reply, call, acknowledged(connection));
-        } catch (JedisRedirectionException elsewhere) {
-            return elsewhere(elsewhere);
+        } catch (JedisRedirectionException redirection) {
+            return redirection(redirection);
         } catch (JedisDataException refused) {
             if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
                 return ServerCall.NotKnown.NOT_KNOWN;
@@ -65,7 +68,7 @@ final class Exchange {
         }
     }
 
-    // The wait for the replicas is asked for in the same flush.
+    // The command WAIT for the replicas is sent in the same flush.
     private static Object send(Connection connection, ServerCall call, boolean asking, CommandArguments command) {
         if (asking) {
             connection.executeCommand(Protocol.Command.ASKING);
@@ -97,7 +100,7 @@ final class Exchange {
         }
     }
 
-    /** A reply, {@link Elsewhere} or the failure for each call. */
+    /** Returns a reply, {@link Redirection} or the failure for each call. */
     List<@Nullable Object> all(Connection connection, List<ServerCall> calls) {
         List<@Nullable Object> replies = sendAll(connection, calls, Exchange::byDigest);
         List<Integer> unknown = new ArrayList<>();
@@ -119,19 +122,23 @@ final class Exchange {
         return replies;
     }
 
-    // A server that has become a replica is no longer where new connections lead to.
+    // New connections no longer lead to a server that has become a replica.
     private static boolean isOfReplica(@Nullable Object reply) {
         return reply instanceof StoreException failure
                 && failure.getCause() instanceof JedisDataException refused
                 && ServerError.isOfReplica(String.valueOf(refused.getMessage()));
     }
 
-    /** Stands for the reply to a call that must be sent again. */
+    /**
+     * Stands for the reply to a call whose script the server does not know, so that it must be sent again with its
+     * text.
+     */
     private enum NoScript {
         NO_SCRIPT
     }
 
-    // One flush: the first read sends what was written. What is answered before the connection breaks stays answered.
+    // All calls are sent in one flush: the first read sends what was written. Replies that arrive before the
+    // connection breaks are kept.
     private List<@Nullable Object> sendAll(
             Connection connection, List<ServerCall> calls, Function<ServerCall, CommandArguments> form) {
         List<@Nullable Object> replies = new ArrayList<>(calls.size());
@@ -141,7 +148,7 @@ final class Exchange {
         try {
             calls.forEach(call -> connection.sendCommand(form.apply(call)));
             if (last.replicas() > 0) {
-                // Once for all: it waits for whatever this connection has written.
+                // One WAIT is enough for all calls, because it covers everything that this connection has written.
                 connection.sendCommand(wait(last));
             }
         } catch (JedisException failure) {
@@ -166,8 +173,8 @@ final class Exchange {
             return connection.getOne();
         } catch (JedisNoScriptException unknown) {
             return NoScript.NO_SCRIPT;
-        } catch (JedisRedirectionException elsewhere) {
-            return elsewhere(elsewhere);
+        } catch (JedisRedirectionException redirection) {
+            return redirection(redirection);
         } catch (JedisDataException refused) {
             if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
                 return ServerCall.NotKnown.NOT_KNOWN;
@@ -188,16 +195,16 @@ final class Exchange {
         }
         for (int i = 0; i < replies.size(); i++) {
             Object reply = replies.get(i);
-            if (!(reply instanceof NoScript || reply instanceof Elsewhere || reply instanceof StoreException)) {
+            if (!(reply instanceof NoScript || reply instanceof Redirection || reply instanceof StoreException)) {
                 replies.set(i, Unacknowledged.unless(reply, call, answer));
             }
         }
     }
 
-    private static Elsewhere elsewhere(JedisRedirectionException answer) {
+    private static Redirection redirection(JedisRedirectionException answer) {
         Address address = new Address(
                 answer.getTargetNode().getHost(), answer.getTargetNode().getPort());
-        return new Elsewhere(address, answer instanceof JedisAskDataException);
+        return new Redirection(address, answer instanceof JedisAskDataException);
     }
 
     private Object fail(Connection connection, ServerCall call, JedisDataException refused) {
@@ -212,8 +219,9 @@ final class Exchange {
         connection.setBroken();
         return StoreException.unavailable(
                 Effect.UNKNOWN,
-                place + " has not answered (" + OwnConnections.innermost(failure) + "; a reply is waited for for "
-                        + timeout.toMillis() + " ms), so the request may have been done or not",
+                endpoint + " has not answered (" + OwnConnections.innermost(failure)
+                        + "; the wait for a reply is limited to " + timeout.toMillis()
+                        + " ms), so the request may have been done or not",
                 failure);
     }
 
@@ -248,7 +256,7 @@ final class Exchange {
         return command;
     }
 
-    // Jedis copies bytes that it is given as they are, which is a fifth of what a lock and its release allocate.
+    // Jedis would copy plain byte arrays, which is a fifth of what a lock and its release allocate.
     private static final class Argument implements Rawable {
 
         private final byte[] bytes;

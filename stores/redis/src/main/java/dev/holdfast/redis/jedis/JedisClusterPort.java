@@ -4,7 +4,7 @@ import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisOptions;
-import dev.holdfast.redis.jedis.Exchange.Elsewhere;
+import dev.holdfast.redis.jedis.Exchange.Redirection;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -24,25 +24,28 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
 /**
- * The port on Jedis, for a cluster. It keeps the table of the slots itself, so that a call knows its node, a batch goes to all
- * nodes at once, and a subscription is made where the slot is.
+ * The port on Jedis, for a cluster. It keeps the slot table itself, so that a call goes to the right node, a batch
+ * goes to all nodes at once, and a subscription is made at the node that serves the slot.
  */
 public final class JedisClusterPort implements RedisPort {
 
-    /** Asking which node it is, the tries that are begun in two time-outs, and the last of them as on a single server. */
+    /**
+     * How many time-outs a call may take: one to ask for the slot table, the attempts that begin within two
+     * time-outs, and the last attempt as long as on a single server.
+     */
     private static final int WAITS = 12;
 
-    /** How often a call is sent on to another node. */
+    /** How often a call follows a redirection to another node. */
     private static final int MAX_REDIRECTIONS = 5;
 
-    /** How many nodes have a batch at once; the others follow. */
+    /** How many nodes process their part of a batch at the same time; the other nodes follow. */
     private static final int NODES_AT_ONCE = 16;
 
     private final Function<Address, ConnectionSource> sources;
     private final MonotonicClock clock;
     private final Duration timeout;
     private final Duration callTimeout;
-    private final String place;
+    private final String endpoint;
     private final SlotTable slots;
     private final Map<Address, JedisNode> nodes = new ConcurrentHashMap<>();
     private final Map<Address, ConnectionSource> open = new ConcurrentHashMap<>();
@@ -53,29 +56,29 @@ public final class JedisClusterPort implements RedisPort {
     private volatile boolean closed;
 
     /**
-     * @param seeds nodes that are asked for the others
+     * @param seeds nodes that are asked for the other nodes
      * @param sources makes the connections to a node
-     * @param place what the cluster is called in messages
+     * @param endpoint the name of the cluster in messages
      */
     public JedisClusterPort(
             List<Address> seeds,
             Function<Address, ConnectionSource> sources,
-            String place,
+            String endpoint,
             RedisOptions options,
             MonotonicClock clock) {
         this.sources = sources;
         this.clock = clock;
         this.timeout = options.timeout();
         this.callTimeout = options.callTimeout(WAITS);
-        this.place = place;
-        this.slots = new SlotTable(seeds, new NodeLines(), timeout, clock);
+        this.endpoint = endpoint;
+        this.slots = new SlotTable(seeds, new ConnectionsOfNodes(), timeout, clock);
         this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true);
         this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true);
         this.nodeCalls = new BlockingCalls("holdfast-redis-node", NODES_AT_ONCE, false);
         this.channels = new ClusterChannels(this::subscriptionOf, slots, clock);
     }
 
-    private final class NodeLines implements SlotTable.Lines {
+    private final class ConnectionsOfNodes implements SlotTable.NodeConnections {
 
         @Override
         public Connection open(Address node) {
@@ -98,7 +101,7 @@ public final class JedisClusterPort implements RedisPort {
                 address, key -> new JedisNode(sourceOf(key), clock, displaced -> displaced(displaced)));
         if (closed) {
             node.close();
-            throw StoreException.unavailable(Effect.NONE, "The store on " + place + " is closed", null);
+            throw StoreException.unavailable(Effect.NONE, "The store on " + endpoint + " is closed", null);
         }
         return node;
     }
@@ -126,8 +129,8 @@ public final class JedisClusterPort implements RedisPort {
         return workCalls.call(() -> JedisPort.read(() -> reader.apply(routed(call))));
     }
 
-    // Redirections end soon by their number; a node that is gone costs one more try, if another one serves the slot by
-    // then.
+    // The number of redirections is limited. If a node is gone, the call is tried once more, if another node serves
+    // the slot by then.
     private @Nullable Object routed(ServerCall call) {
         long deadline = clock.nanoTime() + 2 * timeout.toNanos();
         Address address = slots.ownerOf(call.slot());
@@ -135,16 +138,16 @@ public final class JedisClusterPort implements RedisPort {
         for (int i = 0; ; i++) {
             try {
                 Object reply = node(address).run(call, asking);
-                if (!(reply instanceof Elsewhere elsewhere)) {
+                if (!(reply instanceof Redirection redirection)) {
                     return reply;
                 }
                 if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
-                    throw lostItsWay(call);
+                    throw tooManyRedirections(call);
                 }
-                asking = follow(call, elsewhere);
-                address = elsewhere.address();
+                asking = follow(call, redirection);
+                address = redirection.address();
             } catch (StoreException failure) {
-                Address owner = instead(call, address, failure);
+                Address owner = newOwner(call, address, failure);
                 if (i > 0 || owner == null || clock.nanoTime() - deadline > 0) {
                     throw failure;
                 }
@@ -154,16 +157,19 @@ public final class JedisClusterPort implements RedisPort {
         }
     }
 
-    // Whether the node is to be told that it is asked about a slot that is on its way.
-    private boolean follow(ServerCall call, Elsewhere elsewhere) {
-        if (!elsewhere.once()) {
-            slots.moved(call.slot(), elsewhere.address());
+    // Returns whether ASKING must be sent first, because the slot is being moved to the node.
+    private boolean follow(ServerCall call, Redirection redirection) {
+        if (!redirection.once()) {
+            slots.moved(call.slot(), redirection.address());
         }
-        return elsewhere.once();
+        return redirection.once();
     }
 
-    /** The node that serves the slot after a failure that had no effect; null if it is the same, or the failure had one. */
-    private @Nullable Address instead(ServerCall call, Address failed, StoreException failure) {
+    /**
+     * The node that serves the slot after a failure that had no effect; null if it is the same node, or if the
+     * failure may have had an effect.
+     */
+    private @Nullable Address newOwner(ServerCall call, Address failed, StoreException failure) {
         if (!failure.retryable()) {
             return null;
         }
@@ -175,7 +181,7 @@ public final class JedisClusterPort implements RedisPort {
         return owner.equals(failed) ? null : owner;
     }
 
-    private static StoreException lostItsWay(ServerCall call) {
+    private static StoreException tooManyRedirections(ServerCall call) {
         return StoreException.unavailable(
                 Effect.NONE,
                 "The nodes of the cluster do not agree on who serves slot " + call.slot() + " (\"" + call.subject()
@@ -202,31 +208,31 @@ public final class JedisClusterPort implements RedisPort {
                 replies[i] = nowhere;
             }
         }
-        List<CompletableFuture<?>> elsewhere = new ArrayList<>();
-        Runnable here = null;
+        List<CompletableFuture<?>> otherNodes = new ArrayList<>();
+        Runnable firstNode = null;
         for (Map.Entry<Address, List<Integer>> part : parts.entrySet()) {
             Runnable work = () -> oneNode(part.getKey(), calls, part.getValue(), replies);
-            if (here == null) {
-                here = work;
+            if (firstNode == null) {
+                firstNode = work;
             } else {
-                elsewhere.add(nodeCalls.call(() -> run(work)).toCompletableFuture());
+                otherNodes.add(nodeCalls.call(() -> run(work)).toCompletableFuture());
             }
         }
-        if (here != null) {
-            here.run();
+        if (firstNode != null) {
+            firstNode.run();
         }
-        for (CompletableFuture<?> one : elsewhere) {
+        for (CompletableFuture<?> one : otherNodes) {
             try {
                 one.join();
             } catch (CompletionException closedOrTooMany) {
-                // Its calls have no reply, which is filled in below.
+                // The calls to this node have no reply; the loop below fills in a failure.
                 slots.suspect();
             }
         }
         for (int i = 0; i < replies.length; i++) {
             if (replies[i] == null) {
-                replies[i] =
-                        StoreException.unavailable(Effect.NONE, "Not sent to " + place + ": too busy, or closed", null);
+                replies[i] = StoreException.unavailable(
+                        Effect.NONE, "Not sent to " + endpoint + ": the client is too busy, or closed", null);
             }
         }
         return Arrays.asList(replies);
@@ -250,8 +256,8 @@ public final class JedisClusterPort implements RedisPort {
         for (int i = 0; i < answers.size(); i++) {
             ServerCall call = calls.get(part.get(i));
             Object answer = answers.get(i);
-            if (answer instanceof Elsewhere elsewhere) {
-                answer = followed(call, elsewhere, deadline);
+            if (answer instanceof Redirection redirection) {
+                answer = followed(call, redirection, deadline);
             } else if (answer instanceof StoreException failure && failure.retryable()) {
                 slots.suspect();
             }
@@ -259,15 +265,15 @@ public final class JedisClusterPort implements RedisPort {
         }
     }
 
-    private @Nullable Object followed(ServerCall call, Elsewhere first, long deadline) {
+    private @Nullable Object followed(ServerCall call, Redirection first, long deadline) {
         Object answer = first;
         try {
-            for (int i = 0; answer instanceof Elsewhere elsewhere; i++) {
+            for (int i = 0; answer instanceof Redirection redirection; i++) {
                 if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
-                    return lostItsWay(call);
+                    return tooManyRedirections(call);
                 }
-                boolean asking = follow(call, elsewhere);
-                answer = node(elsewhere.address()).runReserved(call, asking);
+                boolean asking = follow(call, redirection);
+                answer = node(redirection.address()).runReserved(call, asking);
             }
             return answer;
         } catch (StoreException failure) {
@@ -306,6 +312,6 @@ public final class JedisClusterPort implements RedisPort {
 
     @Override
     public String toString() {
-        return place;
+        return endpoint;
     }
 }

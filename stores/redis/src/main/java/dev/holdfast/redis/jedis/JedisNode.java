@@ -6,7 +6,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
-/** One server as Jedis sees it: its connections for work, that for renewals, and that for the subscriptions. */
+/** One server and its connections of Jedis: several for work, one for renewals, and one for the subscriptions. */
 final class JedisNode implements AutoCloseable {
 
     private final ConnectionSource source;
@@ -14,7 +14,7 @@ final class JedisNode implements AutoCloseable {
     private final ReservedConnection reserved;
     private final Subscription subscription;
 
-    /** @param displaced is given the channels that this server does not serve any more */
+    /** @param displaced receives the channels that this server does not serve any more */
     JedisNode(ConnectionSource source, MonotonicClock clock, Subscription.@Nullable Displaced displaced) {
         this.source = source;
         this.exchange = new Exchange(source, source.timeout(), clock);
@@ -22,7 +22,7 @@ final class JedisNode implements AutoCloseable {
         this.subscription = new Subscription(source, clock, displaced);
     }
 
-    /** A reply, or {@link Exchange.Elsewhere}. */
+    /** Returns a reply, or {@link Exchange.Redirection}. */
     @Nullable
     Object run(ServerCall call, boolean asking) {
         Connection connection = source.borrow();
@@ -33,12 +33,15 @@ final class JedisNode implements AutoCloseable {
         }
     }
 
-    /** Several in one flush, on the connection for renewals: a reply, {@link Exchange.Elsewhere} or the failure for each. */
+    /**
+     * Sends several calls in one flush, on the connection for renewals. Returns a reply,
+     * {@link Exchange.Redirection} or the failure for each.
+     */
     List<@Nullable Object> runAll(List<ServerCall> calls) {
         return reserved.use(connection -> exchange.all(connection, calls));
     }
 
-    /** One that was sent elsewhere, on the connection for renewals. */
+    /** Sends a call that was redirected to this node, on the connection for renewals. */
     @Nullable
     Object runReserved(ServerCall call, boolean asking) {
         return reserved.use(connection -> exchange.one(connection, call, asking));

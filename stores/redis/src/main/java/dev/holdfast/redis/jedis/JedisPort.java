@@ -20,15 +20,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The port on Jedis, for one server, or for whichever of several is the primary. A blocking socket spares two thread wake-ups
- * for each trip, so calls are made on the calling thread; see {@link BlockingCalls} for the exceptions.
+ * The port on Jedis, for one server, or for the current primary of several. A blocking socket saves two thread
+ * wake-ups for each round trip, so calls are made on the calling thread; see {@link BlockingCalls} for the
+ * exceptions.
  */
 final class JedisPort implements RedisPort {
 
-    /** Waiting for a connection, opening it over two addresses, greeting, the call, the call with its text. */
+    /**
+     * How many time-outs a call may take: the wait for a connection, opening it over two addresses, the handshake,
+     * the call, and the call with its text.
+     */
     static final int WAITS = 6;
 
-    /** And asking the Sentinels, and the server whether it is the primary. */
+    /** The same with Sentinels: a call may also ask them, and then ask the server whether it is the primary. */
     static final int WAITS_WITH_SENTINELS = 12;
 
     private final JedisNode node;
@@ -42,7 +46,8 @@ final class JedisPort implements RedisPort {
         this.node = new JedisNode(source, clock, null);
         this.clock = clock;
         this.callTimeout = options.callTimeout(waits);
-        // An interrupt does not reach a platform thread in a socket's read, so calls may be made there.
+        // An interrupt does not end a socket read on a platform thread, so calls may run on the calling thread
+        // there.
         this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true);
         this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true);
     }
@@ -59,7 +64,7 @@ final class JedisPort implements RedisPort {
 
     @Override
     public <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader) {
-        return workCalls.call(() -> read(() -> reader.apply(here(call, node.run(call, false)))));
+        return workCalls.call(() -> read(() -> reader.apply(requireNoRedirection(call, node.run(call, false)))));
     }
 
     @Override
@@ -68,31 +73,31 @@ final class JedisPort implements RedisPort {
             node.subscription().check();
             List<Object> replies = new ArrayList<>(calls.isEmpty() ? List.of() : node.runAll(calls));
             for (int i = 0; i < replies.size(); i++) {
-                if (replies.get(i) instanceof Exchange.Elsewhere) {
-                    replies.set(i, isACluster(calls.get(i)));
+                if (replies.get(i) instanceof Exchange.Redirection) {
+                    replies.set(i, unexpectedRedirection(calls.get(i)));
                 }
             }
             return reader.apply(replies);
         }));
     }
 
-    private static @Nullable Object here(ServerCall call, @Nullable Object reply) {
-        if (reply instanceof Exchange.Elsewhere) {
-            throw isACluster(call);
+    private static @Nullable Object requireNoRedirection(ServerCall call, @Nullable Object reply) {
+        if (reply instanceof Exchange.Redirection) {
+            throw unexpectedRedirection(call);
         }
         return reply;
     }
 
-    private static StoreException isACluster(ServerCall call) {
+    private static StoreException unexpectedRedirection(ServerCall call) {
         return ServerError.of("MOVED to another node", call.subject(), null);
     }
 
     @Override
     public CompletionStage<Void> subscribe(String channel, Subscriber subscriber) {
         return workCalls.call(() -> {
-            Channel heard = channels.computeIfAbsent(channel, name -> new Channel(name, subscriber, clock));
-            node.subscription().add(heard);
-            heard.awaitConfirmation(node.subscription().patience(), node);
+            Channel subscribed = channels.computeIfAbsent(channel, name -> new Channel(name, subscriber, clock));
+            node.subscription().add(subscribed);
+            subscribed.awaitConfirmation(node.subscription().patience(), node);
             return null;
         });
     }
@@ -103,7 +108,7 @@ final class JedisPort implements RedisPort {
         node.subscription().remove(channel);
     }
 
-    // A reader that finds what no script answers has found a foreign script or a broken server.
+    // If a reader finds a reply that no script of ours returns, the script is foreign or the server is broken.
     static <T> T read(Supplier<T> call) {
         try {
             return call.get();

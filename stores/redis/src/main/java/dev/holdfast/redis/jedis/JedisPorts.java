@@ -19,7 +19,7 @@ import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
-/** The ports for the topologies, on connections of our own or of a client of the user's. */
+/** Makes the port for each topology, on connections of our own or of the user's client. */
 public final class JedisPorts {
 
     private JedisPorts() {}
@@ -28,9 +28,9 @@ public final class JedisPorts {
     public static RedisPort open(RedisUrl url, MonotonicClock clock) {
         RedisOptions options = url.options();
         if (url.primaryName() != null) {
-            SentinelResolver primary = new SentinelResolver(url, clock);
+            SentinelResolver resolver = new SentinelResolver(url, clock);
             ConnectionSource source =
-                    new OwnConnections(primary, url.toString(), OwnConnections.config(url), options, clock);
+                    new OwnConnections(resolver, url.toString(), OwnConnections.config(url), options, clock);
             return new JedisPort(source, options, JedisPort.WAITS_WITH_SENTINELS, clock);
         }
         if (options.cluster()) {
@@ -85,7 +85,7 @@ public final class JedisPorts {
         for (Pool<Connection> pool : client.getPrimaryNodesConnectionMap().values()) {
             return ours(pool);
         }
-        throw StoreException.unavailable(Effect.NONE, "The client knows no primary just now", null);
+        throw StoreException.unavailable(Effect.NONE, "The client knows no primary at the moment", null);
     }
 
     private static ConnectionPool nodePool(RedisClusterClient client, Address node) {

@@ -24,12 +24,12 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Connections of our own to one server, or to the one that is the primary at the moment. As many as there may be calls at once are kept when they are idle; the one that was
- * used last is used next.
+ * Connections of our own to one server, or to the server that is the primary at the moment. Idle connections are
+ * kept, up to the number of calls that may run at once. The connection that was used last is used next.
  */
 public final class OwnConnections implements ConnectionSource {
 
-    /** Where to, at this moment. */
+    /** The current target of the connections. */
     public interface Target {
 
         /**
@@ -39,23 +39,23 @@ public final class OwnConnections implements ConnectionSource {
          */
         Address address();
 
-        /** Whether a connection to this address is still of use. */
+        /** Whether a connection to this address is still useful. */
         default boolean isCurrent(Address address) {
             return true;
         }
 
-        /** Looks at a new connection before it is used. */
+        /** Checks a new connection before it is used. */
         default void check(Connection connection) {}
 
-        /** No connection could be made. */
+        /** Reports that no connection could be made. */
         default void unreachable() {}
 
-        /** Nothing more is asked. */
+        /** Ends the target: no method is called after this one. */
         default void close() {}
     }
 
     private final Target target;
-    private final String place;
+    private final String endpoint;
     private final Duration timeout;
     private final DefaultJedisClientConfig config;
     private final MonotonicClock clock;
@@ -63,18 +63,22 @@ public final class OwnConnections implements ConnectionSource {
     private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
     private volatile boolean closed;
 
-    /** @param place where the connections lead to, for messages */
+    /** @param endpoint the servers that the connections lead to, for messages */
     public OwnConnections(
-            Target target, String place, DefaultJedisClientConfig config, RedisOptions options, MonotonicClock clock) {
+            Target target,
+            String endpoint,
+            DefaultJedisClientConfig config,
+            RedisOptions options,
+            MonotonicClock clock) {
         this.target = target;
-        this.place = place;
+        this.endpoint = endpoint;
         this.clock = clock;
         this.config = config;
         this.timeout = options.timeout();
         this.free = new Semaphore(options.connections());
     }
 
-    /** To the one server of a URL. */
+    /** Connections to the one server of a URL. */
     static OwnConnections toServer(RedisUrl url, MonotonicClock clock) {
         Address server = url.hosts().get(0);
         return new OwnConnections(() -> server, url.toString(), config(url), url.options(), clock);
@@ -114,7 +118,8 @@ public final class OwnConnections implements ConnectionSource {
             builder.password(password);
         }
         if (url.tls()) {
-            // What the JVM trusts, and for this host only. Jedis would check no host's name unless told.
+            // Trusts what the JVM trusts, and checks that the certificate is for this host: by default Jedis checks
+            // no host name.
             builder.sslOptions(
                     SslOptions.builder().sslVerifyMode(SslVerifyMode.FULL).build());
         }
@@ -126,7 +131,7 @@ public final class OwnConnections implements ConnectionSource {
         if (!free.tryAcquire() && !acquireInTime()) {
             throw StoreException.unavailable(
                     Effect.NONE,
-                    "No connection to " + place + " was free within " + timeout.toMillis()
+                    "No connection to " + endpoint + " was free within " + timeout.toMillis()
                             + " ms; the option connections says how many there are",
                     null);
         }
@@ -145,7 +150,7 @@ public final class OwnConnections implements ConnectionSource {
         }
     }
 
-    // Like acquireUninterruptibly(), but with a limit.
+    // Like acquireUninterruptibly(), but with a time limit.
     private boolean acquireInTime() {
         boolean interrupted = false;
         long deadline = clock.nanoTime() + timeout.toNanos();
@@ -168,7 +173,8 @@ public final class OwnConnections implements ConnectionSource {
     public void giveBack(Connection connection) {
         if (connection.isBroken()) {
             end(connection);
-            // The server has perhaps been restarted; then each of these would cost a call.
+            // The server may have been restarted. Then every idle connection is broken, too, and each one would
+            // make a call fail.
             endIdle();
         } else {
             idle.addFirst(connection);
@@ -182,7 +188,7 @@ public final class OwnConnections implements ConnectionSource {
     @Override
     public Connection open() {
         if (closed) {
-            throw StoreException.unavailable(Effect.NONE, "The store on " + place + " is closed", null);
+            throw StoreException.unavailable(Effect.NONE, "The store on " + endpoint + " is closed", null);
         }
         Address address = target.address();
         Connection connection = connect(address);
@@ -205,12 +211,12 @@ public final class OwnConnections implements ConnectionSource {
             target.unreachable();
             throw StoreException.unavailable(
                     Effect.NONE,
-                    "Cannot connect to " + place + " (" + innermost(unreachable)
+                    "Cannot connect to " + endpoint + " (" + innermost(unreachable)
                             + "): is the server running, and are host, port and TLS right?",
                     unreachable);
         } catch (JedisException refused) {
-            StoreException meaning = ServerError.of(String.valueOf(refused.getMessage()), place, refused);
-            // Nothing but the greeting was sent, whatever it was answered.
+            StoreException meaning = ServerError.of(String.valueOf(refused.getMessage()), endpoint, refused);
+            // Only the handshake was sent, so the failure has no effect, whatever the server answered.
             throw meaning.effect() == Effect.NONE
                     ? meaning
                     : StoreException.unavailable(Effect.NONE, String.valueOf(meaning.getMessage()), refused);
@@ -250,7 +256,7 @@ public final class OwnConnections implements ConnectionSource {
         try {
             connection.forceDisconnect();
         } catch (IOException | JedisException alreadyGone) {
-            // It is of no more use, which is why it is ended.
+            // The connection is unusable anyway, which is why it is closed.
             return;
         }
     }
@@ -265,6 +271,6 @@ public final class OwnConnections implements ConnectionSource {
 
     @Override
     public String toString() {
-        return place;
+        return endpoint;
     }
 }

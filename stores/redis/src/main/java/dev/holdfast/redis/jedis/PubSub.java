@@ -4,20 +4,20 @@ import redis.clients.jedis.BinaryJedisPubSub;
 import redis.clients.jedis.BinaryJedisShardedPubSub;
 import redis.clients.jedis.Connection;
 
-/** How a connection of Jedis hears channels: plain ones, or the sharded ones of a cluster. */
+/** Subscribes a connection of Jedis to channels: plain ones, or the sharded ones of a cluster. */
 interface PubSub {
 
-    /** What is heard. Called by the thread that reads. */
-    interface Hearing {
+    /** Receives the events of the subscriptions. Called by the thread that reads. */
+    interface Listener {
 
         void confirmed(byte[] channel);
 
         void message(byte[] channel, byte[] text);
 
-        /** The server has ended a subscription, asked or not. */
+        /** The server has ended a subscription, on request or by itself. */
         void ended(byte[] channel);
 
-        void signOfLife();
+        void alive();
     }
 
     /** Subscribes to a first channel and reads until there is none left; throws when the connection breaks. */
@@ -27,24 +27,27 @@ interface PubSub {
 
     void unsubscribe(byte[] channel);
 
-    /** Asks for a sign of life: an answer, or the confirmation of a channel that was confirmed before. */
-    void ask(byte[] channel);
+    /**
+     * Sends a request to check that the connection is alive. The answer is a call of {@link Listener#alive}, or
+     * another confirmation of this channel.
+     */
+    void probe(byte[] channel);
 
-    static PubSub plain(Hearing hearing) {
-        return new Plain(hearing);
+    static PubSub plain(Listener listener) {
+        return new Plain(listener);
     }
 
-    static PubSub sharded(Hearing hearing) {
-        return new Sharded(hearing);
+    static PubSub sharded(Listener listener) {
+        return new Sharded(listener);
     }
 
-    /** {@code SUBSCRIBE}. */
+    /** Uses {@code SUBSCRIBE}. */
     final class Plain extends BinaryJedisPubSub implements PubSub {
 
-        private final Hearing hearing;
+        private final Listener listener;
 
-        private Plain(Hearing hearing) {
-            this.hearing = hearing;
+        private Plain(Listener listener) {
+            this.listener = listener;
         }
 
         @Override
@@ -63,38 +66,38 @@ interface PubSub {
         }
 
         @Override
-        public void ask(byte[] channel) {
+        public void probe(byte[] channel) {
             ping();
         }
 
         @Override
         public void onSubscribe(byte[] channel, int subscribedChannels) {
-            hearing.confirmed(channel);
+            listener.confirmed(channel);
         }
 
         @Override
         public void onMessage(byte[] channel, byte[] message) {
-            hearing.message(channel, message);
+            listener.message(channel, message);
         }
 
         @Override
         public void onUnsubscribe(byte[] channel, int subscribedChannels) {
-            hearing.ended(channel);
+            listener.ended(channel);
         }
 
         @Override
         public void onPong(byte[] text) {
-            hearing.signOfLife();
+            listener.alive();
         }
     }
 
-    /** {@code SSUBSCRIBE}, of Redis 7. */
+    /** Uses {@code SSUBSCRIBE}, which needs Redis 7. */
     final class Sharded extends BinaryJedisShardedPubSub implements PubSub {
 
-        private final Hearing hearing;
+        private final Listener listener;
 
-        private Sharded(Hearing hearing) {
-            this.hearing = hearing;
+        private Sharded(Listener listener) {
+            this.listener = listener;
         }
 
         @Override
@@ -112,25 +115,25 @@ interface PubSub {
             sunsubscribe(new byte[][] {channel});
         }
 
-        // Jedis has no ping here; to subscribe again is answered as well.
+        // Jedis has no ping here; the server also answers when a channel is subscribed again.
         @Override
-        public void ask(byte[] channel) {
+        public void probe(byte[] channel) {
             subscribe(channel);
         }
 
         @Override
         public void onSSubscribe(byte[] channel, int subscribedChannels) {
-            hearing.confirmed(channel);
+            listener.confirmed(channel);
         }
 
         @Override
         public void onSMessage(byte[] channel, byte[] message) {
-            hearing.message(channel, message);
+            listener.message(channel, message);
         }
 
         @Override
         public void onSUnsubscribe(byte[] channel, int subscribedChannels) {
-            hearing.ended(channel);
+            listener.ended(channel);
         }
     }
 }

@@ -9,7 +9,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
-/** A connection that nothing but renewals may use, so that they never wait behind work. Calls queue for it for a limited time. */
+/**
+ * A connection that only renewals use, so that they never wait behind other calls. Callers wait for it for a
+ * limited time.
+ */
 final class ReservedConnection implements AutoCloseable {
 
     private final ConnectionSource source;

@@ -22,17 +22,21 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Which server the Sentinels name as the primary. They are asked once a second, so that a client whose primary still answers,
- * but was cut off from the others and replaced, learns of it; and again when a connection cannot be made. Of different answers
- * the one with the newest configuration epoch counts, so that a Sentinel that was cut off does not lead back.
+ * Finds the server that the Sentinels name as the primary. They are asked once a second, so that a client learns of
+ * a fail-over even if its old primary, cut off from the others, still answers. They are also asked when a
+ * connection cannot be made. If answers differ, the one with the newest configuration epoch counts, so that a
+ * Sentinel that was cut off does not lead back to the old primary.
  *
- * <p>A new connection is used only if its server says itself that it is a primary.
+ * <p>A new connection is used only if its server itself reports the role of a primary.
  */
 final class SentinelResolver implements OwnConnections.Target {
 
     private static final long ASK_EVERY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** A request for each failed connection would make a storm of a fail-over. */
+    /**
+     * The shortest time between two rounds of questions. Asking after each failed connection would flood the
+     * Sentinels during a fail-over.
+     */
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final byte[] ADDRESS_OF = "get-master-addr-by-name".getBytes(StandardCharsets.US_ASCII);
@@ -50,7 +54,7 @@ final class SentinelResolver implements OwnConnections.Target {
     private long askedAt;
     private long epoch = -1;
     private volatile @Nullable Address primary;
-    private volatile String trouble = "none was asked";
+    private volatile String lastProblem = "none was asked";
     private volatile boolean closed;
 
     SentinelResolver(RedisUrl url, MonotonicClock clock) {
@@ -81,7 +85,7 @@ final class SentinelResolver implements OwnConnections.Target {
         }
     }
 
-    // The limit is for all of them together: some may be gone with the primary's machine.
+    // The time limit is for all Sentinels together, because some may be down with the primary's machine.
     private void ask() {
         mutex.lock();
         try {
@@ -111,7 +115,7 @@ final class SentinelResolver implements OwnConnections.Target {
             }
             List<?> address = (List<?>) open.executeCommand(command(ADDRESS_OF));
             if (address == null) {
-                trouble = sentinel + " knows no primary of the name \"" + name + "\"";
+                lastProblem = sentinel + " knows no primary of the name \"" + name + "\"";
                 return;
             }
             long found = epoch((List<?>) open.executeCommand(command(STATE_OF)));
@@ -120,9 +124,9 @@ final class SentinelResolver implements OwnConnections.Target {
                 primary = new Address(Replies.text(address, 0), Integer.parseInt(Replies.text(address, 1)));
             }
         } catch (JedisDataException refused) {
-            trouble = sentinel + " answers: " + refused.getMessage();
+            lastProblem = sentinel + " answers: " + refused.getMessage();
         } catch (JedisException | NumberFormatException broken) {
-            trouble = sentinel + ": " + OwnConnections.innermost(broken);
+            lastProblem = sentinel + ": " + OwnConnections.innermost(broken);
             drop(i);
         }
     }
@@ -158,7 +162,7 @@ final class SentinelResolver implements OwnConnections.Target {
         if (known == null) {
             throw StoreException.unavailable(
                     Effect.NONE,
-                    "No Sentinel of " + sentinels + " names the primary \"" + name + "\" (" + trouble + ")",
+                    "No Sentinel of " + sentinels + " names the primary \"" + name + "\" (" + lastProblem + ")",
                     null);
         }
         return known;
@@ -179,7 +183,8 @@ final class SentinelResolver implements OwnConnections.Target {
             throw StoreException.unavailable(
                     Effect.NONE,
                     connection.getHostAndPort() + ", which is \"" + name
-                            + "\" to its Sentinels, does not say its role (" + OwnConnections.innermost(failure) + ")",
+                            + "\" to its Sentinels, does not report its role (" + OwnConnections.innermost(failure)
+                            + ")",
                     failure);
         }
         if (!role.equals("master")) {
@@ -187,7 +192,7 @@ final class SentinelResolver implements OwnConnections.Target {
             throw StoreException.unavailable(
                     Effect.NONE,
                     connection.getHostAndPort() + ", which is \"" + name + "\" to its Sentinels, is a " + role
-                            + " just now; wait for the fail-over",
+                            + " at the moment; wait for the fail-over",
                     null);
         }
     }

@@ -27,16 +27,16 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Which node serves which slot, as the nodes say. Thread-safe. */
+/** Which node serves which slot, according to the nodes. Thread-safe. */
 final class SlotTable {
 
-    /** Asked no oftener than this, or each failed call would ask. */
+    /** The shortest time between two requests for the table. Otherwise each failed call would ask for it. */
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final byte[] SLOTS = "SLOTS".getBytes(StandardCharsets.US_ASCII);
 
-    /** Opens connections to nodes; they are ended by {@link #ended}. */
-    interface Lines {
+    /** Opens connections to nodes; {@link #ended} closes them. */
+    interface NodeConnections {
 
         Connection open(Address node);
 
@@ -44,7 +44,7 @@ final class SlotTable {
     }
 
     private final List<Address> seeds;
-    private final Lines lines;
+    private final NodeConnections connections;
     private final Duration timeout;
     private final MonotonicClock clock;
     private final ReentrantLock asking = new ReentrantLock();
@@ -55,10 +55,10 @@ final class SlotTable {
     private boolean wasAsked;
     private long askedAt;
 
-    /** @param seeds asked as long as no other nodes are known, or none of those answers */
-    SlotTable(List<Address> seeds, Lines lines, Duration timeout, MonotonicClock clock) {
+    /** @param seeds are asked as long as no other nodes are known, or none of the known nodes answers */
+    SlotTable(List<Address> seeds, NodeConnections connections, Duration timeout, MonotonicClock clock) {
         this.seeds = seeds;
-        this.lines = lines;
+        this.connections = connections;
         this.timeout = timeout;
         this.clock = clock;
     }
@@ -91,18 +91,18 @@ final class SlotTable {
         return List.copyOf(first.values());
     }
 
-    /** A node has said where a slot is. */
+    /** Notes that a node has reported a new owner of a slot. */
     void moved(int slot, Address owner) {
         owners.set(slot, owner);
         stale = true;
     }
 
-    /** Something was not as it should be, so the nodes are asked before the next call. */
+    /** Notes that the table may be outdated, so that the nodes are asked before the next call. */
     void suspect() {
         stale = true;
     }
 
-    /** Asks until a node answers. Keeps what is known if none does. */
+    /** Asks one node after the other until one answers. Keeps the known table if none does. */
     void refresh() {
         if (!BlockingCalls.lockWithin(asking, timeout.toNanos(), clock)) {
             return;
@@ -143,7 +143,7 @@ final class SlotTable {
     private @Nullable StoreException askOne(Address node) {
         Connection connection;
         try {
-            connection = lines.open(node);
+            connection = connections.open(node);
         } catch (StoreException unreachable) {
             return unreachable;
         }
@@ -157,14 +157,15 @@ final class SlotTable {
             connection.setBroken();
             return StoreException.unavailable(
                     Effect.NONE,
-                    node + " has not said which slots there are (" + OwnConnections.innermost(broken) + ")",
+                    node + " has not returned its slot table (" + OwnConnections.innermost(broken) + ")",
                     broken);
         } finally {
-            lines.ended(node, connection);
+            connections.ended(node, connection);
         }
     }
 
-    // A node that does not know how it is called leaves out the host: it is the one that was asked.
+    // A node that does not know its own host name leaves out the host. Then the host is that of the node that was
+    // asked.
     private void take(Address asked, List<?> ranges) {
         Set<Address> nodes = new LinkedHashSet<>();
         List<@Nullable Address> found = new ArrayList<>(Collections.nCopies(HashSlot.COUNT, null));

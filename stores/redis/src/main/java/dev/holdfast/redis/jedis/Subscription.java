@@ -21,25 +21,25 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The channels that are heard from one server: one connection, and a thread that reads it and makes it anew when it breaks.
- * It begins with the first channel, and ends with the last.
+ * The channels that are subscribed at one server: one connection, and a thread that reads it and replaces it when
+ * it breaks. The thread starts with the first channel, and ends with the last one.
  *
- * <p>A connection that died without a word is found by {@link #check}, which is called with every batch of renewals, so at
- * least every third of a ticket's time to live while anybody waits: it asks for a sign of life, and ends the connection if
- * the one asked for before has not come in time.
+ * <p>{@link #check} finds a connection that died without notice. It is called with every batch of renewals, so at
+ * least every third of a ticket's time to live while any claim waits. It sends a probe, and closes the connection
+ * if the previous probe was not answered in time.
  *
- * <p>A node of a cluster does not keep its channels for ever. When the connection breaks, or the node ends one of them, all go
- * to {@link Displaced}, which finds their nodes anew.
+ * <p>On a cluster, slots may move to another node. When the connection breaks, or the node ends one of its
+ * channels, all channels go to {@link Displaced}, which finds their new nodes.
  */
 final class Subscription implements AutoCloseable {
 
-    /** The wait before a new connection, at first; it doubles, */
+    /** The first pause before a new connection is made. It doubles with every failure. */
     static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-    /** up to this. */
+    /** The longest pause before a new connection is made. */
     static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Finds the servers for channels that theirs does not serve any more. */
+    /** Finds new servers for channels that their server does not serve any more. */
     interface Displaced {
 
         /** Takes the channels over; must not block. */
@@ -54,9 +54,9 @@ final class Subscription implements AutoCloseable {
     private @Nullable Thread thread;
     private boolean closed;
     private boolean sharded;
-    private @Nullable Line line;
+    private @Nullable SubscriberConnection current;
 
-    /** @param displaced for a node of a cluster, which is asked for sharded channels; else null */
+    /** @param displaced set for a node of a cluster, at which sharded channels are subscribed; else null */
     Subscription(ConnectionSource source, MonotonicClock clock, @Nullable Displaced displaced) {
         this.source = source;
         this.clock = clock;
@@ -64,7 +64,7 @@ final class Subscription implements AutoCloseable {
         this.sharded = displaced != null;
     }
 
-    /** Begins to hear a channel, unless it is heard. Does not wait for the server. */
+    /** Subscribes to a channel, unless it is subscribed. Does not wait for the server. */
     void add(Channel channel) {
         mutex.lock();
         try {
@@ -79,8 +79,8 @@ final class Subscription implements AutoCloseable {
                 reader.setDaemon(true);
                 thread = reader;
                 reader.start();
-            } else if (line != null) {
-                line.request(channel);
+            } else if (current != null) {
+                current.subscribe(channel);
             }
         } finally {
             mutex.unlock();
@@ -91,15 +91,15 @@ final class Subscription implements AutoCloseable {
         mutex.lock();
         try {
             Channel channel = wanted.remove(name);
-            if (channel != null && line != null) {
-                line.leave(channel);
+            if (channel != null && current != null) {
+                current.unsubscribe(channel);
             }
         } finally {
             mutex.unlock();
         }
     }
 
-    /** How long a confirmation may be waited for. */
+    /** The longest wait for a confirmation. */
     Duration patience() {
         return source.timeout().multipliedBy(2);
     }
@@ -107,16 +107,16 @@ final class Subscription implements AutoCloseable {
     private void keepReading() {
         long pause = FIRST_PAUSE_NANOS;
         while (true) {
-            Line listening = new Line();
-            Channel first = begin(listening);
+            SubscriberConnection next = new SubscriberConnection();
+            Channel first = begin(next);
             if (first == null) {
                 return;
             }
-            StoreException failure = read(listening, first);
+            StoreException failure = read(next, first);
             boolean unknown = sharded && failure != null && isUnknownCommand(failure);
-            pause = listening.hasHeard() ? FIRST_PAUSE_NANOS : Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+            pause = next.isConfirmed() ? FIRST_PAUSE_NANOS : Math.min(2 * pause, LONGEST_PAUSE_NANOS);
             if (unknown) {
-                // Older than Redis 7. A plain channel of the node that serves the slot does the same.
+                // The server is older than Redis 7. A plain channel at the node that serves the slot does the same.
                 sharded = false;
             } else if (!end(failure)) {
                 clock.parkNanos(this, pause);
@@ -128,26 +128,26 @@ final class Subscription implements AutoCloseable {
         return String.valueOf(failure.getMessage()).contains("unknown command");
     }
 
-    // The first of the channels, or null if there are none and the thread ends.
-    private @Nullable Channel begin(Line listening) {
+    // Returns the first of the channels, or null if there are none and the thread ends.
+    private @Nullable Channel begin(SubscriberConnection next) {
         mutex.lock();
         try {
             if (closed || wanted.isEmpty()) {
                 thread = null;
                 return null;
             }
-            line = listening;
+            current = next;
             Channel first = wanted.values().iterator().next();
-            listening.requested.add(first.name());
+            next.requested.add(first.name());
             return first;
         } finally {
             mutex.unlock();
         }
     }
 
-    private @Nullable StoreException read(Line listening, Channel first) {
+    private @Nullable StoreException read(SubscriberConnection next, Channel first) {
         try {
-            listening.read(source.open(), first);
+            next.read(source.open(), first);
             return null;
         } catch (StoreException unreachable) {
             return unreachable;
@@ -156,15 +156,18 @@ final class Subscription implements AutoCloseable {
         } finally {
             mutex.lock();
             try {
-                line = null;
+                current = null;
             } finally {
                 mutex.unlock();
             }
-            listening.discard();
+            next.discard();
         }
     }
 
-    /** Tells the channels; whether they were given away, or nobody wants any, so that there is nothing to wait for. */
+    /**
+     * Reports the failure to the channels. Returns true if the thread need not pause: the channels were given to
+     * {@link Displaced}, there are none, or the store is closed.
+     */
     private boolean end(@Nullable StoreException failure) {
         List<Channel> channels;
         mutex.lock();
@@ -187,12 +190,12 @@ final class Subscription implements AutoCloseable {
         return isClosed();
     }
 
-    /** Looks after the connection; never waits for the server. */
+    /** Checks the connection; never waits for the server. */
     void check() {
         mutex.lock();
         try {
-            if (line != null) {
-                line.check();
+            if (current != null) {
+                current.check();
             }
         } finally {
             mutex.unlock();
@@ -215,8 +218,8 @@ final class Subscription implements AutoCloseable {
         try {
             closed = true;
             reader = thread;
-            if (line != null) {
-                line.hangUp();
+            if (current != null) {
+                current.disconnect();
             }
         } finally {
             mutex.unlock();
@@ -224,36 +227,36 @@ final class Subscription implements AutoCloseable {
         LockSupport.unpark(reader);
     }
 
-    /** One connection. Whatever is sent on it is sent under the mutex. */
-    private final class Line implements PubSub.Hearing {
+    /** One connection. Requests on it are sent while the mutex is held. */
+    private final class SubscriberConnection implements PubSub.Listener {
 
         private final Set<String> requested = new HashSet<>();
         private final Set<String> confirmed = new HashSet<>();
         private @Nullable Connection connection;
-        private @Nullable PubSub ears;
-        /** When a sign of life was asked for that has not come; at first that is a confirmation. */
-        private boolean asked = true;
+        private @Nullable PubSub pubSub;
+        /** Whether a probe is unanswered; at first, whether the first confirmation is missing. */
+        private boolean probePending = true;
 
-        private boolean hungUp;
-        private long askedAt = clock.nanoTime();
+        private boolean disconnected;
+        private long probedAt = clock.nanoTime();
 
         private void read(Connection opened, Channel first) {
-            PubSub hearing = sharded ? PubSub.sharded(this) : PubSub.plain(this);
+            PubSub newPubSub = sharded ? PubSub.sharded(this) : PubSub.plain(this);
             mutex.lock();
             try {
                 connection = opened;
-                ears = hearing;
-                askedAt = clock.nanoTime();
-                if (closed || hungUp) {
-                    hangUp();
+                pubSub = newPubSub;
+                probedAt = clock.nanoTime();
+                if (closed || disconnected) {
+                    disconnect();
                 }
             } finally {
                 mutex.unlock();
             }
-            hearing.read(opened, first.bytes());
+            newPubSub.read(opened, first.bytes());
         }
 
-        private boolean hasHeard() {
+        private boolean isConfirmed() {
             return !confirmed.isEmpty();
         }
 
@@ -263,28 +266,28 @@ final class Subscription implements AutoCloseable {
             }
         }
 
-        // Before the first confirmation nothing else can be sent; the reader makes up for it then.
-        private void request(Channel channel) {
-            if (hasHeard() && requested.add(channel.name())) {
-                send(() -> ears().subscribe(channel.bytes()));
+        // Before the first confirmation nothing else can be sent; confirmed() then sends what is missing.
+        private void subscribe(Channel channel) {
+            if (isConfirmed() && requested.add(channel.name())) {
+                send(() -> pubSub().subscribe(channel.bytes()));
             }
         }
 
-        private void leave(Channel channel) {
-            if (hasHeard() && requested.remove(channel.name())) {
-                send(() -> ears().unsubscribe(channel.bytes()));
+        private void unsubscribe(Channel channel) {
+            if (isConfirmed() && requested.remove(channel.name())) {
+                send(() -> pubSub().unsubscribe(channel.bytes()));
             }
         }
 
-        private PubSub ears() {
-            return Objects.requireNonNull(ears, "nothing is sent before there is a connection");
+        private PubSub pubSub() {
+            return Objects.requireNonNull(pubSub, "nothing is sent before there is a connection");
         }
 
         private void send(Runnable request) {
             try {
                 request.run();
             } catch (JedisException broken) {
-                hangUp();
+                disconnect();
             }
         }
 
@@ -294,14 +297,15 @@ final class Subscription implements AutoCloseable {
             boolean isNew;
             mutex.lock();
             try {
-                asked = false;
+                probePending = false;
                 String text = text(name);
                 channel = wanted.get(text);
                 isNew = confirmed.add(text);
-                // The new ones first: the reader ends with the last channel.
-                wanted.values().forEach(this::request);
+                // Subscribes to new channels before it unsubscribes from others, because the reader ends with its
+                // last channel.
+                wanted.values().forEach(this::subscribe);
                 if (channel == null && requested.remove(text)) {
-                    send(() -> ears().unsubscribe(name));
+                    send(() -> pubSub().unsubscribe(name));
                 }
             } finally {
                 mutex.unlock();
@@ -329,9 +333,9 @@ final class Subscription implements AutoCloseable {
         public void ended(byte[] name) {
             mutex.lock();
             try {
-                // Unasked: the slot has moved to another node.
+                // Not requested by us, so the slot has moved to another node.
                 if (requested.contains(text(name))) {
-                    hangUp();
+                    disconnect();
                 }
             } finally {
                 mutex.unlock();
@@ -339,10 +343,10 @@ final class Subscription implements AutoCloseable {
         }
 
         @Override
-        public void signOfLife() {
+        public void alive() {
             mutex.lock();
             try {
-                asked = false;
+                probePending = false;
             } finally {
                 mutex.unlock();
             }
@@ -354,20 +358,20 @@ final class Subscription implements AutoCloseable {
                 return;
             }
             long now = clock.nanoTime();
-            boolean overdue = now - askedAt > source.timeout().toNanos();
-            if (!source.isCurrent(open) || (asked && overdue)) {
-                hangUp();
+            boolean overdue = now - probedAt > source.timeout().toNanos();
+            if (!source.isCurrent(open) || (probePending && overdue)) {
+                disconnect();
             } else if (overdue && !requested.isEmpty()) {
-                asked = true;
-                askedAt = now;
+                probePending = true;
+                probedAt = now;
                 byte[] any = requested.iterator().next().getBytes(StandardCharsets.UTF_8);
-                send(() -> ears().ask(any));
+                send(() -> pubSub().probe(any));
             }
         }
 
-        // The reader notices.
-        private void hangUp() {
-            hungUp = true;
+        // The reading thread notices the closed connection and ends it.
+        private void disconnect() {
+            disconnected = true;
             if (connection != null) {
                 OwnConnections.end(connection);
             }

@@ -15,9 +15,10 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The best commands that the server has for "delete this string if it is still the same" and "prolong this string if it is still
- * the same": tried once, remembered, and tried again after the server has said that it does not know one. Versions are not
- * asked for, because the relatives of Redis have numbers of their own. Thread-safe.
+ * The best commands that the server has for "delete this string if it is still the same" and "prolong this string
+ * if it is still the same". They are tried once, remembered, and tried again after the server has answered that it
+ * does not know one. The version of the server is not asked for, because the relatives of Redis have version
+ * numbers of their own. Thread-safe.
  */
 final class PlainCommands {
 
@@ -25,7 +26,7 @@ final class PlainCommands {
     private static final byte[] PX = ascii("PX");
     private static final byte[] OK = ascii("OK");
 
-    /** What a server may have to delete with. */
+    /** The commands to delete with, of which a server may have some. */
     enum Delete {
         /** Redis 8.4, Valkey 9.2, Dragonfly 1.37. */
         DELEX,
@@ -39,11 +40,14 @@ final class PlainCommands {
         }
     }
 
-    /** What a server may have to prolong with. */
+    /** The commands to prolong with, of which a server may have some. */
     enum Prolong {
         /** Redis 8.4, Valkey 8.1. */
         SET_IFEQ,
-        /** Tair, and servers with the TairString module. Always with PX: without it the string would have no end. */
+        /**
+         * Tair, and servers with the TairString module. It is always sent with PX: without PX the string would have
+         * no end.
+         */
         CAS;
 
         ServerCall call(byte[] key, byte[] text, long millis) {
@@ -53,16 +57,17 @@ final class PlainCommands {
         }
     }
 
-    /** The key of a string that is never there, to try commands on. */
-    private static final byte[] NOWHERE = ascii(Layout.PLAIN_RECORDS + "try");
+    /** The key of a string that never exists; commands are tried on it. */
+    private static final byte[] PROBE_KEY = ascii(Layout.PLAIN_RECORDS + "try");
 
     private final RedisPort port;
     private final List<Delete> deletes;
     private final List<Prolong> prolongs;
 
-    /** What is used; null stands for a script. */
+    /** The command that deletes; null stands for a script. */
     private volatile @Nullable Delete delete;
 
+    /** The command that prolongs; null stands for a script. */
     private volatile @Nullable Prolong prolong;
 
     private volatile boolean mustBeFound = true;
@@ -76,13 +81,14 @@ final class PlainCommands {
         this.prolongs = tair ? List.of(Prolong.CAS, Prolong.SET_IFEQ) : List.of(Prolong.SET_IFEQ, Prolong.CAS);
     }
 
-    /** Tries all commands in one flush. What cannot be found out, because the server is away, is left to the scripts. */
+    /** Tries all commands in one flush. If the server cannot be reached, the scripts are used. */
     CompletionStage<Void> find() {
-        int slot = port.isCluster() ? HashSlot.of(NOWHERE) : 0;
+        int slot = port.isCluster() ? HashSlot.of(PROBE_KEY) : 0;
         List<ServerCall> calls = new ArrayList<>();
-        deletes.forEach(candidate -> calls.add(candidate.call(NOWHERE, NOWHERE).inSlot(slot)));
+        deletes.forEach(
+                candidate -> calls.add(candidate.call(PROBE_KEY, PROBE_KEY).inSlot(slot)));
         prolongs.forEach(
-                candidate -> calls.add(candidate.call(NOWHERE, NOWHERE, 1).inSlot(slot)));
+                candidate -> calls.add(candidate.call(PROBE_KEY, PROBE_KEY, 1).inSlot(slot)));
         return port.<@Nullable Object>runAll(calls, replies -> {
                     mustBeFound = replies.stream().anyMatch(PlainCommands::isPassing);
                     delete = known(deletes, replies.subList(0, deletes.size()));
@@ -105,14 +111,14 @@ final class PlainCommands {
         return null;
     }
 
-    /** Deletes a string if it is this one; null if that takes a script. */
+    /** The call that deletes a string if it has this text; null if only a script can do that. */
     @Nullable
     ServerCall delete(byte[] stringKey, byte[] text) {
         Delete command = delete;
         return command == null ? null : command.call(stringKey, text);
     }
 
-    /** Prolongs a string if it is this one; null if that takes a script. */
+    /** The call that prolongs a string if it has this text; null if only a script can do that. */
     @Nullable
     ServerCall prolong(byte[] stringKey, byte[] text, long millis) {
         Prolong command = prolong;
@@ -123,24 +129,27 @@ final class PlainCommands {
         return prolong != null;
     }
 
-    /** Whether there is anything for which a grant's string must be known. */
+    /** Whether the server has any of the commands, so that the strings of grants must be remembered. */
     boolean isAnyKnown() {
         return delete != null || prolong != null;
     }
 
-    /** The server has said that it does not know a command: it is another one now. Until {@link #find}, all is left to scripts. */
+    /**
+     * Forgets the commands, because the server has answered that it does not know one, so it is another server now.
+     * Only scripts are used until the next {@link #find}.
+     */
     void forget() {
         delete = null;
         prolong = null;
         mustBeFound = true;
     }
 
-    /** Whether it is time to {@link #find} again. */
+    /** Whether {@link #find} must be called before the next call. */
     boolean mustBeFound() {
         return mustBeFound;
     }
 
-    /** What a server uses, for people and tests. */
+    /** The commands that are used, for people and tests. */
     String names() {
         Delete deleting = delete;
         Prolong prolonging = prolong;
@@ -159,7 +168,7 @@ final class PlainCommands {
         if (reply instanceof byte[] text && Arrays.equals(text, OK)) {
             return true;
         }
-        throw StoreException.unavailable(Effect.UNKNOWN, "A command was answered in a way that it never is", null);
+        throw StoreException.unavailable(Effect.UNKNOWN, "A command returned an unexpected reply", null);
     }
 
     private static byte[] ascii(String text) {

@@ -8,12 +8,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Which keys a name has in the plain layout: the string {@code PREFIX NAME} without braces, as programs without Holdfast would
- * call it, and the record {@code holdfast:plain:{...}} beside it, in the same hash slot.
+ * Maps a name to its keys in the plain layout: the string {@code PREFIX NAME} without braces, as programs without
+ * Holdfast would name it, and the record {@code holdfast:plain:{...}} beside it, in the same hash slot.
  *
- * <p>If the string's key has a hash tag of its own, the record's key begins with that tag and ends with the string's key; else
- * its tag is the string's key. A key that has a closing brace but no hash tag cannot be a tag; its two keys are in two slots, which
- * a cluster refuses and a single server does not mind.
+ * <p>If the string's key has a hash tag of its own, the record's key begins with that tag and ends with the
+ * string's key; else its tag is the string's key. A key that has a closing brace but no hash tag cannot be a tag.
+ * Then the two keys are in two slots, which a cluster refuses and a single server accepts.
  */
 public final class PlainKeys {
 
@@ -39,7 +39,7 @@ public final class PlainKeys {
         return bytes(key.indexOf('}') < 0 ? OPEN + key + "}" : OPEN + "}" + key);
     }
 
-    /** The strings, ours and others'. */
+    /** The strings of Holdfast and of other programs. */
     KeyPattern strings() {
         return new Form("", prefix) {
             @Override
@@ -73,7 +73,7 @@ public final class PlainKeys {
             this.prefix = prefix;
         }
 
-        /** The key of the string that belongs to this one; empty if there is none. */
+        /** The key of the string that belongs to this key; empty if there is none. */
         abstract String string(String key);
 
         @Override
@@ -82,7 +82,7 @@ public final class PlainKeys {
             return bytes(first + LockKeys.literally(prefix + nameBegins) + "*");
         }
 
-        // Somebody else's key may be no text, or no name.
+        // The key of another program may be no valid text, or no valid name.
         @Override
         public boolean isKey(byte[] key) {
             String text = new String(key, StandardCharsets.UTF_8);

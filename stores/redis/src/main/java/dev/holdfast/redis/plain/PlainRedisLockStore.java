@@ -8,6 +8,7 @@ import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerCall.NotKnown;
 import dev.holdfast.redis.config.Layout;
 import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.plain.PlainGrants.Grant;
 import dev.holdfast.redis.record.ClaimArguments;
 import dev.holdfast.redis.record.InspectReply;
 import dev.holdfast.redis.record.KeyScan;
@@ -36,20 +37,26 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store in a Redis server, or one of its relatives, in which an exclusive lock is the string that {@code SET NAME VALUE NX PX}
- * makes: programs that lock so without Holdfast, and delete what they have made by comparing its value, exclude it and are excluded
- * by it, on the same key. {@code plain.lua} says which keys there are.
+ * A store in a Redis server, or one of its relatives, in which an exclusive lock is the string that
+ * {@code SET NAME VALUE NX PX} makes. Programs without Holdfast that lock in this way, and that compare the value
+ * before they delete the key, exclude these locks and are excluded by them, on the same key. {@code plain.lua}
+ * describes the keys.
  *
- * <p>Acquiring is a script, because the number of the grant must be taken in the same step. Releasing and renewing is the best
- * command that the server has ({@link PlainCommands}) where that does all there is to do, and a script where it does not: when a
- * late copy of the request may be under way, when lease or owner change, and when the command has not found what it should.
+ * <p>Acquiring is a script, because the fencing token must be taken in the same step. Releasing and renewing use
+ * the best command that the server has ({@link PlainCommands}) where one command is enough. A script does it where
+ * that is not enough: when a late copy of the request may be under way, when lease or owner change, and when the
+ * command has not found the expected string.
  *
- * <p>{@code layout=plain} carries exclusive locks only. {@code layout=mixed} keeps the other kinds in the record beside the string.
- * There is no queue in either: a string that anybody may delete has nobody who could hand it on. Thread-safe.
+ * <p>{@code layout=plain} carries exclusive locks only. {@code layout=mixed} keeps the other kinds in the record
+ * beside the string. There is no queue in either layout: any program may delete the string, and then nothing would
+ * grant the lock to the next waiter. Thread-safe.
  */
 public final class PlainRedisLockStore implements LockStore {
 
-    /** A command, and a script because that did not find what it should; or a look at which commands there are, and a script. */
+    /**
+     * The most round trips of one operation: a command, and a script because the command did not find the expected
+     * string; or the search for the commands, and a script.
+     */
     private static final int TRIPS = 2;
 
     private static final int SINCE = 3;
@@ -71,7 +78,7 @@ public final class PlainRedisLockStore implements LockStore {
         this.layout = options.layout();
         this.keys = new PlainKeys(options.prefix());
         this.clock = clock;
-        // No channel, and no tickets: nobody waits in this store.
+        // There is no channel and no ticket, because no claim waits in this store.
         this.context = ("- 0 " + ClaimArguments.millis(options.keep())).getBytes(StandardCharsets.US_ASCII);
         this.commands = new PlainCommands(port, layout == Layout.TAIR);
         this.grants = new PlainGrants(clock, options.keep());
@@ -88,7 +95,7 @@ public final class PlainRedisLockStore implements LockStore {
                 layout.hasAllKinds());
     }
 
-    /** Finds out which commands the server has. */
+    /** Tries which commands the server has. */
     public void findCommands() {
         commands.find().toCompletableFuture().join();
     }
@@ -141,7 +148,7 @@ public final class PlainRedisLockStore implements LockStore {
 
     @Override
     public CompletionStage<Released> release(Claim claim) {
-        PlainGrant grant = grants.forget(claim.id());
+        Grant grant = grants.forget(claim.id());
         ServerCall command =
                 grant == null || claim.repeated() ? null : commands.delete(keys.string(claim.name()), grant.text());
         if (command == null) {
@@ -183,7 +190,7 @@ public final class PlainRedisLockStore implements LockStore {
             if (string.isEmpty()) {
                 return Optional.of(record).filter(ResourceState::isInUse);
             }
-            ResourceState.Entry holder = PlainGrant.entry(
+            ResourceState.Entry holder = PlainGrants.entry(
                     name,
                     Replies.bytes(string, 0),
                     Replies.number(string, 1),
@@ -219,7 +226,7 @@ public final class PlainRedisLockStore implements LockStore {
         return port.isCluster() ? HashSlot.of(keys.string(name)) : 0;
     }
 
-    // Two keys for each claim, all in one slot.
+    // Each claim has two keys; all keys must be in one slot.
     private ServerCall call(Script script, List<Claim> claims) {
         int count = KEYS * claims.size();
         byte[][] arguments = new byte[count + 1 + claims.size() * ClaimArguments.FIELDS][];
@@ -233,7 +240,7 @@ public final class PlainRedisLockStore implements LockStore {
                 .inSlot(slot(claims.get(0).name()));
     }
 
-    /** Which commands are used, and how many grants are known. */
+    /** Contains the commands that are used, and how many grants are known. */
     @Override
     public String toString() {
         return traits.product() + " store " + port + " with " + commands.names() + ", " + grants.size()

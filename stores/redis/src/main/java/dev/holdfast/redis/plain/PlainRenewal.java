@@ -5,6 +5,7 @@ import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerCall.NotKnown;
 import dev.holdfast.redis.client.ServerError;
+import dev.holdfast.redis.plain.PlainGrants.Grant;
 import dev.holdfast.redis.record.ClaimArguments;
 import dev.holdfast.redis.record.ScriptCalls;
 import dev.holdfast.redis.record.ScriptReply;
@@ -26,13 +27,13 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One batch of renewals in the plain layout: a single command for each string that is known and stays the same, scripts for the
- * rest, all in one flush. What a command did not find, or could not do, goes to the scripts in a second flush: they know why, and
- * have the last word.
+ * One batch of renewals in the plain layout: a single command for each string that is known and stays the same,
+ * scripts for the rest, all in one flush. If a command did not find its string, or failed, its claim goes to a
+ * script in a second flush, because only the script can find out why; its answer is final.
  */
 final class PlainRenewal {
 
-    /** The numbers that the script answers for each claim. */
+    /** How many numbers the script returns for each claim. */
     private static final int NUMBERS = 5;
 
     private final RedisPort port;
@@ -66,11 +67,11 @@ final class PlainRenewal {
         this.answers = new Renewed[batch.size()];
     }
 
-    /** A call, and which claims of the batch it is for: one if it is a command, which renews this grant. */
+    /** A call, and the indices of its claims in the batch. A command has one claim, and the grant that it renews. */
     private record Sent(
-            ServerCall call, List<Integer> claims, @Nullable PlainGrant grant) {}
+            ServerCall call, List<Integer> claims, @Nullable Grant grant) {}
 
-    /** Without commands: one flush. */
+    /** Renews all claims by scripts, in one flush. */
     CompletionStage<List<Renewed>> byScripts() {
         return flush(scripts(IntStream.range(0, batch.size()).boxed().toList()))
                 .thenApply(done -> Arrays.asList(answers));
@@ -81,7 +82,7 @@ final class PlainRenewal {
         List<Integer> forScripts = new ArrayList<>();
         for (int i = 0; i < batch.size(); i++) {
             Claim claim = batch.get(i);
-            PlainGrant grant = commands.canProlong() ? grants.renewedBy(claim) : null;
+            Grant grant = commands.canProlong() ? grants.renewedBy(claim) : null;
             ServerCall call = grant == null
                     ? null
                     : commands.prolong(keys.string(claim.name()), grant.text(), ClaimArguments.millis(claim.lease()));
@@ -113,7 +114,7 @@ final class PlainRenewal {
         return calls;
     }
 
-    /** Sends, reads the answers, and tells which claims must be asked for again by scripts. */
+    /** Sends the calls, reads the replies, and returns the claims that scripts must renew in a second flush. */
     private CompletionStage<List<Integer>> flush(List<Sent> calls) {
         return port.runAll(calls.stream().map(Sent::call).toList(), replies -> {
             List<Integer> again = new ArrayList<>();
@@ -132,7 +133,7 @@ final class PlainRenewal {
         });
     }
 
-    // A command may be refused where a script is not: a server that is out of memory lets a script renew.
+    // A server may refuse a command where it accepts a script: when it is out of memory, a script can still renew.
     private void failed(Sent sent, StoreException failure, boolean alone, List<Integer> again) {
         if (sent.grant() != null && failure.effect() == Effect.NONE) {
             again.addAll(sent.claims());
@@ -143,7 +144,7 @@ final class PlainRenewal {
         }
     }
 
-    private void answered(int i, PlainGrant grant, @Nullable Object reply, List<Integer> again) {
+    private void answered(int i, Grant grant, @Nullable Object reply, List<Integer> again) {
         Claim claim = batch.get(i);
         if (PlainCommands.isDone(reply)) {
             grants.renewed(grant, claim.lease());

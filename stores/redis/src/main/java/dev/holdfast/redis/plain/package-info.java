@@ -1,6 +1,7 @@
 /**
- * The layouts {@code plain} and {@code tair}: an exclusive lock is the string that {@code SET NAME VALUE NX PX} makes, released
- * and renewed by the best command that the server has. It uses what the default layout has for the same purpose.
+ * The layouts {@code plain}, {@code mixed} and {@code tair}: an exclusive lock is the string that
+ * {@code SET NAME VALUE NX PX} makes, released and renewed by the best command that the server has. This package
+ * reuses parts of the default layout.
  */
 @NullMarked
 package dev.holdfast.redis.plain;

@@ -11,23 +11,26 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A claim as the arguments of a script, and back. What the fields of a record look like is said in {@code record.lua}. */
+/** Converts a claim to the arguments of a script, and back. {@code record.lua} describes the fields of a record. */
 public final class ClaimArguments {
 
-    /** How many arguments a claim is. */
+    /** How many arguments describe one claim. */
     public static final int FIELDS = 6;
 
     private static final byte[] ONCE = {'0'};
     private static final byte[] REPEATED = {'1'};
-    private static final int GRANT_NUMBERS = 5;
+    private static final int GRANT_PARTS = 5;
     private static final int OWNER_FIELDS = 5;
 
     private ClaimArguments() {}
 
-    /** A claim that the server keeps, with what is kept beside it. Times are on the server's clock, in microseconds. */
-    record Kept(Claim claim, long counter, long since, long ends, long place) {}
+    /**
+     * A claim that the server stores, with the data stored beside it. Times are on the server's clock, in
+     * microseconds.
+     */
+    record StoredClaim(Claim claim, long counter, long since, long ends, long position) {}
 
-    /** Writes a claim into the arguments of a call, from this index on. */
+    /** Writes a claim into the arguments of a call, starting at this index. */
     public static void put(byte[][] arguments, int at, Claim claim) {
         arguments[at] = id(claim.id());
         arguments[at + 1] = ServerCall.number(claim.permits());
@@ -45,7 +48,7 @@ public final class ClaimArguments {
         return id.toString().getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** Rounded up: a lease is never cut short. */
+    /** Rounds up, so that a lease is never shortened. */
     public static long millis(Duration duration) {
         return (duration.toNanos() + 999_999) / 1_000_000;
     }
@@ -55,19 +58,19 @@ public final class ClaimArguments {
     }
 
     /** Reads {@code ends permits counter since lease repeated\nowner}. */
-    static Kept grant(LockName name, int limit, byte[] id, byte[] text) {
+    static StoredClaim grant(LockName name, int limit, byte[] id, byte[] text) {
         String value = new String(text, StandardCharsets.UTF_8);
-        String[] parts = head(name, value, GRANT_NUMBERS + 1);
+        String[] parts = head(name, value, GRANT_PARTS + 1);
         Claim claim = claim(name, limit, id, parts[1], parts[4], parts[5], value);
-        return new Kept(claim, Long.parseLong(parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[0]), 0);
+        return new StoredClaim(claim, Long.parseLong(parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[0]), 0);
     }
 
     /** Reads {@code permits since lease repeated channel\nowner}. */
-    static Kept waiter(LockName name, int limit, byte[] id, long place, long ends, byte[] text) {
+    static StoredClaim waiter(LockName name, int limit, byte[] id, long position, long ends, byte[] text) {
         String value = new String(text, StandardCharsets.UTF_8);
-        String[] parts = head(name, value, GRANT_NUMBERS);
+        String[] parts = head(name, value, GRANT_PARTS);
         Claim claim = claim(name, limit, id, parts[0], parts[2], parts[3], value);
-        return new Kept(claim, 0, Long.parseLong(parts[1]), ends, place);
+        return new StoredClaim(claim, 0, Long.parseLong(parts[1]), ends, position);
     }
 
     private static String[] head(LockName name, String value, int count) {
@@ -95,7 +98,7 @@ public final class ClaimArguments {
                 repeated.equals("1"));
     }
 
-    // The client's id is mostly that of the claim, and is not written twice.
+    // The client's id is usually that of the claim; "=" then stands for it, so that it is not stored twice.
     public static String owner(Claim claim) {
         OwnerInfo owner = claim.owner();
         StringBuilder text = new StringBuilder(64);

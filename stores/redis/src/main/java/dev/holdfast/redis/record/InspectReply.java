@@ -1,7 +1,7 @@
 package dev.holdfast.redis.record;
 
 import dev.holdfast.redis.client.Replies;
-import dev.holdfast.redis.record.ClaimArguments.Kept;
+import dev.holdfast.redis.record.ClaimArguments.StoredClaim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
 import java.time.Duration;
@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Reads the answer of {@code inspect.lua}. */
+/** Reads the reply of {@code inspect.lua}. */
 public final class InspectReply {
 
     private static final int COUNTER = 0;
@@ -23,13 +23,13 @@ public final class InspectReply {
     public static ResourceState state(LockName name, List<?> parts) {
         int limit = (int) Replies.number(parts, LIMIT);
         long now = Replies.number(parts, NOW);
-        List<Kept> grants = new ArrayList<>();
+        List<StoredClaim> grants = new ArrayList<>();
         List<?> grantParts = Replies.list(parts.get(GRANTS));
         for (int i = 0; i < grantParts.size(); i += 2) {
             grants.add(
                     ClaimArguments.grant(name, limit, Replies.bytes(grantParts, i), Replies.bytes(grantParts, i + 1)));
         }
-        List<Kept> waiters = new ArrayList<>();
+        List<StoredClaim> waiters = new ArrayList<>();
         List<?> waiterParts = Replies.list(parts.get(WAITERS));
         for (int i = 0; i < waiterParts.size(); i += 4) {
             waiters.add(ClaimArguments.waiter(
@@ -40,26 +40,26 @@ public final class InspectReply {
                     Replies.number(waiterParts, i + 2),
                     Replies.bytes(waiterParts, i + 3)));
         }
-        grants.sort(Comparator.comparingLong(Kept::counter));
-        waiters.sort(Comparator.comparingLong(Kept::place));
+        grants.sort(Comparator.comparingLong(StoredClaim::counter));
+        waiters.sort(Comparator.comparingLong(StoredClaim::position));
         boolean free = grants.isEmpty() && waiters.isEmpty();
         return new ResourceState(
                 name, free ? 0 : limit, Replies.number(parts, COUNTER), entries(grants, now), entries(waiters, now));
     }
 
-    private static List<ResourceState.Entry> entries(List<Kept> places, long now) {
-        return places.stream()
-                .map(place ->
-                        new ResourceState.Entry(place.claim(), place.counter(), since(place, now), left(place, now)))
+    private static List<ResourceState.Entry> entries(List<StoredClaim> claims, long now) {
+        return claims.stream()
+                .map(stored -> new ResourceState.Entry(
+                        stored.claim(), stored.counter(), since(stored, now), left(stored, now)))
                 .toList();
     }
 
-    // A step back of the server's clock must not show as a negative age.
-    private static Duration since(Kept place, long now) {
-        return ClaimArguments.micros(Math.max(0, now - place.since()));
+    // If the server's clock has stepped back, the age must not become negative.
+    private static Duration since(StoredClaim stored, long now) {
+        return ClaimArguments.micros(Math.max(0, now - stored.since()));
     }
 
-    private static Duration left(Kept place, long now) {
-        return ClaimArguments.micros(Math.max(0, place.ends() - now));
+    private static Duration left(StoredClaim stored, long now) {
+        return ClaimArguments.micros(Math.max(0, stored.ends() - now));
     }
 }

@@ -2,10 +2,10 @@ package dev.holdfast.redis.record;
 
 import dev.holdfast.spi.LockName;
 
-/** What keys look like that belong to names, for a search through all keys. */
+/** Describes the keys that belong to lock names, for a search through all keys. */
 public interface KeyPattern {
 
-    /** A glob pattern that every key of a name with this beginning matches, and others may. */
+    /** A glob pattern that matches the key of every name with this beginning; it may match other keys, too. */
     byte[] pattern(String nameBegins);
 
     /** Whether a key belongs to some name. */

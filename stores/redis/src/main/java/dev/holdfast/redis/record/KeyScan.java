@@ -18,12 +18,12 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The search for the names in use: each server is asked for a piece of its keys after the other, because no command may keep
- * it from its other clients for long.
+ * The search for the names in use. It asks one server after the other, and each for a part of its keys at a time,
+ * because no single command may block the server's other clients for long.
  */
 public final class KeyScan {
 
-    /** How many keys one request looks at. */
+    /** How many keys one request examines. */
     private static final int KEYS_AT_ONCE = 1_000;
 
     private static final byte[] END = {'0'};
@@ -40,7 +40,7 @@ public final class KeyScan {
     private List<Integer> slots = List.of();
     private int server;
     private byte[] cursor = END;
-    private int looks;
+    private int requests;
 
     public KeyScan(RedisPort port, Script script, KeyPattern keys, String prefix, int limit, MonotonicClock clock) {
         this.port = port;
@@ -49,7 +49,7 @@ public final class KeyScan {
         this.prefix = prefix;
         this.limit = limit;
         this.clock = clock;
-        // A last request may take as long again, to be told that the server is gone.
+        // The last request may take the other half of the time, until it fails because the server is gone.
         this.deadline = clock.nanoTime() + port.callTimeout().toNanos() / 2;
     }
 
@@ -72,7 +72,7 @@ public final class KeyScan {
         return cause == null ? failure : cause;
     }
 
-    // A loop where the port answers at once, so that a large database does not become a deep stack.
+    // Loops while the port answers at once, so that a large database does not cause deep recursion.
     private void proceed() {
         while (!result.isDone()) {
             CompletableFuture<List<?>> page =
@@ -96,7 +96,7 @@ public final class KeyScan {
     private void take(CompletableFuture<List<?>> page) {
         try {
             List<?> parts = page.join();
-            looks++;
+            requests++;
             cursor = Replies.bytes(parts, 0);
             for (int i = 1; i < parts.size(); i++) {
                 byte[] key = Replies.bytes(parts, i);
@@ -125,9 +125,9 @@ public final class KeyScan {
                 Effect.NONE,
                 port + " has too many keys: after "
                         + Duration.ofNanos(port.callTimeout().toNanos() / 2)
-                        + " and " + looks * (long) KEYS_AT_ONCE + " keys the search for "
+                        + " and " + requests * (long) KEYS_AT_ONCE + " keys the search for "
                         + new String(keys.pattern(prefix), StandardCharsets.UTF_8)
-                        + " was not at its end. Keep locks in a database of their own, or raise timeout",
+                        + " was not complete. Keep locks in a database of their own, or raise timeout",
                 null);
     }
 }

@@ -6,8 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Which key a name has: {@code PREFIX{NAME}}. The braces make all keys of one lock share a hash slot of a cluster. A name
- * that begins with a closing brace would leave the braces empty, so its key is {@code PREFIX0{0}NAME}}.
+ * Maps a name to its key: {@code PREFIX{NAME}}. The braces make all keys of one lock share a hash slot of a
+ * cluster. A name that begins with a closing brace would leave the braces empty, so its key is
+ * {@code PREFIX0{0}NAME}}.
  */
 public final class LockKeys implements KeyPattern {
 
@@ -49,7 +50,7 @@ public final class LockKeys implements KeyPattern {
         return (literally(begin) + '*' + END).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** A glob pattern that this text matches, and no other. */
+    /** A glob pattern that matches this text and no other. */
     public static String literally(String text) {
         StringBuilder pattern = new StringBuilder();
         for (int i = 0; i < text.length(); i++) {
@@ -62,14 +63,17 @@ public final class LockKeys implements KeyPattern {
         return pattern.toString();
     }
 
-    /** A channel that nobody else has. */
+    /** A channel name that no other client uses. */
     String newChannel() {
         return prefix + "channel:"
                 + Long.toHexString(ThreadLocalRandom.current().nextLong())
                 + Long.toHexString(ThreadLocalRandom.current().nextLong());
     }
 
-    /** A channel that nobody else has, in a slot of a cluster. The scripts know it by its brace at the end. */
+    /**
+     * A channel name that no other client uses, in a slot of a cluster. The scripts recognise it by the brace at
+     * its end.
+     */
     String newChannel(int slot) {
         return newChannel() + PLAIN + HashSlot.tag(slot) + END;
     }

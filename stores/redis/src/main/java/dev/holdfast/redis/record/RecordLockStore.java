@@ -36,15 +36,16 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store of the default layout: every transition is one script inside the server, which decides by the server's own clock,
- * so acquiring a free lock is one request and releasing it is another. The scripts do what {@link
- * dev.holdfast.store.ResourceRecord} does; {@code record.lua} says which keys they use. Thread-safe.
+ * The store of the default layout. Every transition is one script inside the server, which decides by the server's
+ * own clock, so acquiring a free lock is one request and releasing it is another. The scripts do what
+ * {@link dev.holdfast.store.ResourceRecord} does; {@code record.lua} describes the keys they use. Thread-safe.
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>Each store object has a channel of its own, and one subscription to it. A waiter's record names the channel. Whichever
- * client's call makes a waiter the owner publishes that on the waiter's channel; grants to waiters on the caller's own channel
- * come in the answer instead. So nothing is published if nobody waits, or if only the caller's waiters do.
+ * <p>Each store object has a channel of its own, and one subscription to it (on a cluster one for each slot in
+ * which it waits). A waiter's record names the channel. A call that makes a waiter the owner publishes the grant on
+ * that waiter's channel; grants to waiters on the caller's own channel are returned in the reply instead. So
+ * nothing is published if no claim waits, or if only the caller's claims wait.
  */
 public final class RecordLockStore implements LockStore {
 
@@ -57,8 +58,8 @@ public final class RecordLockStore implements LockStore {
     private final MonotonicClock clock;
     private final WaiterChannels channels;
     private final ScriptCalls calls;
-    private final WaiterRegistry waiting;
-    private final ReplicaAcks replication = new ReplicaAcks(this::undo);
+    private final WaiterRegistry waiters;
+    private final ReplicaAcks replicaAcks = new ReplicaAcks(this::undo);
     private final @Nullable BlockingCalls confirmations;
 
     public RecordLockStore(RedisPort port, RedisOptions options, MonotonicClock clock) {
@@ -66,17 +67,17 @@ public final class RecordLockStore implements LockStore {
         this.options = options;
         this.clock = clock;
         this.keys = new LockKeys(options.prefix());
-        this.channels = new WaiterChannels(port, keys, Hearing::new, this::slotsInUse);
+        this.channels = new WaiterChannels(port, keys, ChannelSubscriber::new, this::slotsInUse);
         this.calls = new ScriptCalls(keys, options, port.isCluster(), channels);
         this.confirmations = options.replicas() == 0
                 ? null
                 : new BlockingCalls("holdfast-redis-confirm", CONFIRMATIONS_AT_ONCE, false);
-        this.waiting = new WaiterRegistry(options.replicas() == 0 ? null : this::confirm);
+        this.waiters = new WaiterRegistry(options.replicas() == 0 ? null : this::confirm);
         this.traits = new StoreTraits(
                 "redis",
                 true,
                 true,
-                // A script's keys share a slot, and only the user knows whether his names do.
+                // All keys of a script must be in one slot, and only the user knows whether the names share one.
                 !port.isCluster(),
                 TokenSurvival.DATA_LOSS,
                 Liveness.LEASE,
@@ -86,7 +87,7 @@ public final class RecordLockStore implements LockStore {
     }
 
     private Set<Integer> slotsInUse() {
-        return waiting.names().map(calls::slot).collect(Collectors.toSet());
+        return waiters.names().map(calls::slot).collect(Collectors.toSet());
     }
 
     @Override
@@ -101,13 +102,13 @@ public final class RecordLockStore implements LockStore {
             return port.run(call, reply -> attempt(claim, reply));
         }
         return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempt(claim, bare)))
-                .thenCompose(answer ->
-                        replication.kept(answer, List.of(claim), ReplicaAcks.granted(List.of(answer.value()))));
+                .thenCompose(answer -> replicaAcks.undoUnacknowledged(
+                        answer, List.of(claim), ReplicaAcks.granted(List.of(answer.value()))));
     }
 
     private Attempt attempt(Claim claim, Object reply) {
         ScriptReply read = ScriptReply.of(reply, claim);
-        waiting.grantedAll(read.handed());
+        waiters.grantedAll(read.handed());
         return read.attempt(claim);
     }
 
@@ -120,12 +121,13 @@ public final class RecordLockStore implements LockStore {
         List<Claim> several = Bounds.several(claims);
         ServerCall call = calls.several(Script.ACQUIRE_ALL, several);
         return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempts(several, bare)))
-                .thenCompose(answer -> replication.kept(answer, several, ReplicaAcks.granted(answer.value())));
+                .thenCompose(
+                        answer -> replicaAcks.undoUnacknowledged(answer, several, ReplicaAcks.granted(answer.value())));
     }
 
     private List<Attempt> attempts(List<Claim> several, Object reply) {
         List<?> parts = Replies.list(reply);
-        waiting.grantedAll(ScriptReply.handed(Replies.list(parts.get(2)), 0));
+        waiters.grantedAll(ScriptReply.handed(Replies.list(parts.get(2)), 0));
         List<?> numbers = Replies.list(parts.get(1));
         int code = (int) Replies.number(parts, 0);
         if (code == ScriptReply.HELD) {
@@ -146,12 +148,12 @@ public final class RecordLockStore implements LockStore {
 
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        WaiterRegistry.Waiter waiter = waiting.add(claim, listener);
+        WaiterRegistry.Waiter waiter = waiters.add(claim, listener);
         int slot = calls.slot(claim.name());
-        if (channels.isHeard(slot)) {
+        if (channels.isSubscribed(slot)) {
             enqueue(claim, waiter);
         } else {
-            channels.heard(slot).whenComplete((done, failure) -> {
+            channels.subscribe(slot).whenComplete((done, failure) -> {
                 if (failure != null) {
                     waiter.failed(StoreException.of(failure));
                 } else {
@@ -167,10 +169,11 @@ public final class RecordLockStore implements LockStore {
                         calls.one(Script.ENQUEUE, claim),
                         reply -> ReplicaAcks.read(reply, bare -> {
                             ScriptReply read = ScriptReply.of(bare, claim);
-                            waiting.grantedAll(read.handed());
+                            waiters.grantedAll(read.handed());
                             return read.renewed(claim);
                         }))
-                .thenCompose(answer -> replication.kept(answer, List.of(claim), ReplicaAcks.granted(answer.value())))
+                .thenCompose(answer ->
+                        replicaAcks.undoUnacknowledged(answer, List.of(claim), ReplicaAcks.granted(answer.value())))
                 .whenComplete((answer, failure) -> {
                     if (failure != null) {
                         waiter.failed(StoreException.of(failure));
@@ -202,20 +205,20 @@ public final class RecordLockStore implements LockStore {
                 }
             } else {
                 List<Claim> asked = part.stream().map(batch::get).toList();
-                List<Renewed> told = renewed(asked, replies.get(i), handed);
+                List<Renewed> outcomes = renewed(asked, replies.get(i), handed);
                 for (int j = 0; j < part.size(); j++) {
-                    answers[part.get(j)] = told.get(j);
+                    answers[part.get(j)] = outcomes.get(j);
                 }
             }
         }
-        waiting.grantedAll(handed);
+        waiters.grantedAll(handed);
         for (int i = 0; i < answers.length; i++) {
-            waiting.renewed(batch.get(i).id(), answers[i]);
+            waiters.renewed(batch.get(i).id(), answers[i]);
         }
         return List.of(answers);
     }
 
-    /** Reads the reply to one call. What it has granted to waiters is added to what was handed. */
+    /** Reads the reply to one call. The grants that it made to waiters are added to {@code handed}. */
     private static List<Renewed> renewed(List<Claim> asked, Object reply, List<Handed> handed) {
         ReplicaAcks.Answer<List<?>> answer = ReplicaAcks.read(reply, Replies::list);
         handed.addAll(ScriptReply.handed(Replies.list(answer.value().get(1)), 0));
@@ -241,17 +244,18 @@ public final class RecordLockStore implements LockStore {
                 .renewed(claim);
     }
 
-    // By the grantee's own renewal. If it is not acknowledged the claim goes on waiting, and its next refresh asks
-    // again; the grant itself lasts no longer than it was pushed for unless a refresh renews it.
+    // Confirms a pushed grant by a renewal of the same claim. If the replicas do not acknowledge it, the claim
+    // keeps waiting, and its next refresh asks again. The grant itself lasts no longer than the pushed lease unless
+    // a refresh renews it.
     private void confirm(Claim claim, Duration lease) {
         Claim brief = lease.compareTo(claim.lease()) < 0 ? claim.withLease(lease) : claim;
-        BlockingCalls pool = Objects.requireNonNull(confirmations, "only a store with replicas is in doubt");
+        BlockingCalls pool = Objects.requireNonNull(confirmations, "only a store with replicas confirms grants");
         pool.call(() -> port.run(calls.several(Script.RENEW, List.of(brief)), reply -> {
             List<Handed> handed = new ArrayList<>();
             Renewed answer = renewed(List.of(brief), reply, handed).get(0);
-            waiting.grantedAll(handed);
+            waiters.grantedAll(handed);
             if (answer instanceof Renewed.Held) {
-                waiting.renewed(claim.id(), answer);
+                waiters.renewed(claim.id(), answer);
             }
             return answer;
         }));
@@ -260,12 +264,12 @@ public final class RecordLockStore implements LockStore {
     @Override
     public CompletionStage<Released> release(Claim claim) {
         return port.run(calls.release(claim), reply -> {
-            waiting.ended(claim.id(), Renewed.Reason.RELEASED);
+            waiters.ended(claim.id(), Renewed.Reason.RELEASED);
             return released(claim, reply);
         });
     }
 
-    // Its listener is told of the failure, not of an end.
+    // Unlike release, this does not report an end to the listener: the listener gets the failure of the call.
     private CompletionStage<Released> undo(Claim claim) {
         return port.run(calls.release(claim), reply -> released(claim, reply));
     }
@@ -275,7 +279,7 @@ public final class RecordLockStore implements LockStore {
             return Released.ALONE;
         }
         ScriptReply read = ScriptReply.of(reply, claim);
-        List<Handed> elsewhere = waiting.grantedAll(read.handed());
+        List<Handed> elsewhere = waiters.grantedAll(read.handed());
         boolean found = read.code() == 1;
         if (elsewhere.isEmpty()) {
             return found ? Released.ALONE : Released.NOT_OWNER;
@@ -287,7 +291,7 @@ public final class RecordLockStore implements LockStore {
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
         return port.run(calls.inspect(name), reply -> {
             List<?> parts = Replies.list(reply);
-            waiting.grantedAll(ScriptReply.handed(Replies.list(parts.get(5)), 0));
+            waiters.grantedAll(ScriptReply.handed(Replies.list(parts.get(5)), 0));
             return Optional.of(InspectReply.state(name, parts)).filter(ResourceState::isInUse);
         });
     }
@@ -300,7 +304,7 @@ public final class RecordLockStore implements LockStore {
 
     @Override
     public void close() {
-        waiting.clear();
+        waiters.clear();
         channels.close();
         if (confirmations != null) {
             confirmations.close();
@@ -313,12 +317,12 @@ public final class RecordLockStore implements LockStore {
         return "redis store " + port;
     }
 
-    /** Hears what other clients' calls have made of this store's waiters. */
-    private final class Hearing implements RedisPort.Subscriber {
+    /** Receives what other clients' calls have changed about this store's waiters. */
+    private final class ChannelSubscriber implements RedisPort.Subscriber {
 
         private final int slot;
 
-        private Hearing(int slot) {
+        private ChannelSubscriber(int slot) {
             this.slot = slot;
         }
 
@@ -327,24 +331,24 @@ public final class RecordLockStore implements LockStore {
             String[] words = text.split(" ", -1);
             try {
                 if (words.length == 2 && words[0].equals("ended")) {
-                    waiting.ended(ClaimId.parse(words[1]), Renewed.Reason.RELEASED);
+                    waiters.ended(ClaimId.parse(words[1]), Renewed.Reason.RELEASED);
                 } else if (words.length == 4 && words[0].equals("granted")) {
                     Duration lease = Duration.ofMillis(Long.parseLong(words[3]));
-                    waiting.granted(ClaimId.parse(words[1]), Long.parseLong(words[2]), lease);
+                    waiters.granted(ClaimId.parse(words[1]), Long.parseLong(words[2]), lease);
                 }
             } catch (IllegalArgumentException notOurs) {
-                // Somebody else's message on our channel must not end the subscription.
+                // A foreign message on our channel must not end the subscription.
                 return;
             }
         }
 
         @Override
         public void resubscribed() {
-            List<Claim> queued = waiting.queued().stream()
+            List<Claim> queued = waiters.queued().stream()
                     .filter(claim -> calls.slot(claim.name()) == slot)
                     .toList();
             for (int from = 0; from < queued.size(); from += MAX_BATCH) {
-                // What fails now is refreshed when the next refresh is due.
+                // A claim whose refresh fails now is refreshed again when its next refresh is due.
                 renew(queued.subList(from, Math.min(queued.size(), from + MAX_BATCH)));
             }
         }

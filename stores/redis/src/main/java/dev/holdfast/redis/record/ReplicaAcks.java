@@ -14,24 +14,25 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What becomes of grants that too few replicas have acknowledged.
+ * Handles grants that too few replicas have acknowledged.
  *
- * <p>A new grant is released again; the failure then has no effect. Of an older one, which the same claim may hold by an
- * earlier answer, only that is said which is known: the outcome of this call.
+ * <p>A new grant is released again; if that succeeds, the failure reports the effect as NONE. An older grant, which
+ * the same claim may hold since an earlier reply, is not released, and the failure reports the effect of this call
+ * as UNKNOWN.
  */
 public final class ReplicaAcks {
 
     private final Function<Claim, CompletionStage<?>> release;
 
-    /** @param release ends a claim */
+    /** @param release releases a claim */
     public ReplicaAcks(Function<Claim, CompletionStage<?>> release) {
         this.release = release;
     }
 
-    /** An answer, and why it does not count; null if it does. */
+    /** An answer, and why it lacks acknowledgements; {@code missing} is null if it has them. */
     public record Answer<T>(T value, @Nullable String missing) {}
 
-    /** Reads a reply, whether it was acknowledged or not. */
+    /** Reads a reply, whether the replicas have acknowledged it or not. */
     public static <T> Answer<T> read(@Nullable Object reply, Function<Object, T> reader) {
         if (reply instanceof Unacknowledged without) {
             return new Answer<>(reader.apply(without.reply()), without.why());
@@ -39,8 +40,8 @@ public final class ReplicaAcks {
         return new Answer<>(reader.apply(reply), null);
     }
 
-    /** Lets an answer pass, unless it grants and was not acknowledged. */
-    public <T> CompletionStage<T> kept(Answer<T> answer, List<Claim> claims, List<Duration> granted) {
+    /** Returns the value of the answer; fails if the answer is a grant that was not acknowledged. */
+    public <T> CompletionStage<T> undoUnacknowledged(Answer<T> answer, List<Claim> claims, List<Duration> granted) {
         String missing = answer.missing();
         if (missing == null || granted.isEmpty()) {
             return CompletableFuture.completedStage(answer.value());
@@ -61,12 +62,12 @@ public final class ReplicaAcks {
         });
     }
 
-    // What is left of a grant that an earlier call has made is less than the lease.
+    // A grant of an earlier call has less time left than its lease.
     private static boolean isNew(Claim claim, Duration left) {
         return ClaimArguments.millis(left) >= ClaimArguments.millis(claim.lease());
     }
 
-    /** The failure of a renewal that the server has made, but its replicas have not. */
+    /** The failure of a renewal that the server has executed, but its replicas have not acknowledged. */
     public static StoreException unknown(List<Claim> claims, String missing) {
         return StoreException.unavailable(
                 Effect.UNKNOWN, text(claims, missing) + "; it may be lost with the server. See replicas", null);

@@ -12,13 +12,19 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Claims as calls of scripts: with their keys, whose call it is, and, on a cluster, in which slot. */
+/** Makes calls of scripts from claims: adds their keys, the caller's channel and, on a cluster, the slot. */
 public final class ScriptCalls {
 
-    /** The most claims of one script call: some tenths of a millisecond, for which other clients of the server wait. */
+    /**
+     * The most claims of one script call. It takes some tenths of a millisecond, during which other clients of the
+     * server wait.
+     */
     public static final int BATCH = 256;
 
-    /** The argument that every script has: whose call it is, and the times that the options set. */
+    /**
+     * The number of arguments that every script has: one, with the caller's channel and the times that the options
+     * set.
+     */
     private static final int CONTEXT = 1;
 
     private final LockKeys keys;
@@ -37,10 +43,10 @@ public final class ScriptCalls {
         this.context = context(0);
     }
 
-    /** A part of a batch: which claims of it, and the call that renews them. */
+    /** A part of a batch: the indices of its claims, and the call that renews them. */
     public record Part(List<Integer> claims, ServerCall call) {}
 
-    /** The slot of a name; 0 if there is no cluster. */
+    /** The slot of a name; 0 if the server is not a cluster. */
     public int slot(LockName name) {
         return cluster ? HashSlot.of(keys.key(name)) : 0;
     }
@@ -49,14 +55,14 @@ public final class ScriptCalls {
         return (channels.name(slot) + times).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** A call about one claim, that may grant it. */
+    /** A call about one claim, which may grant it. */
     public ServerCall one(Script script, Claim claim) {
         byte[][] arguments = new byte[1 + CONTEXT + ClaimArguments.FIELDS][];
         ClaimArguments.put(arguments, 1 + CONTEXT, claim);
         return acknowledged(addressed(script, claim.name(), arguments));
     }
 
-    /** A call about several claims in the same slot, that may grant them. */
+    /** A call about several claims in the same slot, which may grant them. */
     public ServerCall several(Script script, List<Claim> claims) {
         int count = claims.size();
         int slot = slot(claims.get(0).name());
@@ -69,7 +75,7 @@ public final class ScriptCalls {
         return acknowledged(new ServerCall(script, count, arguments).inSlot(slot));
     }
 
-    /** The calls that renew a batch. Claims in different slots cannot be in the same one. */
+    /** The calls that renew a batch. Claims in different slots cannot be in the same call. */
     public List<Part> renewals(List<Claim> batch) {
         Map<Integer, List<Integer>> bySlot = new LinkedHashMap<>();
         for (int i = 0; i < batch.size(); i++) {
@@ -88,7 +94,7 @@ public final class ScriptCalls {
         return parts;
     }
 
-    // Nothing is lost by a release that no replica has heard of, but time.
+    // Replicas need not acknowledge a release: if it is lost, the lock only stays held until its lease ends.
     public ServerCall release(Claim claim) {
         return addressed(Script.RELEASE, claim.name(), new byte[][] {
             null,

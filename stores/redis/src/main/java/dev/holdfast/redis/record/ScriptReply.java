@@ -15,7 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What a script answers: a code, two numbers, and the caller's waiters that were granted. The scripts' headers say more. */
+/**
+ * The reply of a script: a code, two numbers, and the caller's waiters that were granted. The headers of the
+ * scripts describe it.
+ */
 public record ScriptReply(int code, long first, long second, List<Handed> handed) {
 
     public static final int BUSY = 0;
@@ -27,10 +30,10 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
     static final int QUEUE_FULL = 6;
     public static final int UNREADABLE = 7;
 
-    /** Where the grants begin that were handed to waiters. */
+    /** The index at which the grants to waiters begin. */
     private static final int HANDED = 3;
 
-    /** The answer about a claim that was granted at once comes as a bare number: its counter. */
+    /** Reads a reply. A claim that was granted at once is answered by a bare number, its counter. */
     public static ScriptReply of(@Nullable Object reply, Claim claim) {
         if (reply instanceof Long counter) {
             return new ScriptReply(HELD, counter, ClaimArguments.millis(claim.lease()) * 1_000, List.of());
@@ -84,7 +87,7 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
         };
     }
 
-    /** Reads id, counter and lease of each grant, from this index on. */
+    /** Reads id, counter and lease of each grant, starting at this index. */
     public static List<Handed> handed(List<?> parts, int from) {
         if (parts.size() <= from) {
             return List.of();

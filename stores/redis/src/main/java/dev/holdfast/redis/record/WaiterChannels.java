@@ -14,43 +14,44 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
- * The channels of a store: one, or on a cluster one for each slot in which it waits. A slot's channel is given up when
- * nobody has waited there for a while, and has another name when it is needed again. Thread-safe.
+ * The channels of a store: one, or on a cluster one for each slot in which it waits. A slot's channel is
+ * unsubscribed when no claim has waited there for a while, and gets a new name when it is needed again.
+ * Thread-safe.
  */
 public final class WaiterChannels implements AutoCloseable {
 
-    /** How long a slot's channel is kept without use, at least; at most twice this. */
+    /** The shortest time for which an unused channel of a slot is kept. The longest time is twice this. */
     static final long IDLE_SECONDS = 30;
 
     private final RedisPort port;
     private final LockKeys keys;
     private final IntFunction<RedisPort.Subscriber> subscribers;
     private final Supplier<Set<Integer>> slotsInUse;
-    private final Executor later;
-    /** What a call says in a slot where nothing waits. */
-    private final String nobody;
+    private final Executor delayed;
+    /** The channel of a store without a cluster. On a cluster, calls name it in slots where no claim waits. */
+    private final String defaultName;
 
     private final ReentrantLock mutex = new ReentrantLock();
-    private final Map<Integer, Subscribed> bySlot = new HashMap<>();
-    private volatile boolean onlyOneHeard;
+    private final Map<Integer, WaiterChannel> bySlot = new HashMap<>();
+    private volatile boolean onlyChannelConfirmed;
     private boolean sweeping;
     private boolean closed;
 
     /** A channel, and whether the server has confirmed it. */
-    private static final class Subscribed {
+    private static final class WaiterChannel {
 
         private final String name;
         private volatile boolean confirmed;
         private boolean idle;
 
-        private Subscribed(String name) {
+        private WaiterChannel(String name) {
             this.name = name;
         }
     }
 
     /**
-     * @param subscribers make what hears the channel of a slot
-     * @param slotsInUse in which slots claims wait at this moment
+     * @param subscribers makes the subscriber for the channel of a slot
+     * @param slotsInUse returns the slots in which claims wait at this moment
      */
     public WaiterChannels(
             RedisPort port,
@@ -60,42 +61,45 @@ public final class WaiterChannels implements AutoCloseable {
         this(port, keys, subscribers, slotsInUse, CompletableFuture.delayedExecutor(IDLE_SECONDS, TimeUnit.SECONDS));
     }
 
-    /** @param later runs a sweep after the time of idleness */
+    /** @param delayed runs a sweep after {@link #IDLE_SECONDS} */
     public WaiterChannels(
             RedisPort port,
             LockKeys keys,
             IntFunction<RedisPort.Subscriber> subscribers,
             Supplier<Set<Integer>> slotsInUse,
-            Executor later) {
+            Executor delayed) {
         this.port = port;
         this.keys = keys;
         this.subscribers = subscribers;
         this.slotsInUse = slotsInUse;
-        this.later = later;
-        this.nobody = keys.newChannel();
+        this.delayed = delayed;
+        this.defaultName = keys.newChannel();
     }
 
-    /** The channel that calls about a slot name as theirs. */
+    /** The channel that calls about a slot name as the caller's channel. */
     public String name(int slot) {
         if (!port.isCluster()) {
-            return nobody;
+            return defaultName;
         }
         mutex.lock();
         try {
-            Subscribed channel = bySlot.get(slot);
-            return channel == null ? nobody : channel.name;
+            WaiterChannel channel = bySlot.get(slot);
+            return channel == null ? defaultName : channel.name;
         } finally {
             mutex.unlock();
         }
     }
 
-    /** Sees to it that the channel of a slot is heard. The claim that is about to wait there is known already. */
-    public CompletionStage<Void> heard(int slot) {
-        Subscribed channel;
+    /**
+     * Subscribes to the channel of a slot, unless it is subscribed. The claim that is about to wait there must
+     * already be registered, so that a sweep does not end the subscription.
+     */
+    public CompletionStage<Void> subscribe(int slot) {
+        WaiterChannel channel;
         mutex.lock();
         try {
             channel = bySlot.computeIfAbsent(
-                    slot, number -> new Subscribed(port.isCluster() ? keys.newChannel(number) : nobody));
+                    slot, number -> new WaiterChannel(port.isCluster() ? keys.newChannel(number) : defaultName));
             channel.idle = false;
             sweepLater();
         } finally {
@@ -106,18 +110,18 @@ public final class WaiterChannels implements AutoCloseable {
         }
         return port.subscribe(channel.name, subscribers.apply(slot)).thenRun(() -> {
             channel.confirmed = true;
-            onlyOneHeard = true;
+            onlyChannelConfirmed = true;
         });
     }
 
-    /** Whether {@link #heard} would have to wait for the server. */
-    public boolean isHeard(int slot) {
+    /** Whether the server has confirmed the channel of a slot, so that {@link #subscribe} need not wait for it. */
+    public boolean isSubscribed(int slot) {
         if (!port.isCluster()) {
-            return onlyOneHeard;
+            return onlyChannelConfirmed;
         }
         mutex.lock();
         try {
-            Subscribed channel = bySlot.get(slot);
+            WaiterChannel channel = bySlot.get(slot);
             if (channel != null) {
                 channel.idle = false;
             }
@@ -130,21 +134,21 @@ public final class WaiterChannels implements AutoCloseable {
     private void sweepLater() {
         if (port.isCluster() && !sweeping && !closed) {
             sweeping = true;
-            later.execute(this::sweep);
+            delayed.execute(this::sweep);
         }
     }
 
-    // Twice found without use: once marks it.
+    // A channel is unsubscribed when two sweeps in a row find it unused; the first one marks it.
     private void sweep() {
         mutex.lock();
         try {
             sweeping = false;
             Set<Integer> used = slotsInUse.get();
-            for (Iterator<Map.Entry<Integer, Subscribed>> all =
+            for (Iterator<Map.Entry<Integer, WaiterChannel>> all =
                             bySlot.entrySet().iterator();
                     all.hasNext(); ) {
-                Map.Entry<Integer, Subscribed> one = all.next();
-                Subscribed channel = one.getValue();
+                Map.Entry<Integer, WaiterChannel> one = all.next();
+                WaiterChannel channel = one.getValue();
                 if (used.contains(one.getKey())) {
                     channel.idle = false;
                 } else if (channel.idle) {

@@ -16,35 +16,42 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims that wait and were enqueued through this store object, and who hears of them. Whoever removes a claim from
- * here tells its listener, so that it is told once, although a grant may be seen by several: by the answer to the call, by
- * a push, by a renewal, and by the release that made it.
+ * The waiting claims that were enqueued through this store object, and their listeners. Only the code that removes
+ * a claim from here notifies its listener. So the listener is notified once, although a grant may be reported
+ * several times: by the reply to the call, by a push, by a renewal, and by the release that made it.
  *
- * <p>A claim is in here before it is sent, because a push may overtake the answer. Thread-safe; nothing is told under a lock.
+ * <p>A claim is registered before it is sent, because a push may overtake the reply. Thread-safe; listeners are not
+ * called while a mutex is held.
  */
 public final class WaiterRegistry {
 
     private final Map<ClaimId, Waiter> waiters = new ConcurrentHashMap<>();
-    private final @Nullable Doubt doubt;
+    private final @Nullable GrantConfirmer confirmer;
 
-    /** Where a pushed grant does not count before it is confirmed. */
-    public interface Doubt {
+    /** Confirms pushed grants, which do not count before that. */
+    public interface GrantConfirmer {
 
-        /** Asks for the grant of a claim. What the answer says is told by {@link #renewed}; until then the claim waits. */
+        /**
+         * Asks the server for the grant of a claim. The answer is reported by {@link #renewed}; until then the
+         * claim waits.
+         */
         void confirm(Claim claim, Duration lease);
     }
 
-    /** @param doubt is given what others' calls have granted; null to believe it */
-    public WaiterRegistry(@Nullable Doubt doubt) {
-        this.doubt = doubt;
+    /** @param confirmer confirms what other clients' calls have granted; null if their grants count at once */
+    public WaiterRegistry(@Nullable GrantConfirmer confirmer) {
+        this.confirmer = confirmer;
     }
 
-    /** A claim that waits, or is on its way to. */
+    /** A claim that waits, or whose request to wait is under way. */
     public final class Waiter implements ListenerRegistration {
 
         private final Claim claim;
         private final ClaimListener listener;
-        /** Whether the server has answered that it waits: before that, a refresh might overtake the request itself. */
+        /**
+         * Whether the server has confirmed that the claim waits. Before that, a refresh might overtake the request
+         * itself.
+         */
         private volatile boolean queued;
 
         private Waiter(Claim claim, ClaimListener listener) {
@@ -52,30 +59,31 @@ public final class WaiterRegistry {
             this.listener = listener;
         }
 
-        private boolean leaves() {
+        private boolean removeSelf() {
             return waiters.remove(claim.id(), this);
         }
 
         @Override
         public void close() {
-            leaves();
+            removeSelf();
         }
 
-        /** The answer to this waiter's own request. */
+        /** Reports the answer to this waiter's own request. */
         public void answered(Renewed answer) {
-            if (answer instanceof Renewed.Waiting place) {
+            if (answer instanceof Renewed.Waiting state) {
                 queued = true;
-                // A grant that overtakes this is told all the same; the contract of the listener allows for it.
+                // A grant that overtakes this call is reported all the same; the contract of the listener allows
+                // this order.
                 if (waiters.get(claim.id()) == this) {
-                    listener.waiting(place.position(), place.retryAfter());
+                    listener.waiting(state.position(), state.retryAfter());
                 }
-            } else if (leaves()) {
-                tell(this, answer);
+            } else if (removeSelf()) {
+                notifyListener(this, answer);
             }
         }
 
         public void failed(StoreException cause) {
-            if (leaves()) {
+            if (removeSelf()) {
                 listener.failed(cause);
             }
         }
@@ -87,12 +95,15 @@ public final class WaiterRegistry {
         return waiter;
     }
 
-    /** Tells the listener of a granted claim; false if it has none here, and whoever waits for it may believe in it. */
+    /**
+     * Notifies the listener of a granted claim. Returns false if the claim has no listener here; then the grant
+     * counts, and the caller may pass it on.
+     */
     public boolean granted(ClaimId id, long counter, Duration lease) {
-        if (doubt != null) {
-            Waiter doubted = waiters.get(id);
-            if (doubted != null) {
-                doubt.confirm(doubted.claim, lease);
+        if (confirmer != null) {
+            Waiter unconfirmed = waiters.get(id);
+            if (unconfirmed != null) {
+                confirmer.confirm(unconfirmed.claim, lease);
             }
             return true;
         }
@@ -104,7 +115,7 @@ public final class WaiterRegistry {
         return true;
     }
 
-    /** Tells the listeners of claims that were granted, and returns those that have none here. */
+    /** Notifies the listeners of granted claims, and returns the claims that have no listener here. */
     public List<Handed> grantedAll(List<Handed> handed) {
         return handed.isEmpty()
                 ? handed
@@ -120,22 +131,22 @@ public final class WaiterRegistry {
         }
     }
 
-    /** A renewal was answered; if the claim waited, its listener must hear what has become of it. */
+    /** Reports the answer to a renewal. If the claim waited and is granted or gone now, its listener is notified. */
     public void renewed(ClaimId id, Renewed answer) {
         if (answer instanceof Renewed.Held || answer instanceof Renewed.Gone) {
             Waiter waiter = waiters.remove(id);
             if (waiter != null) {
-                tell(waiter, answer);
+                notifyListener(waiter, answer);
             }
         }
     }
 
-    /** The names that claims wait for, or are about to. */
+    /** The names of the claims that wait, or are about to wait. */
     public Stream<LockName> names() {
         return waiters.values().stream().map(waiter -> waiter.claim.name());
     }
 
-    /** The claims that have a place in the queue, as far as is known at this moment. */
+    /** The claims that have a position in the queue, as far as is known at this moment. */
     public List<Claim> queued() {
         return waiters.values().stream()
                 .filter(waiter -> waiter.queued)
@@ -147,7 +158,7 @@ public final class WaiterRegistry {
         waiters.clear();
     }
 
-    private static void tell(Waiter waiter, Renewed outcome) {
+    private static void notifyListener(Waiter waiter, Renewed outcome) {
         if (outcome instanceof Renewed.Held held) {
             waiter.listener.granted(held.counter(), held.lease());
         } else if (outcome instanceof Renewed.Gone gone) {

@@ -1,11 +1,11 @@
--- Takes several grants now, all or none.
+-- Acquires several grants now, all or none.
 --
 -- KEYS  the record of each claim, all different
 -- ARGV  see record.lua; as many claims as keys, at most 64
 -- Reply {1, {counter, left in us, for each claim}, told}  all hold
---       {0, {us until the first end}, told}               one is busy; nothing was left behind
+--       {0, {us until the first end}, told}               one is busy; nothing was granted
 --       {3, {index, limit in use}, told}                  one is in use as another kind
---       {4, {index, permits held, limit}, told}           one holds already, with less than is asked for
+--       {4, {index, permits held, limit}, told}           one already holds fewer permits than it asks for
 --       told: id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  the sum of as many acquires
 -- include record.lua

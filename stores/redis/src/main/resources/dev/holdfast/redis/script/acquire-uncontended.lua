@@ -1,7 +1,7 @@
--- Included first by acquire.lua and enqueue.lua: the grant of a name that nobody uses.
+-- Included first by acquire.lua and enqueue.lua: grants a name that no claim uses.
 --
--- Stands before record.lua, so that the common request does not even create that file's functions: three commands. A wait set
--- (limit 0) is never granted; no other claim has more permits than its limit.
+-- It comes before record.lua, so that the common request does not even create that file's functions. It needs three
+-- commands. A wait set (limit 0) is never granted; no other claim has more permits than its limit.
 local state = redis.call('HMGET', KEYS[1], 'counter', 'use', 'kept')
 if not state[2] and ARGV[4] ~= '0' then
   local time = redis.call('TIME')

@@ -1,12 +1,12 @@
--- Takes the grant now or not at all.
+-- Grants the claim now or not at all.
 --
 -- KEYS  1 the record
 -- ARGV  see record.lua; one claim
 -- Reply an integer: granted for the whole lease, and this is the counter
---       or {1, counter, left in us}       granted, or held already
---          {0, us until the first end, 0} busy; nothing was left behind
+--       or {1, counter, left in us}       granted, or already held
+--          {0, us until the first end, 0} busy; nothing was granted
 --          {3, limit in use, 0}           in use as another kind
---          {4, permits held, limit}       holds already, with less than is asked for
+--          {4, permits held, limit}           already holds fewer permits than it asks for
 --       each followed by id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  O(1), 3 commands on a free name; else O(log waiters), and O(grants) when one may be over
 -- include acquire-uncontended.lua

@@ -1,4 +1,5 @@
--- Takes the grant now, or a place in the queue. A repeated enqueue keeps its place, and moves it to the caller's channel.
+-- Grants the claim now, or adds it to the queue. A repeated enqueue keeps its position, and moves the waiter to the
+-- caller's channel.
 --
 -- KEYS  1 the record
 -- ARGV  see record.lua; one claim

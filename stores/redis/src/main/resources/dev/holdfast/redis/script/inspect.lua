@@ -1,9 +1,10 @@
--- Tells all that is known of a resource.
+-- Returns all that is known of a resource.
 --
 -- KEYS  1 the record
 -- ARGV  see record.lua; no claim
--- Reply {counter, limit, now, {id, grant, ...}, {id, place, end of the ticket, waiter, ...}, told}; grants and waiters as
---       record.lua describes them, in no order; the place of one that is passed over is that in the order of arrival
+-- Reply {counter, limit, now, {id, grant, ...}, {id, position, end of the ticket, waiter, ...}, told}
+--       grants and waiters as record.lua describes them, in no order; the position of a skipped waiter is that in
+--       the order of arrival
 --       told: id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  O(grants + waiters)
 -- include record.lua

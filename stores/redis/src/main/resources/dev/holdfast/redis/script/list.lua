@@ -1,9 +1,9 @@
 -- One step of a search for the names in use. Changes nothing.
 --
--- KEYS  none: which there are is what is asked
--- ARGV  1 cursor, 0 at first; 2 pattern of the keys; 3 how many keys to look at
+-- KEYS  none, because the script looks for the keys
+-- ARGV  1 cursor, 0 at first; 2 pattern of the keys; 3 how many keys to examine
 -- Reply {next cursor, 0 at the end, key of a record in use, ...}
--- Cost  O(keys looked at), and O(grants) of a record of which one may be over
+-- Cost  O(keys examined), and O(grants) of a record of which one grant may be over
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -25,7 +25,7 @@ local scanned = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
 local found = { scanned[1] }
 for _, key in ipairs(scanned[2]) do
   local use = redis.pcall('HGET', key, 'use')
-  -- A key of another type, or with another text in this field, is somebody else's.
+  -- A key of another type, or with another text in this field, belongs to another program.
   local granted, first, waiting = string.match(type(use) == 'string' and use or '', '^(%d+) %d+ (%d+) (%d+) %d+$')
   if granted then
     local held = is_held(key, tonumber(granted), tonumber(first))

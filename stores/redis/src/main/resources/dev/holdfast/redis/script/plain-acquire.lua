@@ -1,12 +1,12 @@
--- Takes the grant now or not at all, in the plain or the mixed layout: a string if it is exclusive (limit 1), else a grant in the
--- record.
+-- Grants the claim now or not at all, in the plain or the mixed layout: as a string if it is exclusive (limit 1),
+-- else as a grant in the record.
 --
 -- KEYS  1 the string, 2 the record
 -- ARGV  see record.lua; one claim
--- Reply {1, counter, left in us, since}     granted, or held already; since is 0 unless this call made the string
---       {0, us until the first end, 0, 0}   busy; nothing was left behind; 0 us if the end is not known
+-- Reply {1, counter, left in us, since}     granted, or already held; since is 0 unless this call made the string
+--       {0, us until the first end, 0, 0}   busy; nothing was granted; 0 us if the end is not known
 --       {3, limit in use, 0, 0}             in use as another kind
---       {4, permits held, limit, 0}         holds already, with less than is asked for
+--       {4, permits held, limit, 0}         already holds fewer permits than it asks for
 -- Cost  O(1), 4 commands on a free name; else O(grants) when one may be over
 local state = ARGV[4] == '1' and redis.call('HMGET', KEYS[2], 'counter', 'use', 'kept')
 if state and not state[2] then

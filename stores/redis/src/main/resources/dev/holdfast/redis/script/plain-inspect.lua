@@ -1,9 +1,9 @@
--- Tells all that is known of a resource of the plain or the mixed layout.
+-- Returns all that is known of a resource of the plain or the mixed layout.
 --
 -- KEYS  1 the string, 2 the record
 -- ARGV  see record.lua; no claim
--- Reply {counter, limit, now, {id, grant, ...}, {}, {}, {text, ms left, SHA-1 of the text}}: as inspect.lua, and the string if
---       there is one; -1 ms left if it has no end
+-- Reply {counter, limit, now, {id, grant, ...}, {}, {}, {text, ms left, SHA-1 of the text}}: as inspect.lua, and the
+--       string if there is one; -1 ms left if it has no end
 -- Cost  O(grants)
 -- include record.lua
 local text, r = redis.call('GET', KEYS[1]), open(KEYS[2])

@@ -1,8 +1,8 @@
 -- Ends a grant of the plain or the mixed layout.
 --
 -- KEYS  1 the string, 2 the record
--- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 repeated. The id of somebody else's lock, as plain-inspect.lua tells it,
---       is foreign-SHA1.0 of its text
+-- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 repeated. The id of another program's lock, as inspection
+--       reports it, is foreign-SHA1.0 of its text
 -- Reply an integer: 1 it held, 0 not
 -- Cost  O(1), 2 commands if it is a string that was asked for once; else O(grants) when one may be over
 local text = redis.call('GET', KEYS[1])

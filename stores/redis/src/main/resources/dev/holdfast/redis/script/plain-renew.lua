@@ -1,9 +1,11 @@
--- Renews grants of the plain or the mixed layout. Never shortens, never revives. A string whose terms change is written anew.
+-- Renews grants of the plain or the mixed layout. Never shortens a grant, never revives one that is over. A string
+-- whose terms change is rewritten.
 --
 -- KEYS  for each claim two: the string, the record
 -- ARGV  see record.lua; as many claims as pairs of keys, at most 256
--- Reply five numbers for each claim: code, counter, left in us, since and ENDS of the string (0, 0 if it is a grant in the record);
---       5, why, 0, 0, 0 gone, as 'renew' of record.lua says; 7, error, 0, 0, 0 if this claim's keys cannot be read
+-- Reply five numbers for each claim: code, counter, left in us, since and ENDS of the string (0, 0 if it is a grant
+--       in the record); 5, why, 0, 0, 0 gone, as 'renew' of record.lua returns it; 7, error, 0, 0, 0 if this claim's
+--       keys cannot be read
 -- Cost  for each claim O(1), 4 commands if it is a string; else O(grants) when one may be over
 -- include record.lua
 -- include plain.lua
@@ -35,9 +37,9 @@ local function renew_one(i)
 end
 
 local answers = {}
--- As in renew.lua: leases must not end for want of memory.
+-- As in renew.lua: leases must not end for lack of memory.
 local asked = redis.pcall('PERSIST', KEYS[2] .. ':none')
--- What a replica has may be behind, so it is not asked who holds. As an error this leads the client to the primary.
+-- The data of a replica may be outdated, so a replica must not answer. The error leads the client to the primary.
 if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
   return asked
 end

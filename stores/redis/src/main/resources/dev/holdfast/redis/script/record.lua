@@ -1,22 +1,24 @@
--- Included by the scripts of the verbs: one resource, and the transitions that every verb begins with. The same rules as
--- dev.holdfast.store.ResourceRecord, of which this is the other implementation.
+-- Included by the scripts of the operations: the record of one resource, and the transitions with which every
+-- operation begins. It implements the same rules as dev.holdfast.store.ResourceRecord does in Java.
 --
 -- Keys of one resource (K = PREFIX{NAME}, so that they share a hash slot):
---   K         hash: counter; use = 'granted limit first waiting tombs', absent if nobody uses the name: the sum of the permits,
---             the limit, no grant ends before this, how many wait, when the last tombstone ends;
---             arrivals = the last place given out;
---             kept = what ends later must prolong the life of K, so that the common request need not; K lives for at least
---             the time of keeping after this;
+--   K         hash: counter; use = 'granted limit first waiting tombs', absent if no claim uses the name: the sum of
+--             the permits, the limit, no grant ends before this time, how many claims wait, when the last tombstone
+--             ends;
+--             arrivals = the last position in the order of arrival that was assigned;
+--             kept = only a grant that ends later than this must prolong the life of K, so that the common request
+--             need not; K lives for at least the time of keeping after this;
 --             and a field for each grant: id -> 'ends permits counter since lease repeated\nowner'
---   K:order   sorted set of the waiters: id -> place in the order of arrival (+ PASSED while its client hears nothing)
+--   K:order   sorted set of the waiters: id -> position in the order of arrival (+ PASSED while its client is not
+--             subscribed)
 --   K:ends    sorted set of the waiters: id -> when its ticket ends
 --   K:claims  hash of the waiters: id -> 'permits since lease repeated channel\nowner'
 --   K:tombs   sorted set of the released claims whose acquire may still arrive: id -> until when it is refused
--- A key that would say nothing is absent. Times are microseconds of this server's clock,
--- leases are milliseconds.
+-- A key that would be empty is absent. Times are microseconds of this server's clock, leases are milliseconds.
 --
--- Arguments of every script: one with the caller's channel, the ticket's time to live, and how long an idle record is kept
--- (both ms); and then, unless the script says otherwise, six for each claim: id, permits, limit, lease, repeated, owner.
+-- Arguments of every script: one with the caller's channel, the ticket's time to live, and how long an idle record
+-- is kept (both ms). Then, unless the script's header differs, there are six for each claim: id, permits, limit,
+-- lease, repeated, owner.
 local PASSED = 2 ^ 52
 local NEVER = 2 ^ 53
 local MAX_QUEUE, MAX_TOMBS, CHUNK = 10000, 1000, 1000
@@ -26,7 +28,7 @@ ticket, keep = tonumber(ticket), tonumber(keep)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local told = {} -- grants handed to waiters of the calling client: id, counter, lease (ms)
-local deaf = {} -- channels that nobody listens to
+local deaf = {} -- channels that have no subscribers
 
 local function whole(number)
   return string.format('%.0f', number)
@@ -56,7 +58,7 @@ local function grant_text(g)
   return string.format('%.0f %.0f %.0f %.0f %.0f %s\n%s', g.ends, g.permits, g.counter, g.since, g.lease, g.repeated, g.owner)
 end
 
--- nil if somebody else wrote it.
+-- Returns nil if another program wrote the text.
 local function waiter_of(text)
   local permits, since, lease, repeated, heard, owner = string.match(text, '^(%d+) (%d+) (%d+) ([01]) (%S+)\n(.*)$')
   return permits and { permits = tonumber(permits), since = tonumber(since), lease = tonumber(lease), repeated = repeated,
@@ -81,7 +83,7 @@ local function open(key)
     waiting = tonumber(waiting), tombs = tonumber(tombs), kept = tonumber(f[3]) or 0, changed = false }
 end
 
--- Writes the summary of a record of which something may live for so long (ms).
+-- Writes the summary of a record; a part of the record may live for this long (ms).
 local function close(r, life)
   if not r.changed then
     return
@@ -100,7 +102,7 @@ local function close(r, life)
   end
 end
 
--- All grants are read only when one of them may be over: 'first' is never later than the first end.
+-- All grants are read only when one of them may be over, because 'first' is never later than the first end.
 local function drop_grants(r)
   if r.granted == 0 or r.first > now then
     return
@@ -136,7 +138,7 @@ local function drop_waiters(r)
       redis.call('HDEL', r.claims, unpack(ids))
     end
   until #ids < CHUNK
-  -- Counted anew, so that a queue of which a part was evicted cannot stay in the way.
+  -- The waiters are counted again, so that a queue of which a part was evicted does not block the lock for ever.
   r.waiting = redis.call('ZCARD', r.ends)
   r.changed = r.changed or r.waiting ~= before
 end
@@ -148,7 +150,7 @@ local function drop_tombs(r)
   end
 end
 
--- Writes a grant that lasts for so long (ms) from now.
+-- Writes a grant that lasts for this long (ms) from now.
 local function grant(r, id, c, life)
   local counter, ends = math.max(r.counter + 1, now), now + life * 1000
   redis.call('HSET', r.key, id, grant_text({ permits = c.permits, counter = counter, since = now, ends = ends, lease = c.lease,
@@ -164,13 +166,14 @@ local function remove_waiter(r, id)
   r.waiting, r.changed = r.waiting - 1, true
 end
 
--- Whether anybody hears. A right that is missing is the same as nobody: the waiter learns it when it asks.
+-- Publishes a text. Returns whether the channel has a subscriber. A missing right counts as no subscriber: the
+-- waiter learns of its grant when it asks.
 local function publish(heard, text)
   if deaf[heard] then
     return false
   end
-  -- A channel that ends with a brace is in the slot of this record. Nodes older than Redis 7 know plain ones only, and count
-  -- those who listen at this node; so its clients listen here.
+  -- A channel that ends with a brace is in the slot of this record. Nodes older than Redis 7 know plain channels
+  -- only, and count only the subscribers at this node; so the clients of such a node subscribe at this node.
   local receivers = redis.pcall(string.sub(heard, -1) == '}' and 'SPUBLISH' or 'PUBLISH', heard, text)
   if type(receivers) == 'table' and string.find(receivers.err or '', 'nknown Redis command', 1, true) then
     receivers = redis.pcall('PUBLISH', heard, text)
@@ -187,7 +190,8 @@ local function head_of(r)
   end
 end
 
--- Grants to waiters in their order while they fit. One whose client hears nothing is passed over and keeps its place.
+-- Grants to waiters in their order while they fit. A waiter whose client is not subscribed is skipped and keeps its
+-- position.
 local function admit(r)
   while r.waiting > 0 and r.granted < r.limit do
     local id, place = head_of(r)
@@ -197,7 +201,8 @@ local function admit(r)
     local text = redis.call('HGET', r.claims, id)
     local w = text and waiter_of(text)
     if not w then
-      -- A part of the queue was evicted or overwritten. An error here would leave grants behind that are not summed up.
+      -- A part of the queue was evicted or overwritten. An error here would leave grants that the summary does not
+      -- count.
       remove_waiter(r, id)
     else
       if w.permits > r.limit - r.granted then
@@ -220,8 +225,9 @@ local function admit(r)
   end
 end
 
--- A waiter that asks shows that its client lives: none of that client's waiters up to this one is passed over any longer.
--- All of them at once, or a later one that asks first would be served before an earlier one.
+-- A waiter that asks shows that its client is alive, so none of that client's waiters up to this one is skipped any
+-- longer. All of them come back at once; otherwise a later one that asks first would be served before an earlier
+-- one.
 local function revive(r, place, heard)
   local passed = redis.call('ZRANGEBYSCORE', r.order, whole(PASSED), whole(place), 'WITHSCORES', 'LIMIT', 0, CHUNK)
   for i = 1, #passed, 2 do
@@ -233,7 +239,8 @@ local function revive(r, place, heard)
   end
 end
 
--- Drops what is over and admits who fits. The waiter that asks may have moved to the caller's channel.
+-- Removes what is over and grants to the waiters that fit. The waiter that asks may have moved to the caller's
+-- channel.
 local function settle(r, asking, moves)
   drop_grants(r)
   drop_waiters(r)
@@ -283,7 +290,8 @@ local function until_first(r)
   return r.granted > 0 and math.max(0, r.first - now) or 0
 end
 
--- With fewer permits than it holds, a claim's grant shrinks. nil if the claim asks for what it cannot be changed to.
+-- Shrinks the grant of a claim that asks for fewer permits than it holds. Returns nil if the grant cannot be
+-- changed to what the claim asks for.
 local function resize(r, g, c)
   if c.permits > g.permits or c.limit ~= r.limit then
     return nil
@@ -308,7 +316,7 @@ local function extend(r, g, c)
   r.changed = true
 end
 
--- The sets of a queue live as long as somebody refreshes his ticket.
+-- The keys of a queue live as long as any waiter refreshes its ticket.
 local function keep_queue(r)
   if redis.call('PTTL', r.ends) < keep / 2 then
     redis.call('PEXPIRE', r.order, keep)
@@ -317,8 +325,9 @@ local function keep_queue(r)
   end
 end
 
--- Extends a grant or refreshes a ticket. Answers a code and two numbers: 1 held (counter, what is left in microseconds),
--- 2 waiting (position, microseconds until the first grant ends), 5 gone (0 expired, 1 taken, 2 released).
+-- Extends a grant or refreshes a ticket. Returns a code and two numbers: 1 held (counter, what is left in
+-- microseconds), 2 waiting (position, microseconds until the first grant ends), 5 gone (0 expired, 1 taken,
+-- 2 released).
 local function renew(r, c)
   local text = redis.call('HGET', r.key, c.id)
   if text then

@@ -1,9 +1,9 @@
--- Included by release.lua: what was held was all that there is, and somebody waits. If the first waiter wants all of it, too,
--- and its client hears it, it is the owner now.
+-- Included by release.lua for a claim that held all permits while others wait. If the first waiter wants all
+-- permits, too, and its client is subscribed, it becomes the owner.
 --
--- Does what record.lua would do, with fewer commands and without creating that file's functions: whoever waits for the
--- lock waits for this script, too. It does nothing, and leaves it to record.lua, if anything is out of the ordinary.
--- Waiters behind the first whose time is over stay until the next script that counts them.
+-- It does what record.lua would do, with fewer commands and without creating that file's functions, because the
+-- next owner waits for this script, too. In any unusual case it does nothing and leaves the work to record.lua.
+-- Later waiters whose tickets have expired stay until the next script that counts them.
 if granted == limit then
   local head = redis.call('ZRANGE', KEYS[1] .. ':order', 0, 0, 'WITHSCORES')
   local id = head[1]

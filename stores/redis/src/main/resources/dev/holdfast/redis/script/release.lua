@@ -1,11 +1,14 @@
--- Ends holding and waiting, makes the next waiters that fit the owners, and tells them so on their clients' channels.
+-- Ends holding and waiting, grants to the next waiters that fit, and publishes the grants on their clients'
+-- channels.
 --
 -- KEYS  1 the record
 -- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 repeated
--- Reply an integer: 1, it held, and nobody waits
---       or {1 found or 0 not, 0, 0} followed by id, counter, lease in ms of the caller's waiters that this call granted
--- Cost  O(1), 3 commands if nobody waits or holds besides; 12 commands, O(log waiters), if it was all that there is and the
---       next waiter wants all of it, too; else more, O(log waiters) for each one granted, and O(grants) when one may be over
+-- Reply an integer: 1, it held, and no claim waits
+--       or {1 found or 0 not, 0, 0} followed by id, counter, lease in ms of the caller's waiters that this call
+--       granted
+-- Cost  O(1), 3 commands if no other claim waits or holds; 12 commands, O(log waiters), if it held all permits and
+--       the next waiter wants all of them, too; else more, O(log waiters) for each one granted, and O(grants) if one
+--       may be over
 local sole = ARGV[4] == '0' and redis.call('HMGET', KEYS[1], ARGV[2], 'use')
 if sole and sole[1] and sole[2] then
   local ends, permits = string.match(sole[1], '^(%d+) (%d+) ')

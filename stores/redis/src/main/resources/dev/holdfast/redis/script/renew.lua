@@ -1,12 +1,15 @@
--- Renews grants and refreshes tickets. Never shortens, never revives.
+-- Renews grants and refreshes tickets. Never shortens a grant, never revives one that is over.
 --
 -- KEYS  the record of each claim; a record may be named more than once
 -- ARGV  see record.lua; as many claims as keys, at most 256
--- Reply {answers, told}: three answers for each claim, a code and two numbers, as 'renew' of record.lua says, or
---       7, error, 0 if this claim's record cannot be read; then id, counter, lease in ms of the caller's waiters granted
--- Cost  for each claim O(1), 2 commands if it is the sole holder and nobody waits; else O(log waiters), and O(grants) when one may be over
+-- Reply {answers, told}: three numbers for each claim, a code and two more, as 'renew' of record.lua returns them,
+--       or 7, error, 0 if this claim's record cannot be read; then id, counter, lease in ms of the caller's waiters
+--       that were granted
+-- Cost  for each claim O(1), 2 commands if it is the sole holder and no claim waits; else O(log waiters), and
+--       O(grants) if one may be over
 -- include record.lua
--- What does not change when a grant is renewed is between its end and its lease: permits, counter and since.
+-- Renews the grant of a sole holder without waiters. A renewal does not change the fields between the end and the
+-- lease: permits, counter and since.
 local function renew_sole(key, at)
   local f = redis.call('HMGET', key, ARGV[at], 'use', 'kept')
   if not f[1] or not f[2] then
@@ -18,7 +21,7 @@ local function renew_sole(key, at)
     return
   end
   ends = math.max(ends, now + ARGV[at + 3] * 1000)
-  -- 'first' stays as it is: no later than the end, which is all that it says.
+  -- 'first' need not change: it only means that no grant ends earlier.
   redis.call('HSET', key, ARGV[at],
     string.format('%.0f ', ends) .. middle .. ' ' .. ARGV[at + 3] .. ' ' .. ARGV[at + 4] .. '\n' .. ARGV[at + 5])
   if ends > (tonumber(f[3]) or 0) then
@@ -44,10 +47,10 @@ local function renew_one(i)
 end
 
 local answers = {}
--- A server that is out of memory refuses HSET to a script, but not behind a write that needs none. Leases must not end for
--- want of memory.
+-- A server that is out of memory refuses HSET in a script, but not after a write that needs no memory. Leases must
+-- not end for lack of memory.
 local asked = redis.pcall('PERSIST', KEYS[1] .. ':none')
--- What a replica has may be behind, so it is not asked who holds. As an error this leads the client to the primary.
+-- The data of a replica may be outdated, so a replica must not answer. The error leads the client to the primary.
 if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
   return asked
 end
