@@ -2,6 +2,7 @@ package dev.holdfast.etcd.rpc;
 
 import dev.holdfast.etcd.config.EtcdOptions;
 import dev.holdfast.etcd.config.EtcdUrl;
+import dev.holdfast.store.ServerAddress;
 import io.grpc.ChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -43,7 +44,7 @@ public final class EtcdChannels {
         return Endpoints.of(channels);
     }
 
-    private static ManagedChannel channel(EtcdUrl.Server server, ChannelCredentials credentials) {
+    private static ManagedChannel channel(ServerAddress server, ChannelCredentials credentials) {
         return NettyChannelBuilder.forAddress(server.host(), server.port(), credentials)
                 .directExecutor()
                 .disableRetry()

@@ -3,6 +3,7 @@ package dev.holdfast.etcd.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.store.ServerAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,9 +21,9 @@ class EtcdUrlTest {
         assertThat(url.password()).isEqualTo("p@ss");
         assertThat(url.servers())
                 .containsExactly(
-                        new EtcdUrl.Server("a.example", 2379),
-                        new EtcdUrl.Server("b.example", 1),
-                        new EtcdUrl.Server("::1", 2));
+                        new ServerAddress("a.example", 2379),
+                        new ServerAddress("b.example", 1),
+                        new ServerAddress("::1", 2));
         assertThat(url.options())
                 .isEqualTo(new EtcdOptions(Duration.ofSeconds(15), Duration.ofSeconds(1), "x/", "/a", "b", "c"));
         assertThat(url).hasToString("etcds://a.example:2379,b.example:1,[::1]:2");

@@ -1,11 +1,11 @@
 package dev.holdfast.redis.lettuce;
 
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.store.ServerAddress;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
@@ -90,7 +90,7 @@ public final class LettuceLockStoreProvider implements LockStoreProvider {
         }
         RedisOptions options = url.options();
         RedisURI.Builder builder = RedisURI.builder().withSentinelMasterId(primary);
-        for (Address host : url.hosts()) {
+        for (ServerAddress host : url.hosts()) {
             RedisURI.Builder sentinel = RedisURI.builder()
                     .withHost(host.host())
                     .withPort(host.port())
@@ -102,7 +102,7 @@ public final class LettuceLockStoreProvider implements LockStoreProvider {
         return common(builder, url).build();
     }
 
-    private static RedisURI node(RedisUrl url, Address host) {
+    private static RedisURI node(RedisUrl url, ServerAddress host) {
         return common(RedisURI.builder().withHost(host.host()).withPort(host.port()), url)
                 .build();
     }

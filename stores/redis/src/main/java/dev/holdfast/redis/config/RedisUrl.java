@@ -1,10 +1,9 @@
 package dev.holdfast.redis.config;
 
+import dev.holdfast.store.ServerAddress;
+import dev.holdfast.store.StoreUrl;
 import dev.holdfast.store.UrlOptions;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +21,7 @@ public record RedisUrl(
         boolean tls,
         @Nullable String user,
         @Nullable String password,
-        List<Address> hosts,
+        List<ServerAddress> hosts,
         @Nullable String primaryName,
         int database,
         RedisOptions options) {
@@ -32,66 +31,54 @@ public record RedisUrl(
     public static final String SENTINEL_FORM =
             "redis[s]-sentinel://[[USER]:PASSWORD@]HOST[:PORT][,HOST...]/PRIMARY-NAME[/DATABASE][?OPTION=VALUE&...]";
 
+    private static final String PRODUCT = "Redis";
     private static final int DEFAULT_PORT = 6379;
     private static final int DEFAULT_SENTINEL_PORT = 26379;
-    private static final int MAX_PORT = 65_535;
-    private static final String HOST = "(?:\\[[0-9A-Fa-f:.%]+]|[^:/?@,\\[\\]]+)(?::\\d{1,5})?";
-    private static final Pattern URL = Pattern.compile("redis(s?)(-sentinel)?://(?:([^@/?]*)@)?(" + HOST + "(?:," + HOST
-            + ")*)(?:/([^/?]*))?(?:/([^/?]*))?(?:\\?(.*))?");
-    private static final Pattern ONE_HOST = Pattern.compile("(\\[[^]]+]|[^:,]+)(?::(\\d+))?");
 
     /**
      * Reads a URL.
      *
      * @throws IllegalArgumentException if it is wrong; the message does not show a password
      */
-    public static RedisUrl parse(String url) {
-        Matcher matcher = URL.matcher(url);
-        boolean sentinel = url.startsWith("redis-sentinel:") || url.startsWith("rediss-sentinel:");
-        if (!matcher.matches() || (!sentinel && matcher.group(6) != null)) {
-            throw new IllegalArgumentException(
-                    "The URL of a store in Redis is " + (sentinel ? SENTINEL_FORM : FORM) + ", but was "
-                            + withoutPassword(url) + ". Encode : / ? @ % in user and password as %3A %2F %3F %40 %25");
+    public static RedisUrl parse(String text) {
+        boolean sentinel = text.startsWith("redis-sentinel:") || text.startsWith("rediss-sentinel:");
+        String form = sentinel ? SENTINEL_FORM : FORM;
+        StoreUrl url = StoreUrl.parse(text, PRODUCT, form, sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
+        List<String> path = url.path().isEmpty()
+                ? List.of()
+                : List.of(url.path().substring(1).split("/", -1));
+        if (!url.scheme().matches("rediss?(-sentinel)?") || path.size() > (sentinel ? 2 : 1)) {
+            throw StoreUrl.wrong(text, PRODUCT, form);
         }
-        String primaryName = sentinel ? UrlOptions.decodedText(text(matcher.group(5))) : null;
+        String primaryName = sentinel ? UrlOptions.decodedText(part(path, 0)) : null;
         if (primaryName != null && primaryName.isEmpty()) {
-            throw new IllegalArgumentException("The URL " + withoutPassword(url)
+            throw new IllegalArgumentException("The URL " + StoreUrl.withoutPassword(text)
                     + " lacks the name that the Sentinels give the primary: " + SENTINEL_FORM);
         }
-        String login = matcher.group(3);
-        String user = null;
-        String password = null;
-        if (login != null) {
-            int colon = login.indexOf(':');
-            String name = UrlOptions.decodedText(colon < 0 ? login : login.substring(0, colon));
-            user = name.isEmpty() ? null : name;
-            // A user without a password is one that the server accepts with any password.
-            password = colon < 0 ? "" : UrlOptions.decodedText(login.substring(colon + 1));
-        }
-        List<Address> hosts = hosts(matcher.group(4), sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
-        RedisOptions options = RedisOptions.parse(text(matcher.group(7)));
-        int database = database(text(matcher.group(sentinel ? 6 : 5)));
-        if (!sentinel && hosts.size() > 1) {
+        RedisOptions options = RedisOptions.parse(url.query());
+        int database = database(part(path, sentinel ? 1 : 0));
+        if (!sentinel && url.servers().size() > 1) {
             options = options.withCluster();
         }
         options.checkTopology(sentinel);
         if (options.cluster() && database != 0) {
             throw new IllegalArgumentException("A cluster has database 0 only, but the URL says " + database);
         }
-        return new RedisUrl(!matcher.group(1).isEmpty(), user, password, hosts, primaryName, database, options);
+        String user = url.user();
+        // A user without a password is one that the server accepts with any password.
+        String password = user != null && url.password() == null ? "" : url.password();
+        return new RedisUrl(
+                url.scheme().startsWith("rediss"),
+                user != null && user.isEmpty() ? null : user,
+                password,
+                url.servers(),
+                primaryName,
+                database,
+                options);
     }
 
-    private static List<Address> hosts(String text, int defaultPort) {
-        List<Address> hosts = new ArrayList<>();
-        Matcher matcher = ONE_HOST.matcher(text);
-        while (matcher.find()) {
-            int port = matcher.group(2) == null ? defaultPort : Integer.parseInt(matcher.group(2));
-            if (port < 1 || port > MAX_PORT) {
-                throw new IllegalArgumentException("The port must be 1 to " + MAX_PORT + ", but was " + port);
-            }
-            hosts.add(new Address(matcher.group(1).replaceAll("[\\[\\]]", ""), port));
-        }
-        return List.copyOf(hosts);
+    private static String part(List<String> path, int index) {
+        return index < path.size() ? path.get(index) : "";
     }
 
     private static int database(String text) {
@@ -105,16 +92,8 @@ public record RedisUrl(
     @Override
     public String toString() {
         return "redis" + (tls ? "s" : "") + (primaryName == null ? "" : "-sentinel") + "://"
-                + hosts.stream().map(Address::toString).collect(Collectors.joining(","))
+                + hosts.stream().map(ServerAddress::toString).collect(Collectors.joining(","))
                 + (primaryName == null ? "" : "/" + primaryName)
                 + (database == 0 ? "" : "/" + database);
-    }
-
-    static String withoutPassword(String url) {
-        return url.replaceAll("//.*@", "//***@");
-    }
-
-    private static String text(@Nullable String group) {
-        return group == null ? "" : group;
     }
 }

@@ -2,9 +2,9 @@ package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.client.RedisPort.Subscriber;
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.ServerAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ClusterChannels implements AutoCloseable {
 
-    private final Function<Address, Subscription> subscriptions;
+    private final Function<ServerAddress, Subscription> subscriptions;
     private final SlotTable slots;
     private final MonotonicClock clock;
     private final Map<String, Channel> channels = new ConcurrentHashMap<>();
@@ -31,7 +31,7 @@ final class ClusterChannels implements AutoCloseable {
     private @Nullable Thread searching;
     private boolean closed;
 
-    ClusterChannels(Function<Address, Subscription> subscriptions, SlotTable slots, MonotonicClock clock) {
+    ClusterChannels(Function<ServerAddress, Subscription> subscriptions, SlotTable slots, MonotonicClock clock) {
         this.subscriptions = subscriptions;
         this.slots = slots;
         this.clock = clock;

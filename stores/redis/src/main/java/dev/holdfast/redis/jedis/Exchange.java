@@ -3,10 +3,10 @@ package dev.holdfast.redis.jedis;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.client.Unacknowledged;
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,7 +43,7 @@ final class Exchange {
      * Stands for the reply of a node that does not serve a slot, or no longer all of it. {@code once} is true for
      * ASK, false for MOVED.
      */
-    record Redirection(Address address, boolean once) {}
+    record Redirection(ServerAddress address, boolean once) {}
 
     /** Returns a reply, or {@link Redirection}. */
     @Nullable
@@ -202,7 +202,7 @@ final class Exchange {
     }
 
     private static Redirection redirection(JedisRedirectionException answer) {
-        Address address = new Address(
+        ServerAddress address = new ServerAddress(
                 answer.getTargetNode().getHost(), answer.getTargetNode().getPort());
         return new Redirection(address, answer instanceof JedisAskDataException);
     }

@@ -2,13 +2,13 @@ package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.ServerCall;
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.redis.jedis.Exchange.Redirection;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.BlockingCalls;
+import dev.holdfast.store.ServerAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,14 +41,14 @@ public final class JedisClusterPort implements RedisPort {
     /** How many nodes process their part of a batch at the same time; the other nodes follow. */
     private static final int NODES_AT_ONCE = 16;
 
-    private final Function<Address, ConnectionSource> sources;
+    private final Function<ServerAddress, ConnectionSource> sources;
     private final MonotonicClock clock;
     private final Duration timeout;
     private final Duration callTimeout;
     private final String endpoint;
     private final SlotTable slots;
-    private final Map<Address, JedisNode> nodes = new ConcurrentHashMap<>();
-    private final Map<Address, ConnectionSource> open = new ConcurrentHashMap<>();
+    private final Map<ServerAddress, JedisNode> nodes = new ConcurrentHashMap<>();
+    private final Map<ServerAddress, ConnectionSource> open = new ConcurrentHashMap<>();
     private final BlockingCalls workCalls;
     private final BlockingCalls renewalCalls;
     private final BlockingCalls nodeCalls;
@@ -61,8 +61,8 @@ public final class JedisClusterPort implements RedisPort {
      * @param endpoint the name of the cluster in messages
      */
     public JedisClusterPort(
-            List<Address> seeds,
-            Function<Address, ConnectionSource> sources,
+            List<ServerAddress> seeds,
+            Function<ServerAddress, ConnectionSource> sources,
             String endpoint,
             RedisOptions options,
             MonotonicClock clock) {
@@ -81,22 +81,22 @@ public final class JedisClusterPort implements RedisPort {
     private final class ConnectionsOfNodes implements SlotTable.NodeConnections {
 
         @Override
-        public Connection open(Address node) {
+        public Connection open(ServerAddress node) {
             node(node);
             return sourceOf(node).open();
         }
 
         @Override
-        public void ended(Address node, Connection connection) {
+        public void ended(ServerAddress node, Connection connection) {
             sourceOf(node).discard(connection);
         }
     }
 
-    private ConnectionSource sourceOf(Address address) {
+    private ConnectionSource sourceOf(ServerAddress address) {
         return open.computeIfAbsent(address, sources);
     }
 
-    private JedisNode node(Address address) {
+    private JedisNode node(ServerAddress address) {
         JedisNode node = nodes.computeIfAbsent(
                 address, key -> new JedisNode(sourceOf(key), clock, displaced -> displaced(displaced)));
         if (closed) {
@@ -110,7 +110,7 @@ public final class JedisClusterPort implements RedisPort {
         channels.displaced(lost);
     }
 
-    private Subscription subscriptionOf(Address address) {
+    private Subscription subscriptionOf(ServerAddress address) {
         return node(address).subscription();
     }
 
@@ -133,7 +133,7 @@ public final class JedisClusterPort implements RedisPort {
     // the slot by then.
     private @Nullable Object routed(ServerCall call) {
         long deadline = clock.nanoTime() + 2 * timeout.toNanos();
-        Address address = slots.ownerOf(call.slot());
+        ServerAddress address = slots.ownerOf(call.slot());
         boolean asking = false;
         for (int i = 0; ; i++) {
             try {
@@ -147,7 +147,7 @@ public final class JedisClusterPort implements RedisPort {
                 asking = follow(call, redirection);
                 address = redirection.address();
             } catch (StoreException failure) {
-                Address owner = newOwner(call, address, failure);
+                ServerAddress owner = newOwner(call, address, failure);
                 if (i > 0 || owner == null || clock.nanoTime() - deadline > 0) {
                     throw failure;
                 }
@@ -169,7 +169,7 @@ public final class JedisClusterPort implements RedisPort {
      * The node that serves the slot after a failure that had no effect; null if it is the same node, or if the
      * failure may have had an effect.
      */
-    private @Nullable Address newOwner(ServerCall call, Address failed, StoreException failure) {
+    private @Nullable ServerAddress newOwner(ServerCall call, ServerAddress failed, StoreException failure) {
         if (!failure.retryable()) {
             return null;
         }
@@ -177,7 +177,7 @@ public final class JedisClusterPort implements RedisPort {
         if (failure.effect() != Effect.NONE || closed) {
             return null;
         }
-        Address owner = slots.ownerOf(call.slot());
+        ServerAddress owner = slots.ownerOf(call.slot());
         return owner.equals(failed) ? null : owner;
     }
 
@@ -199,10 +199,10 @@ public final class JedisClusterPort implements RedisPort {
 
     private List<@Nullable Object> scattered(List<ServerCall> calls) {
         @Nullable Object[] replies = new Object[calls.size()];
-        Map<Address, List<Integer>> parts = new LinkedHashMap<>();
+        Map<ServerAddress, List<Integer>> parts = new LinkedHashMap<>();
         for (int i = 0; i < calls.size(); i++) {
             try {
-                Address owner = slots.ownerOf(calls.get(i).slot());
+                ServerAddress owner = slots.ownerOf(calls.get(i).slot());
                 parts.computeIfAbsent(owner, key -> new ArrayList<>()).add(i);
             } catch (StoreException nowhere) {
                 replies[i] = nowhere;
@@ -210,7 +210,7 @@ public final class JedisClusterPort implements RedisPort {
         }
         List<CompletableFuture<?>> otherNodes = new ArrayList<>();
         Runnable firstNode = null;
-        for (Map.Entry<Address, List<Integer>> part : parts.entrySet()) {
+        for (Map.Entry<ServerAddress, List<Integer>> part : parts.entrySet()) {
             Runnable work = () -> oneNode(part.getKey(), calls, part.getValue(), replies);
             if (firstNode == null) {
                 firstNode = work;
@@ -243,7 +243,8 @@ public final class JedisClusterPort implements RedisPort {
         return true;
     }
 
-    private void oneNode(Address address, List<ServerCall> calls, List<Integer> part, @Nullable Object[] replies) {
+    private void oneNode(
+            ServerAddress address, List<ServerCall> calls, List<Integer> part, @Nullable Object[] replies) {
         List<@Nullable Object> answers;
         try {
             answers = node(address).runAll(part.stream().map(calls::get).toList());

@@ -1,12 +1,12 @@
 package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.RedisPort;
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.ServerAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -65,7 +65,8 @@ public final class JedisPorts {
         options.checkTopology(false);
         Map<String, ConnectionPool> nodes = client.getClusterNodes();
         nodes.values().forEach(BorrowedConnections::checkSize);
-        List<Address> seeds = nodes.keySet().stream().map(JedisPorts::address).toList();
+        List<ServerAddress> seeds =
+                nodes.keySet().stream().map(JedisPorts::address).toList();
         return new JedisClusterPort(
                 seeds,
                 node -> new BorrowedConnections(() -> nodePool(client, node), options, clock),
@@ -88,7 +89,7 @@ public final class JedisPorts {
         throw StoreException.unavailable(Effect.NONE, "The client knows no primary at the moment", null);
     }
 
-    private static ConnectionPool nodePool(RedisClusterClient client, Address node) {
+    private static ConnectionPool nodePool(RedisClusterClient client, ServerAddress node) {
         String key = new HostAndPort(node.host(), node.port()).toString();
         ConnectionPool pool = client.getClusterNodes().get(key);
         if (pool == null) {
@@ -109,9 +110,9 @@ public final class JedisPorts {
         return pool;
     }
 
-    private static Address address(String hostAndPort) {
+    private static ServerAddress address(String hostAndPort) {
         HostAndPort address = HostAndPort.from(hostAndPort);
-        return new Address(address.getHost(), address.getPort());
+        return new ServerAddress(address.getHost(), address.getPort());
     }
 
     private static ConnectionPool ours(Pool<Connection> pool) {

@@ -1,12 +1,12 @@
 package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.ServerError;
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.ServerAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Deque;
@@ -37,10 +37,10 @@ public final class OwnConnections implements ConnectionSource {
          *
          * @throws StoreException with effect NONE if it is not known
          */
-        Address address();
+        ServerAddress address();
 
         /** Whether a connection to this address is still useful. */
-        default boolean isCurrent(Address address) {
+        default boolean isCurrent(ServerAddress address) {
             return true;
         }
 
@@ -80,7 +80,7 @@ public final class OwnConnections implements ConnectionSource {
 
     /** Connections to the one server of a URL. */
     static OwnConnections toServer(RedisUrl url, MonotonicClock clock) {
-        Address server = url.hosts().get(0);
+        ServerAddress server = url.hosts().get(0);
         return new OwnConnections(() -> server, url.toString(), config(url), url.options(), clock);
     }
 
@@ -190,7 +190,7 @@ public final class OwnConnections implements ConnectionSource {
         if (closed) {
             throw StoreException.unavailable(Effect.NONE, "The store on " + endpoint + " is closed", null);
         }
-        Address address = target.address();
+        ServerAddress address = target.address();
         Connection connection = connect(address);
         boolean usable = false;
         try {
@@ -204,7 +204,7 @@ public final class OwnConnections implements ConnectionSource {
         }
     }
 
-    private Connection connect(Address address) {
+    private Connection connect(ServerAddress address) {
         try {
             return new Connection(new HostAndPort(address.host(), address.port()), config);
         } catch (JedisConnectionException unreachable) {
@@ -226,7 +226,7 @@ public final class OwnConnections implements ConnectionSource {
     @Override
     public boolean isCurrent(Connection connection) {
         HostAndPort leadsTo = connection.getHostAndPort();
-        return target.isCurrent(new Address(leadsTo.getHost(), leadsTo.getPort()));
+        return target.isCurrent(new ServerAddress(leadsTo.getHost(), leadsTo.getPort()));
     }
 
     @Override

@@ -1,11 +1,11 @@
 package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.Replies;
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -43,7 +43,7 @@ final class SentinelResolver implements OwnConnections.Target {
     private static final byte[] STATE_OF = "master".getBytes(StandardCharsets.US_ASCII);
     private static final String EPOCH = "config-epoch";
 
-    private final List<Address> sentinels;
+    private final List<ServerAddress> sentinels;
     private final String name;
     private final DefaultJedisClientConfig config;
     private final Duration timeout;
@@ -53,7 +53,7 @@ final class SentinelResolver implements OwnConnections.Target {
     private final Thread asking;
     private long askedAt;
     private long epoch = -1;
-    private volatile @Nullable Address primary;
+    private volatile @Nullable ServerAddress primary;
     private volatile String lastProblem = "none was asked";
     private volatile boolean closed;
 
@@ -106,7 +106,7 @@ final class SentinelResolver implements OwnConnections.Target {
     }
 
     private void askOne(int i) {
-        Address sentinel = sentinels.get(i);
+        ServerAddress sentinel = sentinels.get(i);
         try {
             Connection open = connections[i];
             if (open == null) {
@@ -121,7 +121,7 @@ final class SentinelResolver implements OwnConnections.Target {
             long found = epoch((List<?>) open.executeCommand(command(STATE_OF)));
             if (found >= epoch) {
                 epoch = found;
-                primary = new Address(Replies.text(address, 0), Integer.parseInt(Replies.text(address, 1)));
+                primary = new ServerAddress(Replies.text(address, 0), Integer.parseInt(Replies.text(address, 1)));
             }
         } catch (JedisDataException refused) {
             lastProblem = sentinel + " answers: " + refused.getMessage();
@@ -153,8 +153,8 @@ final class SentinelResolver implements OwnConnections.Target {
     }
 
     @Override
-    public Address address() {
-        Address known = primary;
+    public ServerAddress address() {
+        ServerAddress known = primary;
         if (known == null) {
             ask();
             known = primary;
@@ -169,7 +169,7 @@ final class SentinelResolver implements OwnConnections.Target {
     }
 
     @Override
-    public boolean isCurrent(Address address) {
+    public boolean isCurrent(ServerAddress address) {
         return address.equals(primary);
     }
 

@@ -3,11 +3,11 @@ package dev.holdfast.redis.jedis;
 import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerError;
-import dev.holdfast.redis.config.Address;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.BlockingCalls;
+import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,25 +38,25 @@ final class SlotTable {
     /** Opens connections to nodes; {@link #ended} closes them. */
     interface NodeConnections {
 
-        Connection open(Address node);
+        Connection open(ServerAddress node);
 
-        void ended(Address node, Connection connection);
+        void ended(ServerAddress node, Connection connection);
     }
 
-    private final List<Address> seeds;
+    private final List<ServerAddress> seeds;
     private final NodeConnections connections;
     private final Duration timeout;
     private final MonotonicClock clock;
     private final ReentrantLock asking = new ReentrantLock();
-    private final AtomicReferenceArray<@Nullable Address> owners = new AtomicReferenceArray<>(HashSlot.COUNT);
+    private final AtomicReferenceArray<@Nullable ServerAddress> owners = new AtomicReferenceArray<>(HashSlot.COUNT);
     private volatile boolean stale = true;
-    private volatile Set<Address> known = Set.of();
-    private @Nullable Address lastAnswered;
+    private volatile Set<ServerAddress> known = Set.of();
+    private @Nullable ServerAddress lastAnswered;
     private boolean wasAsked;
     private long askedAt;
 
     /** @param seeds are asked as long as no other nodes are known, or none of the known nodes answers */
-    SlotTable(List<Address> seeds, NodeConnections connections, Duration timeout, MonotonicClock clock) {
+    SlotTable(List<ServerAddress> seeds, NodeConnections connections, Duration timeout, MonotonicClock clock) {
         this.seeds = seeds;
         this.connections = connections;
         this.timeout = timeout;
@@ -64,11 +64,11 @@ final class SlotTable {
     }
 
     /** @throws StoreException with effect NONE if no node is known to serve the slot */
-    Address ownerOf(int slot) {
+    ServerAddress ownerOf(int slot) {
         if (stale || owners.get(slot) == null) {
             refresh();
         }
-        Address owner = owners.get(slot);
+        ServerAddress owner = owners.get(slot);
         if (owner == null) {
             throw StoreException.unavailable(
                     Effect.NONE, "No node of the cluster serves slot " + slot + "; see CLUSTER INFO", null);
@@ -81,9 +81,9 @@ final class SlotTable {
         if (stale) {
             refresh();
         }
-        Map<Address, Integer> first = new LinkedHashMap<>();
+        Map<ServerAddress, Integer> first = new LinkedHashMap<>();
         for (int slot = 0; slot < HashSlot.COUNT; slot++) {
-            Address owner = owners.get(slot);
+            ServerAddress owner = owners.get(slot);
             if (owner != null) {
                 first.putIfAbsent(owner, slot);
             }
@@ -92,7 +92,7 @@ final class SlotTable {
     }
 
     /** Notes that a node has reported a new owner of a slot. */
-    void moved(int slot, Address owner) {
+    void moved(int slot, ServerAddress owner) {
         owners.set(slot, owner);
         stale = true;
     }
@@ -112,14 +112,14 @@ final class SlotTable {
             if (wasAsked && now - askedAt < LEAST_PAUSE_NANOS) {
                 return;
             }
-            Set<Address> candidates = new LinkedHashSet<>();
+            Set<ServerAddress> candidates = new LinkedHashSet<>();
             if (lastAnswered != null) {
                 candidates.add(lastAnswered);
             }
             candidates.addAll(known);
             candidates.addAll(seeds);
             StoreException failure = null;
-            for (Address node : candidates) {
+            for (ServerAddress node : candidates) {
                 if (clock.nanoTime() - now > 2 * timeout.toNanos()) {
                     break;
                 }
@@ -140,7 +140,7 @@ final class SlotTable {
         }
     }
 
-    private @Nullable StoreException askOne(Address node) {
+    private @Nullable StoreException askOne(ServerAddress node) {
         Connection connection;
         try {
             connection = connections.open(node);
@@ -166,15 +166,15 @@ final class SlotTable {
 
     // A node that does not know its own host name leaves out the host. Then the host is that of the node that was
     // asked.
-    private void take(Address asked, List<?> ranges) {
-        Set<Address> nodes = new LinkedHashSet<>();
-        List<@Nullable Address> found = new ArrayList<>(Collections.nCopies(HashSlot.COUNT, null));
+    private void take(ServerAddress asked, List<?> ranges) {
+        Set<ServerAddress> nodes = new LinkedHashSet<>();
+        List<@Nullable ServerAddress> found = new ArrayList<>(Collections.nCopies(HashSlot.COUNT, null));
         for (Object part : ranges) {
             List<?> range = Replies.list(part);
             for (int i = 2; i < range.size(); i++) {
                 List<?> node = Replies.list(range.get(i));
                 String host = node.get(0) == null ? "" : Replies.text(node, 0);
-                Address address = new Address(
+                ServerAddress address = new ServerAddress(
                         host.isEmpty() || host.equals("?") ? asked.host() : host, (int) Replies.number(node, 1));
                 nodes.add(address);
                 if (i == 2) {

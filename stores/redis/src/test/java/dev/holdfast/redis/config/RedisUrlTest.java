@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.redis.RedisLockStoreProvider;
+import dev.holdfast.store.ServerAddress;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -18,7 +19,13 @@ class RedisUrlTest {
         RedisUrl url = RedisUrl.parse("redis://db.example");
         assertThat(url)
                 .isEqualTo(new RedisUrl(
-                        false, null, null, List.of(new Address("db.example", 6379)), null, 0, RedisOptions.DEFAULTS));
+                        false,
+                        null,
+                        null,
+                        List.of(new ServerAddress("db.example", 6379)),
+                        null,
+                        0,
+                        RedisOptions.DEFAULTS));
         assertThat(RedisOptions.DEFAULTS.ticketTtl()).isEqualTo(Duration.ofSeconds(5));
     }
 
@@ -29,7 +36,7 @@ class RedisUrlTest {
         assertThat(url.tls()).isTrue();
         assertThat(url.user()).isEqualTo("us:er");
         assertThat(url.password()).isEqualTo("p@ss+w/rd");
-        assertThat(url.hosts()).containsExactly(new Address("::1", 7000));
+        assertThat(url.hosts()).containsExactly(new ServerAddress("::1", 7000));
         assertThat(url.database()).isEqualTo(3);
         assertThat(url.options())
                 .isEqualTo(new RedisOptions(
@@ -66,7 +73,8 @@ class RedisUrlTest {
                         + "&sentinelUser=su&sentinelPassword=a%26b");
         assertThat(url.tls()).isTrue();
         assertThat(url.hosts())
-                .containsExactly(new Address("s1", 1), new Address("::2", 26379), new Address("s3", 26379));
+                .containsExactly(
+                        new ServerAddress("s1", 1), new ServerAddress("::2", 26379), new ServerAddress("s3", 26379));
         assertThat(url.primaryName()).isEqualTo("my-primary");
         assertThat(url.database()).isEqualTo(4);
         assertThat(url.options().replicas()).isEqualTo(1);
@@ -80,7 +88,7 @@ class RedisUrlTest {
     void severalHostsAreACluster() {
         RedisUrl url = RedisUrl.parse("redis://:secret@a,b:7001");
         assertThat(url.options().cluster()).isTrue();
-        assertThat(url.hosts()).containsExactly(new Address("a", 6379), new Address("b", 7001));
+        assertThat(url.hosts()).containsExactly(new ServerAddress("a", 6379), new ServerAddress("b", 7001));
         assertThat(RedisUrl.parse("redis://a?cluster=true").options().cluster()).isTrue();
         assertThat(RedisUrl.parse("redis://a").options().cluster()).isFalse();
     }

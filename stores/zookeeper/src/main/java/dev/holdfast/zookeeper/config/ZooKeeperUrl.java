@@ -1,10 +1,9 @@
 package dev.holdfast.zookeeper.config;
 
+import dev.holdfast.store.ServerAddress;
+import dev.holdfast.store.StoreUrl;
 import dev.holdfast.store.UrlOptions;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,54 +22,29 @@ public record ZooKeeperUrl(@Nullable String login, String hosts, String root, Zo
 
     static final String DEFAULT_ROOT = "/holdfast";
 
+    private static final String PRODUCT = "ZooKeeper";
     private static final int DEFAULT_PORT = 2181;
-    private static final int MAX_PORT = 65_535;
-    private static final Pattern URL = Pattern.compile("zookeeper://(?:([^@/?]*)@)?([^/?@]+)(/[^?]*)?(?:\\?(.*))?");
-    private static final Pattern HOST = Pattern.compile("(\\[[0-9A-Fa-f:.%]+]|[^:\\[\\]\\s]+)(?::(\\d{1,5}))?");
 
     /**
      * Parses a URL.
      *
      * @throws IllegalArgumentException if the URL is wrong; the message does not show a password
      */
-    public static ZooKeeperUrl parse(String url) {
-        Matcher matcher = URL.matcher(url);
-        if (!matcher.matches()) {
-            throw wrong(url);
+    public static ZooKeeperUrl parse(String text) {
+        StoreUrl url = StoreUrl.parse(text, PRODUCT, FORM, DEFAULT_PORT);
+        if (!url.scheme().equals("zookeeper")) {
+            throw StoreUrl.wrong(text, PRODUCT, FORM);
         }
-        List<String> hosts = new ArrayList<>();
-        for (String host : matcher.group(2).split(",", -1)) {
-            Matcher part = HOST.matcher(host);
-            if (!part.matches()) {
-                throw wrong(url);
-            }
-            int port = part.group(2) == null ? DEFAULT_PORT : Integer.parseInt(part.group(2));
-            if (port < 1 || port > MAX_PORT) {
-                throw new IllegalArgumentException("The port must be 1 to " + MAX_PORT + ", but was " + port);
-            }
-            hosts.add(part.group(1) + ":" + port);
+        String user = url.user();
+        if (user != null && (user.isEmpty() || url.password() == null)) {
+            throw new IllegalArgumentException("A login is USER:PASSWORD, in " + StoreUrl.withoutPassword(text));
         }
-        String login = matcher.group(1) == null ? null : UrlOptions.decodedText(matcher.group(1));
-        if (login != null && login.indexOf(':') < 1) {
-            throw new IllegalArgumentException("A login is USER:PASSWORD, in " + withoutPassword(url));
-        }
-        String path = matcher.group(3);
-        String root = path == null || path.equals("/") ? DEFAULT_ROOT : UrlOptions.decodedText(path);
-        String query = matcher.group(4);
+        String root = url.path().length() < 2 ? DEFAULT_ROOT : UrlOptions.decodedText(url.path());
         return new ZooKeeperUrl(
-                login,
-                String.join(",", hosts),
+                user == null ? null : user + ":" + url.password(),
+                url.servers().stream().map(ServerAddress::toString).collect(Collectors.joining(",")),
                 ZooKeeperOptions.checkRoot(root),
-                ZooKeeperOptions.ofUrl(query == null ? "" : query));
-    }
-
-    private static IllegalArgumentException wrong(String url) {
-        return new IllegalArgumentException("The URL of a store in ZooKeeper is " + FORM + ", but was "
-                + withoutPassword(url) + ". Encode : / ? @ % in user and password as %3A %2F %3F %40 %25");
-    }
-
-    private static String withoutPassword(String url) {
-        return url.replaceAll("//.*@", "//***@").replaceAll("(?i)(password=)[^&]*", "$1***");
+                ZooKeeperOptions.ofUrl(url.query()));
     }
 
     /** The hosts and the root without the login, for messages. */
