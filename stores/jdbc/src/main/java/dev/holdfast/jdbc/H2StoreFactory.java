@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.StringJoiner;
 import org.h2.jdbcx.JdbcDataSource;
 
-/** How a store in H2 is put together. Apart from the provider, so that H2 need not be there for other URLs. */
+/** Creates a store in H2. A class apart from the provider, so that other URLs do not need H2 on the class path. */
 final class H2StoreFactory {
 
     private H2StoreFactory() {}
@@ -32,7 +32,8 @@ final class H2StoreFactory {
                 clock);
     }
 
-    // A DataSource of H2 names a user by itself, and H2 refuses to be told a second one by the URL.
+    // A DataSource of H2 sets a user by itself, and H2 refuses a second one in the URL. So user and password are
+    // taken out.
     private static JdbcDataSource source(String url) {
         JdbcDataSource database = new JdbcDataSource();
         StringJoiner rest = new StringJoiner(";");
@@ -51,13 +52,13 @@ final class H2StoreFactory {
     }
 
     static RowLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
-        // H2 closes its file when a thread is interrupted in the middle of a call, so no caller's thread makes one.
+        // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread.
         StoreWiring wiring = new StoreWiring(
                 false, options.connections() > 1, Duration.ZERO, new PollSchedule.Rows(false), WaiterNotifier.NONE);
         return ServerStoreFactory.open(dialect, pool, options, wiring, clock);
     }
 
-    /** Over the user's own pool. */
+    /** Creates a store over the user's own pool. */
     static RowLockStore over(ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
         options.check("H2", false, false);
         return open(new H2Dialect(pool.toString()), pool, options, clock);

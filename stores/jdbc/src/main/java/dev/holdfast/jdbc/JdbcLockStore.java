@@ -8,8 +8,8 @@ import javax.sql.DataSource;
 
 /**
  * Makes stores in a database over a pool that the program has already. {@link JdbcLockStoreProvider} and {@link
- * SqliteLockStoreProvider} make them by URL. What they guarantee is said in the {@linkplain dev.holdfast.jdbc description of
- * the package}.
+ * SqliteLockStoreProvider} make them by URL. The {@linkplain dev.holdfast.jdbc description of the package} says what
+ * they guarantee.
  */
 public final class JdbcLockStore {
 
@@ -38,7 +38,8 @@ public final class JdbcLockStore {
     }
 
     /**
-     * The statements that make the tables in a database, for somebody to run who may do so. Nothing is connected to.
+     * The statements that create the tables in a database, for somebody to run who has the right to. Opens no
+     * connection.
      *
      * @param url the URL of a store in a database, with a {@code jdbc:} driver
      */

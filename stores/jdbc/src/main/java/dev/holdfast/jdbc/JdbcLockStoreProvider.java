@@ -12,11 +12,12 @@ import java.util.StringJoiner;
 import java.util.TreeMap;
 
 /**
- * Opens {@code jdbc:postgresql:...}, {@code jdbc:mariadb:...}, {@code jdbc:mysql:...}, {@code jdbc:h2:...}, and the URL of any
- * other JDBC driver if the option {@code holdfast.clock} tells how the database tells the time. The URL is the driver's own,
- * with its own options. Options of ours stand behind a question mark and begin with {@code holdfast.}, as in {@code
- * jdbc:postgresql://db/app?user=app&holdfast.keep=7d&holdfast.ticketTtl=3s}; they are taken out before the driver sees the
- * URL. Times look like {@code 500ms}, {@code 5s}, {@code 10m}, {@code 24h}, {@code 30d} or {@code PT5S}.
+ * Opens {@code jdbc:postgresql:...}, {@code jdbc:mariadb:...}, {@code jdbc:mysql:...}, {@code jdbc:h2:...}, and the
+ * URL of any other JDBC driver if the option {@code holdfast.clock} gives the expression for the database's time.
+ * The URL is the driver's own, with its own options. Options of ours stand behind a question mark and begin with
+ * {@code holdfast.}, as in {@code jdbc:postgresql://db/app?user=app&holdfast.keep=7d&holdfast.ticketTtl=3s}; they
+ * are taken out before the driver sees the URL. Times look like {@code 500ms}, {@code 5s}, {@code 10m}, {@code 24h},
+ * {@code 30d} or {@code PT5S}.
  *
  * <table>
  * <caption>Options</caption>
@@ -24,19 +25,20 @@ import java.util.TreeMap;
  * <tr><td>{@code holdfast.keep}</td><td>30d</td><td>how long the row of an idle lock is kept</td></tr>
  * <tr><td>{@code holdfast.busyTimeout}</td><td>5s</td><td>how long a call may wait for a connection, other clients and
  *     other calls</td></tr>
- * <tr><td>{@code holdfast.ticketTtl}</td><td>5s</td><td>how long a waiter keeps its place without a refresh; the same in
- *     all clients of the database</td></tr>
+ * <tr><td>{@code holdfast.ticketTtl}</td><td>5s</td><td>how long a waiter stays in the queue without a refresh; the
+ *     same in all clients of the database</td></tr>
  * <tr><td>{@code holdfast.schema}</td><td>create</td><td>what is done about the tables when the store is opened: {@code
  *     create} makes and checks them, {@code check} checks them, {@code none} does nothing</td></tr>
  * <tr><td>{@code holdfast.connections}</td><td>2</td><td>how many connections there are at most beside that of the
  *     renewals: 1 or 2; with 2, polls have one of their own</td></tr>
- * <tr><td>{@code holdfast.wakeup}</td><td>poll</td><td>PostgreSQL: {@code notify} wakes waiters by {@code NOTIFY}, over one
- *     more connection; the same in all clients</td></tr>
- * <tr><td>{@code holdfast.durability}</td><td>full</td><td>PostgreSQL: {@code relaxed} waits for the disk nowhere</td></tr>
+ * <tr><td>{@code holdfast.wakeup}</td><td>poll</td><td>PostgreSQL: {@code notify} notifies waiters by {@code
+ *     NOTIFY}, over one more connection; the same in all clients</td></tr>
+ * <tr><td>{@code holdfast.durability}</td><td>full</td><td>PostgreSQL: {@code relaxed} never waits for the
+ *     disk</td></tr>
  * <tr><td>{@code holdfast.serverPrepare}</td><td>on</td><td>PostgreSQL: {@code off} prepares no statement at the server, for
  *     poolers that cannot carry them over</td></tr>
  * <tr><td>{@code holdfast.clock}</td><td></td><td>other databases: a SQL expression for the time in microseconds since 1970
- *     as a 64-bit number, read anew by each statement</td></tr>
+ *     as a 64-bit number, read again by each statement</td></tr>
  * </table>
  *
  * Another option that begins with {@code holdfast.} is refused.
@@ -65,7 +67,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
                 : ServerStoreFactory.open(theirs, options, clock);
     }
 
-    /** What {@link JdbcLockStore#ddl} tells. */
+    /** Implements {@link JdbcLockStore#ddl}. */
     static String ddl(String url) {
         Map<String, String> ours = new TreeMap<>();
         DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
@@ -75,7 +77,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
                 : theirs.dialect(options).ddl();
     }
 
-    // What is not ours stays: some drivers have options behind a question mark themselves.
+    // Other options stay in the URL: some drivers have options behind a question mark themselves.
     private static String takeOut(String url, Map<String, String> ours) {
         int question = url.indexOf('?');
         if (question < 0) {

@@ -50,18 +50,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store in the rows of a database: one row for each name, with the whole state of the lock in it, and {@link
- * ResourceRecord} to say what may become of it. The database gives what a record cannot: one change at a time, and one
- * clock.
+ * A store in the rows of a database: one row for each name, with the whole state of the lock in it. {@link
+ * ResourceRecord} decides how the state changes. The database gives what a record cannot: one change at a time, and
+ * one clock.
  *
- * <p>Acquiring a free lock, releasing it, and renewing all of a client's sole-held locks are one statement each. What
- * concerns others besides (a second reader, a waiter, a tombstone, a downgrade) is a read and a write of the row.
+ * <p>Acquiring a free lock, releasing it, and renewing all of a client's sole-held locks are one statement each.
+ * Whatever also concerns other claims (a second reader, a waiter, a tombstone, a downgrade) is a read and a write of
+ * the row.
  *
  * <p>Thread-safe.
  */
 final class RowLockStore implements LockStore {
 
-    /** For so long one renewal asks again for rows that are locked, all of them together. */
+    /** How long one renewal may retry on locked rows, all of its rows together. */
     private static final Duration PATIENCE_OF_RENEWALS = Duration.ofMillis(500);
 
     private final StoreTraits traits;
@@ -72,11 +73,11 @@ final class RowLockStore implements LockStore {
     private final SerialConnection polls;
     private final BlockingCalls workCalls;
     private final BlockingCalls renewalCalls;
-    private final WaiterRegistry waiting = new WaiterRegistry();
+    private final WaiterRegistry waiters = new WaiterRegistry();
     private final ContendedNames contended = new ContendedNames();
     private final WaitPoller poller;
-    private final IdleRowCleaner idleRows;
-    private final WaiterNotifier wakeup;
+    private final IdleRowCleaner idleRowCleaner;
+    private final WaiterNotifier notifier;
 
     RowLockStore(
             Dialect dialect, ConnectionSource source, StoreOptions options, StoreWiring wiring, MonotonicClock clock) {
@@ -92,17 +93,17 @@ final class RowLockStore implements LockStore {
                 Duration.ofNanos(1_000),
                 ticketTtl,
                 options.callTimeout().plus(wiring.statementTimeout()));
-        Supplier<SerialConnection> lanes =
+        Supplier<SerialConnection> connections =
                 () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
-        this.work = lanes.get();
-        this.renewals = lanes.get();
-        this.polls = wiring.ownPolls() ? lanes.get() : work;
+        this.work = connections.get();
+        this.renewals = connections.get();
+        this.polls = wiring.ownPolls() ? connections.get() : work;
         String threads = "holdfast-" + dialect.product();
         this.workCalls = new BlockingCalls(threads + "-work", 1, wiring.callerMayWork());
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork());
-        this.poller = new WaitPoller(polls, waiting, wiring.pace(), ticketTtl, threads + "-poller");
-        this.idleRows = new IdleRowCleaner(options.keep(), clock);
-        this.wakeup = wiring.wakeup();
+        this.poller = new WaitPoller(polls, waiters, wiring.schedule(), ticketTtl, threads + "-poller");
+        this.idleRowCleaner = new IdleRowCleaner(options.keep(), clock);
+        this.notifier = wiring.notifier();
     }
 
     @Override
@@ -118,12 +119,12 @@ final class RowLockStore implements LockStore {
                 return granted != null ? Applied.of(granted) : tryAcquire(turn.further(), claim);
             });
             contended.saw(claim.name(), applied.contended());
-            tellWaiters(applied.handed());
+            notifyWaiters(applied.handed());
             return applied.answerOrThrow();
         });
     }
 
-    // A row that a user's transaction has locked cannot be had now, which is what busy means.
+    // A lock whose row is locked by a user's transaction cannot be acquired now, so the result is Busy.
     private static Applied<Attempt> tryAcquire(LockTable table, Claim claim) throws SQLException {
         try {
             return table.look(claim.name(), read -> read.only().tryAcquire(claim, read.now(), read.epoch()));
@@ -139,20 +140,21 @@ final class RowLockStore implements LockStore {
         return workCalls.call(() -> tryAcquireAll(several, names));
     }
 
-    // One transaction: read, see whether all can be had, and write only then. Else only settle what was looked at.
+    // One transaction: it reads, checks whether all claims can be granted, and writes only then. Otherwise only
+    // those records that it looked at are settled.
     private List<Attempt> tryAcquireAll(List<Claim> claims, List<LockName> names) {
         Applied<List<Attempt>> tried;
         try {
             tried = work.call(turn -> acquireAll(turn.table(), claims, names));
         } catch (NotAll notAll) {
             List<LockName> seen = names.subList(0, notAll.seen);
-            tellWaiters(work.call(turn -> settle(turn.table(), seen)));
+            notifyWaiters(work.call(turn -> settle(turn.table(), seen)));
             if (notAll.refusal != null) {
                 throw notAll.refusal;
             }
             return List.of(notAll.busy);
         }
-        tellWaiters(tried.handed());
+        notifyWaiters(tried.handed());
         return tried.answerOrThrow();
     }
 
@@ -173,7 +175,7 @@ final class RowLockStore implements LockStore {
                     })
                     .handed();
         } catch (RowLockedException locked) {
-            // Whoever looks at it next settles it.
+            // The next client that looks at the row settles it.
             return List.of();
         }
     }
@@ -197,24 +199,24 @@ final class RowLockStore implements LockStore {
 
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        Waiter waiter = new Waiter(claim, listener, waiting);
-        // Listed before it is sent: then a grant that another process makes at once shows as a change, and nobody
-        // need look whether there was one.
-        waiting.add(waiter);
+        Waiter waiter = new Waiter(claim, listener, waiters);
+        // The claim is registered before it is sent: then a grant that another process makes at once is a change
+        // that the poller finds, and no extra check is needed.
+        waiters.add(waiter);
         workCalls.call(() -> enqueue(claim, waiter)).whenComplete((answer, failure) -> {
-            if (failure == null && answer instanceof Renewed.Waiting place) {
+            if (failure == null && answer instanceof Renewed.Waiting queued) {
                 if (!waiter.isClosed()) {
-                    listener.waiting(place.position(), place.retryAfter());
+                    listener.waiting(queued.position(), queued.retryAfter());
                 }
-            } else if (waiting.remove(waiter)) {
-                // Whoever takes it out tells it, so that it is told once.
-                tell(listener, answer, failure);
+            } else if (waiters.remove(waiter)) {
+                // The thread that removes the waiter notifies its listener, so that the listener is notified once.
+                notifyListener(listener, answer, failure);
             }
         });
         return waiter;
     }
 
-    private static void tell(ClaimListener listener, @Nullable Renewed answer, @Nullable Throwable failure) {
+    private static void notifyListener(ClaimListener listener, @Nullable Renewed answer, @Nullable Throwable failure) {
         if (failure != null) {
             listener.failed(StoreException.of(failure));
         } else if (answer instanceof Held held) {
@@ -238,12 +240,12 @@ final class RowLockStore implements LockStore {
                     .transition(List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
         });
         contended.saw(claim.name(), applied.contended());
-        tellWaiters(applied.handed());
+        notifyWaiters(applied.handed());
         Renewed answer = applied.answerOrThrow();
         if (answer instanceof Renewed.Waiting) {
             waiter.refreshed(goodUntil(claim, applied.now()));
             poller.wake();
-            wakeup.listen(waiting, poller);
+            notifier.listen(waiters, poller);
         }
         return answer;
     }
@@ -268,19 +270,19 @@ final class RowLockStore implements LockStore {
             }
             batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(failure)));
         }
-        tellWaiters(handed);
-        answers.forEach(this::tellIfItWaited);
+        notifyWaiters(handed);
+        answers.forEach(this::notifyIfItWaited);
         removeIdle(batch.get(0).name());
         return batch.stream().map(claim -> answers.get(claim.id())).toList();
     }
 
-    // All in one turn, so that the batch has one limit of time. What is answered when it fails half-way stays answered.
+    // All in one turn, so that the batch has one time limit. Answers that exist when it fails half-way are kept.
     private boolean renewAll(List<Claim> batch, Turn turn, Map<ClaimId, Renewed> answers, List<Handed> handed)
             throws SQLException {
-        // The renewal of some claims must not cost the others their time.
+        // Waiting for the locked rows of some claims must not use up the time of the others.
         turn.table().waitForLocked(PATIENCE_OF_RENEWALS);
         List<Claim> perhapsSole =
-                batch.stream().filter(claim -> !waiting.contains(claim.id())).toList();
+                batch.stream().filter(claim -> !waiters.contains(claim.id())).toList();
         turn.table().renewSole(perhapsSole, answers);
         for (Claim claim : batch) {
             if (!answers.containsKey(claim.id())) {
@@ -290,8 +292,8 @@ final class RowLockStore implements LockStore {
         return true;
     }
 
-    // A claim that waits, or has others beside it or behind it. If its row cannot be read, that concerns no other
-    // claim.
+    // For a claim that waits, or that shares its row with other holders or waiters. If its row cannot be read, the
+    // other claims of the batch are not affected.
     private Renewed renewOne(Claim claim, Turn turn, List<Handed> handed) throws SQLException {
         try {
             Applied<Renewed> applied = turn.further()
@@ -299,7 +301,7 @@ final class RowLockStore implements LockStore {
             handed.addAll(applied.handed());
             Renewed answer = applied.answerOrThrow();
             if (answer instanceof Renewed.Waiting) {
-                waiting.refreshed(claim.id(), goodUntil(claim, applied.now()));
+                waiters.refreshed(claim.id(), goodUntil(claim, applied.now()));
             }
             return answer;
         } catch (RowLockedException locked) {
@@ -309,22 +311,22 @@ final class RowLockStore implements LockStore {
         }
     }
 
-    private void tellIfItWaited(ClaimId id, Renewed answer) {
+    private void notifyIfItWaited(ClaimId id, Renewed answer) {
         if (answer instanceof Held held) {
-            waiting.granted(id, held.counter(), held.lease());
+            waiters.granted(id, held.counter(), held.lease());
         } else if (answer instanceof Renewed.Gone gone) {
-            waiting.ended(id, gone.reason());
+            waiters.ended(id, gone.reason());
         }
     }
 
     private void removeIdle(LockName renewed) {
         try {
             renewals.call(turn -> {
-                idleRows.step(turn.table(), renewed.value());
+                idleRowCleaner.step(turn.table(), renewed.value());
                 return true;
             });
         } catch (StoreException notThisTime) {
-            // The renewal is what counts and it has succeeded. What stayed is removed at a later one.
+            // The renewal itself has succeeded. The rows that remain are removed along with a later renewal.
             return;
         }
     }
@@ -340,8 +342,8 @@ final class RowLockStore implements LockStore {
                                             List.of(claim.name()),
                                             read -> read.only().release(claim, read.now(), read.epoch())));
             contended.saw(claim.name(), applied.contended());
-            waiting.ended(claim.id(), Renewed.Reason.RELEASED);
-            List<Handed> elsewhere = tellWaiters(applied.handed());
+            waiters.ended(claim.id(), Renewed.Reason.RELEASED);
+            List<Handed> elsewhere = notifyWaiters(applied.handed());
             boolean found = applied.answerOrThrow();
             if (elsewhere.isEmpty()) {
                 return found ? Released.ALONE : Released.NOT_OWNER;
@@ -355,7 +357,7 @@ final class RowLockStore implements LockStore {
         return workCalls.call(() -> {
             Applied<Optional<ResourceState>> applied = work.call(turn ->
                     turn.table().look(name, read -> read.only().inspect(read.now(), read.epoch())));
-            tellWaiters(applied.handed());
+            notifyWaiters(applied.handed());
             return applied.answerOrThrow().filter(ResourceState::isInUse);
         });
     }
@@ -366,16 +368,17 @@ final class RowLockStore implements LockStore {
         return workCalls.call(() -> work.call(turn -> turn.table().list(prefix, limit)));
     }
 
-    // Those that wait here are told here, the others by way of the database, if it can push.
-    private List<Handed> tellWaiters(List<Handed> handed) {
-        List<Handed> elsewhere = waiting.grantedAll(handed);
+    // Claims that wait in this client are notified here, the others through the database if it can push. Returns the
+    // others.
+    private List<Handed> notifyWaiters(List<Handed> handed) {
+        List<Handed> elsewhere = waiters.grantedAll(handed);
         if (!elsewhere.isEmpty()) {
-            wakeup.announce(elsewhere, work);
+            notifier.notifyGranted(elsewhere, work);
         }
         return elsewhere;
     }
 
-    /** Opens the first connection and has something checked on it. */
+    /** Opens the first connection and runs a check on it. */
     void start(Starter starter) {
         work.call(turn -> {
             starter.check(turn.table().statements());
@@ -383,7 +386,7 @@ final class RowLockStore implements LockStore {
         });
     }
 
-    /** What is done with the first connection. */
+    /** The check that is run on the first connection. */
     @FunctionalInterface
     interface Starter {
         void check(LockStatements statements) throws SQLException;
@@ -391,9 +394,9 @@ final class RowLockStore implements LockStore {
 
     @Override
     public void close() {
-        wakeup.close();
+        notifier.close();
         poller.close();
-        waiting.clear();
+        waiters.clear();
         workCalls.close();
         renewalCalls.close();
         work.close();
@@ -402,7 +405,7 @@ final class RowLockStore implements LockStore {
         source.close();
     }
 
-    // A handed grant lives as long as this at least, so a claim that is gone earlier was released by somebody.
+    // A grant that is handed over lives at least until this time, so a claim that is gone earlier was released.
     private long goodUntil(Claim claim, long now) {
         return now + Math.min(RowCodec.micros(ticketTtl), RowCodec.micros(claim.lease()));
     }
@@ -412,12 +415,12 @@ final class RowLockStore implements LockStore {
         return traits.product() + " store " + source;
     }
 
-    /** Not all of several claims can be had. Thrown out of the transition, so that nothing of it is written. */
+    /** Not all of several claims can be granted. Thrown out of the transition, so that it writes nothing. */
     private static final class NotAll extends RuntimeException {
 
         private static final long serialVersionUID = 1L;
 
-        /** How many of the claims were looked at, the one that could not be had included. */
+        /** How many of the claims were looked at, including the one that could not be granted. */
         final int seen;
 
         final transient Attempt.Busy busy;

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import javax.sql.DataSource;
 
-/** How a store in a database that is reached through a pool is put together, and its tables looked at. */
+/** Creates a store in a database that is reached through a pool, and has its tables checked. */
 final class ServerStoreFactory {
 
     private ServerStoreFactory() {}
@@ -31,17 +31,17 @@ final class ServerStoreFactory {
         ServerDialect dialect = url.dialect(options);
         Duration timeout = options.store().busyTimeout();
         Duration statement = statementTimeout(timeout);
-        int lanes = options.connections() + 1 + (options.notifies() ? 1 : 0);
+        int maxConnections = options.connections() + 1 + (options.notifies() ? 1 : 0);
         ConnectionPool pool = new ConnectionPool(
                 url,
                 url.properties(statement, timeout, options.serverPrepare()),
-                lanes,
+                maxConnections,
                 timeout,
                 "holdfast-" + dialect.product());
         return open(dialect, pool, options, wiring(pool, options, statement), clock);
     }
 
-    /** Over the user's own pool. */
+    /** Creates a store over the user's own pool. */
     static RowLockStore over(DataSource database, ServerOptions options, MonotonicClock clock) {
         Duration statement = statementTimeout(options.store().busyTimeout());
         BorrowedConnections pool = new BorrowedConnections(database, statement);
@@ -53,7 +53,9 @@ final class ServerStoreFactory {
         return open(dialect, pool, options, wiring(pool, options, statement), clock);
     }
 
-    /** What a database says it is; the driver of MySQL says so of MariaDB as well. */
+    /**
+     * The product name that the database reports. The driver of MySQL reports MySQL for a MariaDB server as well.
+     */
     private static String product(BorrowedConnections pool) {
         try {
             Connection connection = pool.open();
@@ -68,7 +70,7 @@ final class ServerStoreFactory {
         }
     }
 
-    // What the URL of such a database begins with, which says which dialect it speaks.
+    // The beginning of a URL of such a database, from which the dialect is chosen.
     private static String url(String product) {
         return switch (product) {
             case "PostgreSQL" -> "jdbc:postgresql:";
@@ -79,12 +81,15 @@ final class ServerStoreFactory {
     }
 
     static StoreWiring wiring(ConnectionSource source, ServerOptions options, Duration statement) {
-        WaiterNotifier wakeup = options.notifies() ? new PostgresNotifier(source) : WaiterNotifier.NONE;
+        WaiterNotifier notifier = options.notifies() ? new PostgresNotifier(source) : WaiterNotifier.NONE;
         return new StoreWiring(
-                true, options.connections() > 1, statement, new PollSchedule.Rows(options.notifies()), wakeup);
+                true, options.connections() > 1, statement, new PollSchedule.Rows(options.notifies()), notifier);
     }
 
-    /** Whole seconds, because some drivers know no other: half of what a call may wait for its turn, and at least one. */
+    /**
+     * The time limit of a statement: half of the time that a call may wait, at least one second. In whole seconds,
+     * because some drivers take no other.
+     */
     static Duration statementTimeout(Duration busyTimeout) {
         return Duration.ofSeconds((busyTimeout.toMillis() + 1_999) / 2_000);
     }
@@ -93,7 +98,7 @@ final class ServerStoreFactory {
             Dialect dialect, ConnectionSource pool, ServerOptions options, StoreWiring wiring, MonotonicClock clock) {
         RowLockStore store = new RowLockStore(dialect, pool, options.store(), wiring, clock);
         boolean ready = false;
-        // On a thread that nobody interrupts.
+        // The start runs on a thread of its own, which nobody interrupts.
         try (BlockingCalls first = new BlockingCalls("holdfast-" + dialect.product() + "-open", 1, false)) {
             TableSchema schema = new TableSchema(dialect, pool.toString());
             CompletionStage<Boolean> started = first.call(() -> {

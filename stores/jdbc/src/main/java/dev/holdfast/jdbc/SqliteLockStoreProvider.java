@@ -17,9 +17,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * Opens {@code sqlite:PATH}: a file that several processes of one host share, with no server. PATH is relative to the
- * working directory or absolute; {@code ~} is not expanded. A missing file, and missing folders above it, are made for the
- * owner alone.
+ * Opens {@code sqlite:PATH}: a file that several processes of one host share, with no server. PATH is relative to
+ * the working directory or absolute; {@code ~} is not expanded. A missing file, and missing folders above it, are
+ * created so that only their owner can read and write them.
  *
  * <p>Options stand behind a question mark, as in {@code sqlite:/var/lib/app/locks.db?keep=7d&busyTimeout=2s}. Times look
  * like {@code 500ms}, {@code 5s}, {@code 10m}, {@code 24h}, {@code 30d} or {@code PT5S}.
@@ -29,9 +29,10 @@ import java.time.Duration;
  * <tr><th>name</th><th>default</th><th>meaning</th></tr>
  * <tr><td>{@code keep}</td><td>30d</td><td>how long the row of an idle lock is kept</td></tr>
  * <tr><td>{@code busyTimeout}</td><td>5s</td><td>how long a call may wait for other processes and other calls</td></tr>
- * <tr><td>{@code ticketTtl}</td><td>5s</td><td>how long a waiter keeps its place without a refresh; the same in all
- *     processes that share the file</td></tr>
- * <tr><td>{@code boot}</td><td>the system's</td><td>an id of the host's boot, for a system that tells none</td></tr>
+ * <tr><td>{@code ticketTtl}</td><td>5s</td><td>how long a waiter stays in the queue without a refresh; the same in
+ *     all processes that share the file</td></tr>
+ * <tr><td>{@code boot}</td><td>the system's</td><td>an id of the host's boot, for a system that reports
+ *     none</td></tr>
  * </table>
  *
  * An option that is not in this table is refused.
@@ -69,7 +70,7 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
     }
 
     static RowLockStore open(SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
-        // The driver is native code, which no interrupt reaches, so calls are made on the thread that calls.
+        // The driver is native code, which interrupts do not affect, so calls run on the caller's thread.
         StoreWiring wiring =
                 new StoreWiring(true, true, Duration.ZERO, new PollSchedule.DataVersion(), WaiterNotifier.NONE);
         RowLockStore store = new RowLockStore(dialect, file, options, wiring, clock);

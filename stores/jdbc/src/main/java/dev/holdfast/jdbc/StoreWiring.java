@@ -7,11 +7,15 @@ import java.time.Duration;
 /**
  * How a store in a database uses its threads and connections.
  *
- * @param callerMayWork whether an interrupt of a calling thread does not harm the driver
- * @param ownPolls whether polls have a connection of their own; else they share that of the work
+ * @param callerMayWork whether calls may run on the caller's thread, because an interrupt does not harm the driver
+ * @param ownPolls whether polls have a connection of their own; otherwise they share that of the work
  * @param statementTimeout how long the last statement of a call may take beyond the time in which it may begin
- * @param pace how often is polled
- * @param wakeup how waiters of other processes are told of their grant without a poll
+ * @param schedule how often the database is polled
+ * @param notifier how waiters of other processes are notified of their grant without a poll
  */
 record StoreWiring(
-        boolean callerMayWork, boolean ownPolls, Duration statementTimeout, PollSchedule pace, WaiterNotifier wakeup) {}
+        boolean callerMayWork,
+        boolean ownPolls,
+        Duration statementTimeout,
+        PollSchedule schedule,
+        WaiterNotifier notifier) {}

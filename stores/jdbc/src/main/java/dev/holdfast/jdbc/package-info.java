@@ -1,7 +1,7 @@
 /**
- * Locks kept in the rows of a database: SQLite ({@code sqlite:PATH}), PostgreSQL, MariaDB, MySQL, H2 ({@code jdbc:...}), and
- * any other that is told of a clock; {@code JdbcLockStore.over} uses a pool of the user's. What makes a stale holder's
- * writes fail in a program's own tables is a module of its own, {@code holdfast-jdbc-fence}.
+ * Locks kept in the rows of a database: SQLite ({@code sqlite:PATH}), PostgreSQL, MariaDB, MySQL, H2 ({@code
+ * jdbc:...}), and any other whose clock is given by an option; {@code JdbcLockStore.over} uses a pool of the user's.
+ * The module {@code holdfast-jdbc-fence} makes the writes of a stale holder fail in a program's own tables.
  *
  * <p>One row holds the whole state of one lock, and {@link dev.holdfast.store.ResourceRecord} says how it changes. A database
  * adds three things: one change of a row at a time, a clock, and the fact that a row outlives a process. What differs from
@@ -15,14 +15,14 @@
  *     one that is made only if the row is as it was read.</td>
  * <td>That a holder which is frozen beyond its lease stops working: check the fencing token where it writes.</td>
  * <td>SQLite: all processes are on one host, in one time namespace, and the file is on a local disk. The others: the wall
- *     clock of the database's host does not step forth by more than a lease, and what was committed is not forgotten.</td>
+ *     clock of the database's host does not step forward by more than a lease, and no commit is lost.</td>
  * </tr>
  * <tr>
  * <td>Waiters are served first come, first served, also across processes.</td>
- * <td>That a waiter in another process hears of its grant at once: it polls, every few milliseconds with SQLite, every 50 ms
- *     with the others; PostgreSQL can push.</td>
- * <td>A waiter's process runs: one that is frozen keeps its place, and a grant that it is handed, for its ticket's time to
- *     live only.</td>
+ * <td>That a waiter in another process is notified of its grant at once: it polls, every few milliseconds with
+ *     SQLite, every 50 ms with the others; PostgreSQL can push.</td>
+ * <td>A waiter's process runs: one that is frozen keeps its position in the queue, and a grant that it is handed,
+ *     only for the time to live of its ticket.</td>
  * </tr>
  * <tr>
  * <td>Tokens grow through release, expiry, restart of all processes, and removal of idle rows.</td>
@@ -36,8 +36,8 @@
  * </tr>
  * <tr>
  * <td>Each call ends within {@code StoreTraits.callTimeout()}, and its failure says whether it may have had an effect.</td>
- * <td>Progress while a process is stopped in the middle of writing to a file of SQLite: everybody else is told that the file
- *     is busy, and leases end.</td>
+ * <td>Progress while a process is stopped in the middle of writing to a file of SQLite: the calls of all others fail
+ *     because the file is busy, and leases end.</td>
  * <td>The disk answers. A call that hangs in the kernel cannot be ended from outside.</td>
  * </tr>
  * </table>

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Somebody else has the file, or a thread is interrupted. */
+/** Another process has the file locked, or a thread is interrupted. */
 @Timeout(60)
 class BusyFileTest {
 
@@ -94,7 +94,7 @@ class BusyFileTest {
     }
 
     @Test
-    void renewalsDoNotStandBehindWork() throws Exception {
+    void renewalsDoNotQueueBehindWork() throws Exception {
         Claim held = alice.mutex(NAME);
         SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", "file");
         SqliteFile source = new SqliteFile(folder.resolve("stuck.db"), Duration.ofSeconds(5), dialect);

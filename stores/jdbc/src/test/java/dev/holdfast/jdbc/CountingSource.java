@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** Connections that write down each statement they run. */
+/** Connections that record each statement they run. */
 public final class CountingSource implements ConnectionSource {
 
     private static final Set<String> RUNS = Set.of("execute", "executeQuery", "executeUpdate");

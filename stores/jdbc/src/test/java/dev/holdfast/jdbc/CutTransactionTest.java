@@ -51,12 +51,12 @@ class CutTransactionTest extends Servers {
             assertThat(rounds).as("cuts of a transaction of %d bytes", bytes).isLessThan(MOST);
             long at = cuts * bytes / CUTS;
             List<Claim> claims = names.stream().map(alice::mutex).toList();
-            // What comes next is not the check of a connection that was not used for a while.
+            // A call just before the cut, so that the pool does not check an idle connection first.
             get(store.inspect(names.get(0)));
             proxy.cut(cut, at);
             try {
                 get(store.tryAcquireAll(claims));
-                // Or the cut has hit a connection that the pool was just making, in the place of the last one.
+                // Or the cut has hit a connection that the pool was just opening as a replacement of the last one.
                 wholeTransactionPassed = !proxy.hasCut();
                 proxy.cutNothing();
             } catch (StoreException failure) {

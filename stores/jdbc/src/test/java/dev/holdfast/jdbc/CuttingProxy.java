@@ -15,11 +15,11 @@ import java.util.concurrent.locks.LockSupport;
 /** Stands between a client and a server, and cuts a connection at the next request or at the next reply. */
 public final class CuttingProxy implements AutoCloseable {
 
-    /** What is lost with the connection. */
+    /** The message that is lost with the connection. */
     enum Cut {
         /** The request: the server never sees it. */
         REQUEST,
-        /** The reply: the server has done what was asked. */
+        /** The reply: the server has run the request. */
         REPLY
     }
 
@@ -53,7 +53,7 @@ public final class CuttingProxy implements AutoCloseable {
         cut(cut, 0);
     }
 
-    /** Waits until the pool in front has made what connections it makes: a cut is not meant for those. */
+    /** Waits until the pool in front has opened its connections, so that a cut does not hit these. */
     void awaitQuiet() {
         long giveUp = System.nanoTime() + MOST_NOISE_NANOS;
         long before = -1;

@@ -44,7 +44,7 @@ class FastPathTest {
     private final Random random = new Random(Seeds.of("fast path"));
     private final ManualClock clock = new ManualClock(random.nextLong());
     private LockTable table;
-    /** So many that the bound on the one-statement paths is far from what chance makes of it. */
+    /** So many operations that random variation stays far from the bound on the one-statement paths. */
     private static final int OPERATIONS = 6_000;
 
     private long sequence;
@@ -90,7 +90,10 @@ class FastPathTest {
         assertThat(applied).as("operations that were one statement").isGreaterThan(600);
     }
 
-    /** A new row had two readings of the wall clock in it, so that a renewal told another number than the acquire. */
+    /**
+     * A new row once had two readings of the wall clock in it, so a renewal returned another counter than the
+     * acquire.
+     */
     @Test
     void newRowHasOneCounter() throws SQLException {
         MonotonicClock restless = new MonotonicClock() {

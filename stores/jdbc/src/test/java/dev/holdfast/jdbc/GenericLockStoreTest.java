@@ -4,7 +4,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 
-/** The laws, in the words that every database understands, spoken to H2. */
+/** The laws on H2, with the SQL that every database supports. */
 class GenericLockStoreTest extends LockStoreTck {
 
     private static final String URL = "jdbc:h2:mem:generic;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=2s"

@@ -32,7 +32,9 @@ public class HalfRenewedTest {
 
     private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
 
-    /** Else the holders of what was renewed lose it, if the others cannot be renewed again and again. */
+    /**
+     * Otherwise the holders of renewed claims would lose them if the renewal of the others fails again and again.
+     */
     @Test
     void whatWasRenewedBeforeTheFailureStaysAnswered() {
         H2Dialect failing = new H2Dialect("h2") {

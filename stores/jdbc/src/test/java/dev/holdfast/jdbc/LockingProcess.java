@@ -20,9 +20,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Another process that does what it is told in lines: {@code acquire NAME MILLIS}, {@code enqueue NAME MILLIS}, {@code
- * renew}, {@code release}, and {@code count NAME FILE TIMES}, which adds to the number in a file under the lock. It speaks
- * of one claim at a time.
+ * Another process that runs the commands on its input, one a line: {@code acquire NAME MILLIS}, {@code enqueue NAME
+ * MILLIS}, {@code renew}, {@code release}, and {@code count NAME FILE TIMES}, which adds to the number in a file
+ * under the lock. It speaks of one claim at a time.
  */
 final class LockingProcess {
 

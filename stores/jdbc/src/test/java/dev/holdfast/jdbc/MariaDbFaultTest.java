@@ -16,7 +16,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a store says and does when MariaDB fails, with both drivers; see {@link ServerFaultTest} for PostgreSQL. */
+/**
+ * The errors and the behaviour of a store when MariaDB fails, with both drivers; {@link ServerFaultTest} is for
+ * PostgreSQL.
+ */
 class MariaDbFaultTest extends Servers {
 
     private static MariaDbServer server;
@@ -40,15 +43,15 @@ class MariaDbFaultTest extends Servers {
 
     @ParameterizedTest
     @ValueSource(strings = {"mariadb", "mysql"})
-    void crashesForgetNeitherGrantsNorReleasesNorPlaces(String product) {
+    void crashesLoseNeitherGrantsNorReleasesNorQueuePositions(String product) {
         LockStore store = open(newUrl(product) + "&holdfast.ticketTtl=30s&holdfast.busyTimeout=1s");
         Claim holder = alice.mutex(name);
         long counter = granted(store, holder).counter();
         Claim waiter = bob.mutex(name);
         RecordingListener listener = waiting(store, waiter);
         server.kill();
-        // First connections that were there break, and nobody knows what they did; then there is none, and nothing is
-        // sent.
+        // At first existing connections break, and the effect of their statements is unknown. Later no connection
+        // can be opened, and nothing is sent.
         awaitUntil(() -> {
             StoreException away = failure(store.tryAcquire(alice.mutex(new LockName("other"))));
             assertThat(away.retryable()).isTrue();

@@ -4,7 +4,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 
-/** The laws, on MariaDB, by MySQL's driver and in the words that MySQL understands as well. */
+/** The laws, on MariaDB, by MySQL's driver and with SQL that MySQL supports as well. */
 class MySqlLockStoreTest extends LockStoreTck {
 
     private static final String URL =

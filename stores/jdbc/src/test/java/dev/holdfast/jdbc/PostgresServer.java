@@ -35,7 +35,7 @@ public final class PostgresServer implements AutoCloseable {
         return shared;
     }
 
-    /** A server of the test's own, to be ill-treated. */
+    /** A server of the test's own, which it may stop and kill. */
     static PostgresServer start() {
         PostgresServer server = new PostgresServer();
         server.process.runAsUser(
@@ -147,7 +147,7 @@ public final class PostgresServer implements AutoCloseable {
         Servers.run(url(schema), statements);
     }
 
-    /** Ends it as it should be ended: clients are thrown out. */
+    /** Stops it regularly: clients are disconnected. */
     void stop() {
         end("INT");
     }

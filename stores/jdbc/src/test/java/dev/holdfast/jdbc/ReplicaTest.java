@@ -41,8 +41,8 @@ class ReplicaTest extends Servers {
         replica = closing(primary.startReplica());
     }
 
-    // The replica first, so that the driver has to find the primary. It asks a server again whose role it knows,
-    // after a second instead of ten.
+    // The replica is first, so that the driver has to find the primary. The driver checks the role of a server again
+    // after one second instead of ten.
     private String both() {
         return "jdbc:postgresql://127.0.0.1:" + replica.port() + ",127.0.0.1:" + primary.port()
                 + "/postgres?user=holdfast&currentSchema=" + schema
@@ -121,7 +121,7 @@ class ReplicaTest extends Servers {
                 .isGreaterThan(counter);
     }
 
-    /** What asynchronous replication cannot keep: the holder is told, and tokens rise all the same. */
+    /** Asynchronous replication can lose a grant: then its holder is notified, and tokens grow nevertheless. */
     @Test
     void whatTheReplicaDidNotKnowIsLostAfterItsPromotion() throws Exception {
         LockOptions options = LockOptions.defaults().withLease(Duration.ofSeconds(9));
@@ -146,7 +146,7 @@ class ReplicaTest extends Servers {
             assertThat(lost.isValid()).isFalse();
             Lease next = locks.lock("lost", options).acquire(Duration.ofSeconds(20));
             assertThat(next.token()).isGreaterThan(lost.token());
-            // Either it was renewed in time, or its holder was told.
+            // Either it was renewed in time, or its holder was notified.
             if (kept.isValid()) {
                 ResourceState state =
                         get(open(both()).inspect(new LockName("kept"))).orElseThrow();

@@ -27,7 +27,9 @@ class RestartTest extends Servers {
     private static final int THREADS = 3;
     private static final int RESTARTS = 2;
 
-    /** Short, because a crash of PostgreSQL may forget a release that handed nothing over, and then this is waited for. */
+    /**
+     * The lease is short, because after a crash that lost a release without a hand-over the test waits for its end.
+     */
     private static final LockOptions OPTIONS = LockOptions.defaults().withLease(Duration.ofSeconds(4));
 
     private static final List<String> NAMES = List.of("a", "b", "c");

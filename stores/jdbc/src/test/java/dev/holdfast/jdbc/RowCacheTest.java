@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A contended row that nobody else writes is not read again; one that somebody else wrote is noticed. */
+/** A contended row that no other client writes is not read again; a write of another client is noticed. */
 class RowCacheTest {
 
     private static final LockName NAME = new LockName("hot");
@@ -43,7 +43,7 @@ class RowCacheTest {
         SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", path.toString());
         SqliteFile file = new SqliteFile(path, Duration.ofSeconds(5), dialect);
         statements = new CountingSource(file);
-        // It makes the tables, and tells the dialect when the file's time began.
+        // It creates the tables, and sets the origin of the file's time in the dialect.
         store = SqliteLockStoreProvider.open(dialect, file, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM);
         Duration ticketTtl = store.traits().ticketTtl();
         table = new LockTable(statements.open(), dialect, ticketTtl, true, MonotonicClock.SYSTEM);
@@ -61,7 +61,7 @@ class RowCacheTest {
     }
 
     @Test
-    void anUndisturbedRowIsWrittenWithoutBeingRead() throws SQLException {
+    void aConfirmedRowIsWrittenWithoutBeingRead() throws SQLException {
         Claim holder = contended();
         statements.take();
         for (int turn = 0; turn < 5; turn++) {
@@ -77,7 +77,8 @@ class RowCacheTest {
     void aRowThatSomebodyElseWroteIsReadAgain() throws SQLException {
         Claim first = contended();
         Claim second = release(another, first);
-        // The guess has the first as the holder, by whom this would be a release that grants to the second once more.
+        // In the cached row the first claim is the holder: on that row this release would grant to the second once
+        // more.
         assertThat(applied(table, first).answerOrThrow()).as("released again").isFalse();
         assertThat(holders()).containsExactly(second);
         Claim third = release(table, second);
@@ -85,7 +86,7 @@ class RowCacheTest {
     }
 
     @Test
-    void whatAGuessRefusesIsAskedOfTheRow() throws SQLException {
+    void aRefusalOnACachedRowIsCheckedOnTheRowItself() throws SQLException {
         release(table, contended());
         for (List<Claim> holders = holders(); !holders.isEmpty(); holders = holders()) {
             applied(another, holders.get(0));
@@ -103,7 +104,7 @@ class RowCacheTest {
     }
 
     @Test
-    void betweenTwoThatTakeTurnsNobodyGuesses() throws SQLException {
+    void betweenTwoThatTakeTurnsNoCachedRowIsUsed() throws SQLException {
         Claim holder = contended();
         for (int turn = 0; turn < 5; turn++) {
             enqueue(table, alice.mutex(NAME));
@@ -123,7 +124,7 @@ class RowCacheTest {
         }
     }
 
-    // One holds, so many wait, and the row has been read and found unchanged.
+    // One claim holds, some wait, and a read has confirmed the cached row.
     private Claim contended() throws SQLException {
         Claim holder = alice.mutex(NAME);
         assertThat(enqueue(table, holder)).isInstanceOf(Renewed.Held.class);

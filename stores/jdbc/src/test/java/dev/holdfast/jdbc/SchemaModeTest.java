@@ -57,7 +57,7 @@ class SchemaModeTest extends Servers {
         assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
     }
 
-    /** What a statement sets, it sets for itself: behind a pooler another client has the session next. */
+    /** A statement makes settings for itself only: behind a pooler another client gets the session next. */
     @Test
     void sessionsOfPostgresAreLeftAsTheyWere() throws SQLException {
         HikariConfig config = new HikariConfig();

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a store says and does when its server, or a connection, fails. */
+/** The errors and the behaviour of a store when its server, or a connection, fails. */
 class ServerFaultTest extends Servers {
 
     private final LockName name = new LockName("fault");
@@ -62,7 +62,7 @@ class ServerFaultTest extends Servers {
         get(store.release(holder));
         server.kill();
         server.startAgain();
-        // The crash may have forgotten the release, but not the grant: then the lease is waited for.
+        // The crash may have lost the release, but not the grant: then the test waits for the end of the lease.
         Claim next = bob.mutex(name);
         awaitUntil(() -> repaired(() -> get(store.tryAcquire(next))) instanceof Attempt.Granted);
         assertThat(((Renewed.Held) renewed(store, next)).counter()).isGreaterThan(first);

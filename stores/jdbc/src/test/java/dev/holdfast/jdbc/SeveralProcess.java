@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Another process that takes several names at once, in random orders, for as long as it is told: {@code SeveralProcess URL
- * SEED SECONDS}. Under each lock it writes its mark into a row of table {@code held}, which must not have another mark, and
- * takes it out again. It says {@code ready}, then {@code done COUNT}.
+ * Another process that takes several names at once, in random orders, for as long as its argument says: {@code
+ * SeveralProcess URL SEED SECONDS}. Under each lock it writes its mark into a row of table {@code held}, which must
+ * not have another mark, and takes it out again. It says {@code ready}, then {@code done COUNT}.
  */
 final class SeveralProcess {
 
@@ -72,7 +72,7 @@ final class SeveralProcess {
         }
     }
 
-    /** Makes the rows to mark. */
+    /** Creates the rows to mark. */
     static void prepare(String url) {
         Servers.run(url, CREATE);
         for (int i = 0; i < NAMES; i++) {

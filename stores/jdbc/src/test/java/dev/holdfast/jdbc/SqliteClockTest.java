@@ -112,7 +112,7 @@ class SqliteClockTest {
     }
 
     @Test
-    void bootOfThisHostIsTold() {
+    void bootIdOfThisHostStaysTheSame() {
         assertThat(BootId.ofThisHost()).isNotBlank().isEqualTo(BootId.ofThisHost());
     }
 

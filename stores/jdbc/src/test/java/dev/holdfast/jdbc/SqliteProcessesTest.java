@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Several processes on one file, some of them in trouble. */
+/** Several processes on one file, some of which are killed or frozen. */
 @Timeout(120)
 class SqliteProcessesTest {
 
@@ -88,7 +88,7 @@ class SqliteProcessesTest {
     @Test
     void killedHolderDelaysByItsLeaseOnly() {
         ChildJvm holder = child();
-        // The lease may have begun as soon as it is asked for, long before this process hears of it.
+        // The lease may begin as soon as it is requested, long before this process receives the answer.
         long start = System.nanoTime();
         holder.send("acquire door 800");
         holder.expect("granted");
@@ -117,7 +117,7 @@ class SqliteProcessesTest {
     }
 
     @Test
-    void frozenWaiterHoldsForItsTicketOnlyAndIsToldSo() {
+    void frozenWaiterHoldsForItsTicketOnlyAndItsRenewalReportsTheEnd() {
         ChildJvm holder = child();
         ChildJvm frozen = child();
         ChildJvm next = child();
@@ -140,7 +140,7 @@ class SqliteProcessesTest {
     }
 
     @Test
-    void brokenWaiterIsToldInAnotherProcess() {
+    void brokenWaiterIsNotifiedInAnotherProcess() {
         ChildJvm holder = child();
         ChildJvm waiter = child();
         holder.send("acquire door 60000");

@@ -129,7 +129,7 @@ class StatementCountTest {
         assertThat(statements.take()).hasSize(2);
     }
 
-    /** H2 cannot pass over a locked row in the statement that renews: it is the others that must be spared. */
+    /** H2 cannot skip a locked row in the statement that renews; the other claims must be renewed nevertheless. */
     @Test
     void aLockedRowCostsRenewalsAFewStatementsInH2() throws SQLException {
         open("h2");

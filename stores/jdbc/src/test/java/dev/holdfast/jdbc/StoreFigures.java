@@ -40,7 +40,7 @@ final class StoreFigures {
                 case "renew" -> renew(store, Integer.parseInt(arguments[2]));
                 case "wake" -> wake(store, url, Integer.parseInt(arguments[2]), Integer.parseInt(arguments[3]));
                 case "idle" -> idle(store, Integer.parseInt(arguments[2]));
-                case "waiter" -> waitWhenTold(store);
+                case "waiter" -> waitOnCommand(store);
                 default -> throw new IllegalArgumentException(arguments[1]);
             }
         }
@@ -101,7 +101,7 @@ final class StoreFigures {
         print("wake-up after " + waitMillis + " ms", nanos);
     }
 
-    private static void waitWhenTold(LockStore store) throws java.io.IOException {
+    private static void waitOnCommand(LockStore store) throws java.io.IOException {
         while (System.in.read() >= 0) {
             while (System.in.read() != '\n') {
                 // The order is always the same.

@@ -42,7 +42,7 @@ class TransactionPoolerTest extends Servers {
         return DriverManager.getConnection(url + "&prepareThreshold=0");
     }
 
-    /** Shows that the other tests bite. */
+    /** Shows that the pooler does change sessions, so that the other tests test something. */
     @Test
     void statementsOfOneClientGetManySessions() throws SQLException {
         Set<Integer> sessions = new HashSet<>();
@@ -147,8 +147,8 @@ class TransactionPoolerTest extends Servers {
                     // The sessions take turns: after an odd number of statements each client meets the other one.
                     get(there.inspect(other.name()));
                 }
-            } catch (StoreException told) {
-                failure = told;
+            } catch (StoreException reported) {
+                failure = reported;
             }
         }
         assertThat(failure.effect()).isEqualTo(Effect.NONE);

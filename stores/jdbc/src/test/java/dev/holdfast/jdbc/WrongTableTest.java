@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Databases that are not as they must be: each error says what differs and what to do, and nothing is destroyed. */
+/** Databases with wrong tables: each error says what differs and what to do, and nothing is destroyed. */
 class WrongTableTest {
 
     @TempDir

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class FenceRows {
 
+    /** How often a write is tried if other transactions insert or delete the row at the same time. */
     private static final int MAX_TRIES = 3;
 
     private final SqlProduct product;
@@ -41,7 +42,7 @@ final class FenceRows {
     }
 
     /**
-     * Moves a resource on to a token and keeps its row locked, or leaves it if it is further on.
+     * Advances a resource to a token and keeps its row locked, or leaves it unchanged if its token is larger.
      *
      * @return the largest token of the resource now
      */
@@ -74,7 +75,7 @@ final class FenceRows {
                     return last;
                 }
             } catch (SQLException failure) {
-                // With H2 two first inserts can meet; the transaction goes on.
+                // With H2 the first inserts of two transactions can conflict; the transaction stays usable.
                 if (product != SqlProduct.H2 || failure.getErrorCode() != ErrorCode.DUPLICATE_KEY_1) {
                     throw failure;
                 }
@@ -84,9 +85,9 @@ final class FenceRows {
         throw inTheWay(resource, conflict);
     }
 
-    // An update that finds no row, and then an insert, would be two gap locks and a deadlock at REPEATABLE READ,
-    // which is these databases' default. The number of rows says nothing here, so the row is read: for update,
-    // because a plain read shows what was there when the transaction began.
+    // An update that finds no row, and then an insert, would cause gap locks in two transactions and a deadlock at
+    // REPEATABLE READ, which is the default of these databases. The number of rows has no meaning here, so the row
+    // is read: FOR UPDATE, because a plain read shows the state at the beginning of the transaction.
     private long raise(Connection connection, String resource, long token) throws SQLException {
         String sql = """
                 INSERT INTO %s (name, token) VALUES (?, ?)
@@ -96,7 +97,7 @@ final class FenceRows {
         return last(connection, resource, token, " FOR UPDATE");
     }
 
-    // Standard SQL. The savepoint keeps the transaction alive if another inserts the row at the same time.
+    // In standard SQL. The savepoint keeps the transaction usable if another one inserts the row at the same time.
     private long updateOrInsert(Connection connection, String resource, long token) throws SQLException {
         SQLException conflict = null;
         for (int tries = 1; tries <= MAX_TRIES; tries++) {
@@ -152,9 +153,9 @@ final class FenceRows {
         }
     }
 
-    // Of another product the fence table has the names as they are, unlike the store's own rows.
+    // In other products the fence table has the names as plain text, unlike the store's own rows.
     private void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        NameEncoding form = product == SqlProduct.OTHER ? NameEncoding.TEXT : product.names();
-        form.bind(statement, index, name);
+        NameEncoding encoding = product == SqlProduct.OTHER ? NameEncoding.TEXT : product.names();
+        encoding.bind(statement, index, name);
     }
 }

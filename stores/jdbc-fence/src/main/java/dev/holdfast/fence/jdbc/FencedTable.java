@@ -11,8 +11,8 @@ import java.util.NoSuchElementException;
 import java.util.stream.Collectors;
 
 /**
- * A table of the user's whose rows remember the fencing token of who wrote them last, in a column of their own, and refuse
- * every write of an earlier holder.
+ * A table of the user's whose rows have the fencing token of their last writer in a column, and refuse every write
+ * of an earlier holder.
  *
  * <pre>{@code
  * // ALTER TABLE stock ADD COLUMN fence BIGINT NOT NULL DEFAULT 0
@@ -30,18 +30,19 @@ import java.util.stream.Collectors;
  * Until it is committed, writes to the same row wait for it. Works with the tokens of every store that Holdfast has: Redis,
  * ZooKeeper and so on.
  *
- * <p><b>Not guaranteed.</b> Writes that do not go through this class are not compared. Until a later holder writes, an
- * earlier one still can: the table learns of a holder by his first write only. A row that is not there yet has nothing to
- * compare with: to fence inserts use {@link JdbcFence#advance}. Tokens of shared grants (read locks, semaphores) have no
- * order among each other: of two live holders the one with the smaller token is refused. For those use {@link
- * JdbcFence#requireLive}. If the lock moves to another store, whose tokens may be smaller, set the column to 0.
+ * <p><b>Not guaranteed.</b> Writes that do not go through this class are not compared. Until a later holder writes,
+ * an earlier one still can: the first write of a holder puts its token into the table. A row that does not exist yet
+ * has no token to compare: to fence inserts use {@link JdbcFence#advance}. Tokens of shared grants (read locks,
+ * semaphores) have no order among each other: of two live holders the one with the smaller token is refused. For
+ * those use {@link JdbcFence#requireLive}. If the lock moves to another store, whose tokens may be smaller, set the
+ * column to 0.
  *
  * <p>Names of tables and columns are checked; see {@link #of}. The assignments are SQL and are not: never build them from
  * input. Immutable and thread-safe; connections are the caller's.
  */
 public final class FencedTable {
 
-    /** How often a row that changes under the statement that looks at it is looked at again. */
+    /** How often a write is tried if the row changes between the write and the read that looks for the cause. */
     private static final int MAX_LOOKS = 3;
 
     private final SqlName table;
@@ -71,7 +72,7 @@ public final class FencedTable {
     }
 
     /**
-     * One of its rows, there or not.
+     * One of its rows, whether it exists or not.
      *
      * @param keyValues a value for each key column, not null
      * @throws IllegalArgumentException if there are more or fewer values than key columns
@@ -99,7 +100,7 @@ public final class FencedTable {
          * @throws LockLostException if the row was written with a larger token; nothing was written
          * @throws NoSuchElementException if there is no such row
          * @throws IllegalArgumentException if the token is not positive, or there are no assignments
-         * @throws SQLException what the database says, unchanged
+         * @throws SQLException the failure of the database, unchanged
          */
         public void update(Connection connection, long token, String assignments, Object... values)
                 throws SQLException {
@@ -158,13 +159,14 @@ public final class FencedTable {
             }
         }
 
-        // Why nothing was written.
+        // Throws the reason why nothing was written, if there is one.
         private void requireFresh(Connection connection, long token) throws SQLException {
-            // There a plain read shows what was when the transaction began, unlike the update.
+            // In MariaDB and MySQL a plain read, unlike the update, shows the state at the beginning of the
+            // transaction.
             SqlProduct product = SqlProduct.of(connection);
-            boolean readsThePast = product == SqlProduct.MARIADB || product == SqlProduct.MYSQL;
+            boolean readsSnapshot = product == SqlProduct.MARIADB || product == SqlProduct.MYSQL;
             String sql = "SELECT " + fence + " FROM " + table + " WHERE " + key.condition()
-                    + (readsThePast ? " FOR UPDATE" : "");
+                    + (readsSnapshot ? " FOR UPDATE" : "");
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
                 key.bind(statement, 1);
                 try (ResultSet rows = statement.executeQuery()) {
@@ -187,7 +189,7 @@ public final class FencedTable {
         }
     }
 
-    /** The error of a token that a later holder has overtaken. */
+    /** The exception for a token that is smaller than that of a later holder. */
     static LockLostException stale(String what, long token, long last) {
         return new LockLostException(
                 "Token " + token + " is stale: " + what + " was written with token " + last

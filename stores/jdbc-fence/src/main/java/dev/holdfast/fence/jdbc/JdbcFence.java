@@ -14,7 +14,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The checking half of fencing in a database: what makes a transaction of the user's fail if its lock was lost, so that a
+ * The checks for fencing in a database. They make a transaction of the user's fail if its lock was lost, so that a
  * holder which was paused beyond its lease cannot commit.
  *
  * <pre>{@code
@@ -51,23 +51,25 @@ import org.jspecify.annotations.Nullable;
  * <h2>Not guaranteed</h2>
  *
  * <ul>
- *   <li>Between a lost lock and the first {@code advance} of the next holder, {@code advance} admits the old one: the table
- *       learns of the new one only then. The two are still in order. {@code requireLive} has no such gap.
+ *   <li>Between a lost lock and the first {@code advance} of the next holder, {@code advance} admits the old one:
+ *       the new token is not in the table before that. The two are still in order. {@code requireLive} has no such
+ *       gap.
  *   <li>What a transaction read before the lock was granted. Acquire first, then begin: at REPEATABLE READ and above the
  *       first statement fixes what is seen.
- *   <li>That a guarded transaction is renewed. While it is open, its lock's row cannot be written, by nobody: assert at the
+ *   <li>That a guarded transaction is renewed. While it is open, no client can write its lock's row: assert at the
  *       end, just before the commit, and commit well within the lease. A holder that is frozen between the two keeps others
  *       out until the database ends its connection ({@code idle_in_transaction_session_timeout} and the like).
  *   <li>SQLite: {@code requireLive} takes the right to write to the file, so that until the transaction ends no lock in that
  *       file can be acquired, renewed or released.
  * </ul>
  *
- * <p>The connection is the caller's, and so is its transaction: this neither begins nor ends it, nor changes its settings.
- * What the database says is thrown as it is, as {@link SQLException}; in PostgreSQL it ends the transaction. Identifiers are
- * checked before anything is sent. Immutable and thread-safe.
+ * <p>The connection is the caller's, and so is its transaction: this neither begins nor ends it, nor changes its
+ * settings. A failure of the database is thrown unchanged, as {@link SQLException}; in PostgreSQL it ends the
+ * transaction. Identifiers are checked before anything is sent. Immutable and thread-safe.
  */
 public final class JdbcFence {
 
+    /** How long {@link #requireLive} waits for other transactions by default. */
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private static final JdbcFence STANDARD = new JdbcFence("", PATIENCE, false, null, null, MonotonicClock.SYSTEM);
@@ -94,7 +96,10 @@ public final class JdbcFence {
         this.clock = clock;
     }
 
-    /** Tables of Holdfast in the connection's default schema; a row that another transaction has is waited for for 5 s. */
+    /**
+     * Tables of Holdfast in the connection's default schema; waits up to 5 s for a row that another transaction has
+     * locked.
+     */
     public static JdbcFence standard() {
         return STANDARD;
     }
@@ -139,8 +144,8 @@ public final class JdbcFence {
      * The same for a store that was opened with the option {@code holdfast.clock}, in a database that has no dialect of its
      * own.
      *
-     * @param sql what that option says: the time in microseconds since 1970, read anew by each statement. It is SQL, and
-     *     becomes part of a statement as it is
+     * @param sql the value of that option: the time in microseconds since 1970, read again by each statement. It is
+     *     SQL, and becomes part of a statement unchanged
      */
     public JdbcFence clock(String sql) {
         if (sql.isBlank()) {
@@ -150,8 +155,8 @@ public final class JdbcFence {
     }
 
     /**
-     * Makes the table {@code holdfast_fence} that {@link #advance} needs, unless it is there. Once, and not in a transaction,
-     * which some databases would commit: by a migration of the program's, or when it starts.
+     * Creates the table {@code holdfast_fence} that {@link #advance} needs, unless it exists. Call it once, by a
+     * migration of the program's or when it starts, and not in a transaction, which some databases would commit.
      *
      * @throws IllegalStateException if the connection is in a transaction
      */
@@ -165,9 +170,9 @@ public final class JdbcFence {
     }
 
     /**
-     * Moves a resource on to a token within the caller's transaction, or throws if a later holder did before. Until the
-     * transaction ends, its row is locked, and other transactions that advance the resource wait; if it is rolled back, the
-     * resource has not moved. The same token may be used again and again.
+     * Advances a resource to a token within the caller's transaction, or throws if a later holder has advanced it
+     * further. Until the transaction ends, the row is locked, and other transactions that advance the resource wait.
+     * If it is rolled back, the resource is not advanced. The same token may be used again and again.
      *
      * @param resource what is protected, 1 to 255 bytes of UTF-8; mostly the name of the lock
      * @param token the fencing token of an exclusive grant, of a lock in any store. Tokens of shared grants have no order
@@ -175,7 +180,7 @@ public final class JdbcFence {
      * @throws LockLostException if the token is stale; roll back
      * @throws IllegalStateException if the connection is in autocommit mode: the row would not stay locked
      * @throws IllegalArgumentException if the name is not one, or the token is not positive
-     * @throws SQLException what the database says; for example that {@code holdfast_fence} is not there
+     * @throws SQLException the failure of the database; for example that there is no {@code holdfast_fence}
      */
     public void advance(Connection connection, String resource, long token) throws SQLException {
         LockName name = new LockName(resource);
@@ -212,22 +217,23 @@ public final class JdbcFence {
      * Asserts within the caller's transaction that a lease is live by the database's clock, and keeps all others out until
      * the transaction ends. For locks that are kept in the same database; of every kind.
      *
-     * <p>Two statements for each name, on a row that is found by its key: one looks, one locks.
+     * <p>It runs two statements for each name, on a row that is found by its key: one reads the row, one locks it.
      *
      * @throws LockLostException if it is not live, or was lost by this client's clock; roll back
      * @throws IllegalStateException if it was released, or the connection is in autocommit mode, so that the row would not
      *     stay locked
-     * @throws UnsupportedOperationException if it is not known how the database tells the time; see {@link #clock(String)}
+     * @throws UnsupportedOperationException if the database's expression for the time is not known; see {@link
+     *     #clock(String)}
      * @throws java.sql.SQLTransientException if other transactions asserted the same lock for too long
-     * @throws SQLException what the database says
+     * @throws SQLException the failure of the database
      */
     public void requireLive(Connection connection, Lease lease) throws SQLException {
         requireHeld(lease);
         for (String name : lease.names()) {
             requireLive(connection, name, lease.token(name));
         }
-        // Now that the rows are locked, nobody else is let in who asserts the same: neither by the store, nor by this
-        // JVM, if the lease was not given up before.
+        // While the rows are locked, no other holder can assert the same claim: no other client, because the store
+        // cannot grant the name, and no other thread of this JVM, if the lease was not released before.
         requireHeld(lease);
     }
 
@@ -247,9 +253,9 @@ public final class JdbcFence {
     }
 
     /**
-     * The same for a claim that is known by its name and token only, perhaps in another process than the one that holds it.
-     * It cannot tell a holder from the one to whom the same grant was passed inside the holder's JVM: give the token away
-     * only while the lease is held.
+     * The same for a claim that is known by its name and token only, perhaps in another process than the one that
+     * holds it. It cannot distinguish a holder from the next one to whom the same grant was passed inside the
+     * holder's JVM: pass the token on only while the lease is held.
      *
      * @throws IllegalArgumentException if the name is not one, or the token is not positive
      */
@@ -261,7 +267,7 @@ public final class JdbcFence {
         if (product == SqlProduct.OTHER && expression == null) {
             throw new UnsupportedOperationException(
                     "How " + connection.getMetaData().getDatabaseProductName()
-                            + " tells the time is not known. If locks are kept there with the option holdfast.clock, call"
+                            + " reports the time is not known. If locks are kept there with the option holdfast.clock, call"
                             + " JdbcFence.clock with the same; to compare tokens, use JdbcFence.advance or FencedTable");
         }
         LiveRow.Reader reader = new LiveRow.Reader(product, schema, new HostClock(clock, boot), expression);

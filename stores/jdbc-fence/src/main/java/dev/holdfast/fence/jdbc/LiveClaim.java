@@ -20,10 +20,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Why that is enough</h2>
  *
- * <p>Whoever is to be granted the name must write its row, and so must whoever removes it. Once the row is locked here,
- * nobody can before the transaction ends. A grant that is in the row when it is locked was never interrupted since it was
- * made, because a counter is never used twice. So from the grant to the end of the transaction nobody else held the name,
- * whatever the clocks said meanwhile, and also if the lease ends before the transaction does.
+ * <p>A client must write the row of a name to get a grant, and also to remove the row. Once the row is locked here,
+ * no client can do so before the transaction ends. A grant that is in the row when it is locked was never
+ * interrupted since it was made, because a counter is never used twice. So from the grant to the end of the
+ * transaction nobody else held the name, whatever the clocks showed meanwhile, and also if the lease ends before the
+ * transaction does.
  *
  * <p>The time in the row's own statement is read just before the row is locked, not after. A lease that ends between the
  * two is still in the row, or it was taken over, and then the database shows the row as it is now.
@@ -33,10 +34,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class LiveClaim {
 
-    /** The part of a token that counts local hand-offs. */
+    /** The number of low bits of a token that count local hand-offs. */
     private static final int HAND_OFF_BITS = 10;
 
+    /** The limit of the first pause between two tries. It doubles with each try. */
     private static final long SHORTEST_PAUSE_NANOS = 200_000;
+    /** The longest pause between two tries. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final LiveRow.Reader rows;
@@ -79,9 +82,10 @@ final class LiveClaim {
         }
     }
 
-    // What is read without a lock may be from the beginning of the transaction: before the last renewal, or before
-    // the grant. So it tells how to lock, since a grant never becomes exclusive; and if it has had the grant and has
-    // it no more, the grant is gone for good. Whether it is live, the locked row tells.
+    // A row that is read without a lock may be as old as the beginning of the transaction: from before the last
+    // renewal, or from before the grant. It decides how to lock, since a grant never becomes exclusive. If the row
+    // is newer than the grant but does not have it, the grant is gone for good. Whether the grant is live is decided
+    // by the locked row.
     private boolean isShared(@Nullable LiveRow seen, LockName name, long token) {
         if (seen == null || seen.row().counter() < token >> HAND_OFF_BITS) {
             return parallel;

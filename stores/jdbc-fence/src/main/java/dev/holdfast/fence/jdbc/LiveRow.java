@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The row of a lock as a transaction of the user's sees it, with the database's time of the statement that read it.
  *
- * @param voided whether it was written on a clock that is gone, so that nothing in it is live
+ * @param voided whether it was written on the clock of an earlier boot, so that nothing in it is live
  */
 record LiveRow(LockRow row, long now, boolean voided) {
 
@@ -31,7 +31,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
         EXCLUSIVE
     }
 
-    /** The grant with a counter, over or not; empty if the row has none. */
+    /** The grant with a counter, expired or not; empty if the row has none. */
     Optional<Place> grant(long counter) {
         if (!row.holder().equals(LockRow.NONE) && row.held() == counter) {
             Claim claim =
@@ -42,7 +42,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
             return Optional.empty();
         }
         return RowCodec.parse(row.name(), row.others()).grants().stream()
-                .filter(place -> place.counter() == counter)
+                .filter(grant -> grant.counter() == counter)
                 .findFirst();
     }
 
@@ -59,7 +59,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
         private final @Nullable String expression;
 
         /**
-         * @param schema what stands before the names of tables; may be empty
+         * @param schema the prefix of the names of tables; may be empty
          * @param clock the time, where the database has none of its own
          * @param expression the time as a SQL expression, if the rows were written by the dialect for any database; else
          *     null
@@ -72,14 +72,14 @@ record LiveRow(LockRow row, long now, boolean voided) {
         }
 
         /**
-         * Whether a row is locked by writing it as it is, before it is read: in SQLite, because to read first would fix what
-         * is seen, and in a database of which nothing is known, because that is all that every one understands.
+         * Whether a row is locked by writing it unchanged, before it is read: in SQLite, because a read first would
+         * fix the snapshot of the transaction, and in an unknown database, because every database supports this.
          */
         boolean locksByWriting() {
             return product == SqlProduct.SQLITE || product == SqlProduct.OTHER;
         }
 
-        /** Takes the right to write the row; in SQLite all of them. Waits for as long as the database does. */
+        /** Locks the row for writing; in SQLite the whole file. Waits for as long as the database does. */
         void lock(Connection connection, LockName name) throws SQLException {
             String sql = "UPDATE " + schema + "holdfast_lock SET version = version WHERE name = ?";
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
@@ -88,7 +88,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
             }
         }
 
-        /** The row, or null if there is none, or it is to be locked and another transaction has it locked. */
+        /** The row; null if there is none, or if it is to be locked and another transaction has it locked. */
         @Nullable
         LiveRow read(Connection connection, LockName name, Locking locking) throws SQLException {
             String sql = "SELECT " + now() + ", " + COLUMNS + " FROM " + schema + "holdfast_lock WHERE name = ?"
@@ -122,8 +122,8 @@ record LiveRow(LockRow row, long now, boolean voided) {
             return new LiveRow(row, gone ? 0 : clock.micros(connection, schema), gone);
         }
 
-        // A row that another has locked is not waited for, and no error either, which would end a transaction in
-        // PostgreSQL: it is left out, and asked for again.
+        // A row that another transaction has locked is skipped, and the caller tries again. The statement neither
+        // waits for it nor fails, because an error would end a transaction in PostgreSQL.
         private String suffix(Locking locking) {
             if (locking == Locking.NONE) {
                 return "";
@@ -134,7 +134,8 @@ record LiveRow(LockRow row, long now, boolean voided) {
             return product == SqlProduct.MARIADB ? " LOCK IN SHARE MODE SKIP LOCKED" : " FOR SHARE SKIP LOCKED";
         }
 
-        // The time of the statement, never that of the beginning of the transaction. H2 tells the former in one place.
+        // The time of the statement, never that of the beginning of the transaction. H2 has the former only in this
+        // table.
         private String now() {
             return switch (product) {
                 case POSTGRESQL -> "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";

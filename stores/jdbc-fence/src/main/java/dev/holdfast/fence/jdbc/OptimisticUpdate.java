@@ -13,8 +13,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes rows without a lock: reads, computes, and writes only if nobody else wrote meanwhile; else it begins anew, after
- * a short random pause, for a limited number of attempts and a limited time.
+ * Changes rows without a lock: reads, computes, and writes only if nobody else wrote meanwhile. Otherwise it starts
+ * again after a short random pause, for a limited number of attempts and a limited time.
  *
  * <pre>{@code
  * VersionedTable stock = VersionedTable.of("stock", "sku").byVersion("version");
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *         now.getInt("quantity") > 0 ? Map.of("quantity", now.getInt("quantity") - 1) : Map.of());
  * }</pre>
  *
- * <p>What belongs to one update in several tables is one transaction for each attempt:
+ * <p>An update of several tables runs in one transaction for each attempt:
  *
  * <pre>{@code
  * long order = updates.run(connection -> {
@@ -35,20 +35,25 @@ import org.jspecify.annotations.Nullable;
  * });
  * }</pre>
  *
- * <p>It fits where what is guarded is a row, the work between read and write is short, and writers seldom meet. Where they
- * often do, or the work has effects elsewhere, take a lock.
+ * <p>Use it where a row is protected, the work between read and write is short, and writers seldom conflict. Where
+ * they often do, or the work has effects elsewhere, take a lock.
  *
- * <p><b>Guarantee.</b> As {@link VersionedTable} says; and when an {@link UpdateConflictException} is thrown, nothing was
- * written. <b>Not guaranteed</b>: order or fairness among those who meet; and if the connection breaks during a commit,
- * whether it took place: that {@link SQLException} is thrown as it is and nothing is repeated.
+ * <p><b>Guarantee.</b> As {@link VersionedTable} says; and when an {@link UpdateConflictException} is thrown,
+ * nothing was written. <b>Not guaranteed</b>: order or fairness among conflicting writers; and if the connection
+ * breaks during a commit, whether it took place: that {@link SQLException} is thrown unchanged and nothing is
+ * repeated.
  *
  * <p>Immutable; thread-safe if it is over a data source.
  */
 public final class OptimisticUpdate {
 
+    /** The default limit of attempts. */
     private static final int ATTEMPTS = 100;
+    /** The default limit of time. */
     private static final Duration TIME = Duration.ofSeconds(10);
+    /** The limit of a pause grows from twice this value, and doubles with each attempt. */
     private static final long SHORTEST_PAUSE_NANOS = 500_000;
+    /** The longest pause between two attempts. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final @Nullable DataSource source;
@@ -74,8 +79,9 @@ public final class OptimisticUpdate {
      * Updates in transactions of their own, on a connection that is borrowed for each attempt, so that none is kept during
      * a pause. At most 100 attempts in 10 s.
      *
-     * @param source what gives connections of its own, and not the one of a transaction that is open already (such as
-     *     Spring's TransactionAwareDataSourceProxy does): it is committed
+     * @param source a source of separate connections. It must not return the connection of a transaction that is
+     *     open already (as Spring's TransactionAwareDataSourceProxy does), because that transaction would be
+     *     committed
      */
     public static OptimisticUpdate over(DataSource source) {
         return new OptimisticUpdate(source, null, ATTEMPTS, TIME, MonotonicClock.SYSTEM);
@@ -113,7 +119,7 @@ public final class OptimisticUpdate {
         return new OptimisticUpdate(source, given, attempts, most, clock);
     }
 
-    /** The same with another clock, which also does the pauses; for tests. */
+    /** The same with another clock, which is also used for the pauses; for tests. */
     public OptimisticUpdate clock(MonotonicClock other) {
         return new OptimisticUpdate(source, given, attempts, time, other);
     }
@@ -125,7 +131,7 @@ public final class OptimisticUpdate {
         /**
          * Reads, computes and writes. It neither commits nor rolls back.
          *
-         * @return the result, to be committed; empty if another was first, to be rolled back and begun anew
+         * @return the result, to be committed; empty if another was first, to be rolled back and tried again
          */
         Optional<T> on(Connection connection) throws SQLException;
     }
@@ -139,7 +145,7 @@ public final class OptimisticUpdate {
      *     could never see what the others wrote
      * @throws java.util.NoSuchElementException if there is no such row
      * @throws IllegalArgumentException if the change is not one of the table's
-     * @throws SQLException what the database says, but for errors which mean that others were first
+     * @throws SQLException a failure of the database, except for errors which mean that others were first
      */
     public boolean update(VersionedTable.Row row, Change change) throws SQLException {
         Attempt<Boolean> attempt = connection -> {
@@ -155,7 +161,7 @@ public final class OptimisticUpdate {
      *
      * @throws UpdateConflictException if no attempt had a result, or the thread was interrupted between two
      * @throws IllegalStateException if this is over a connection that is in a transaction
-     * @throws SQLException what the database says, or the attempt
+     * @throws SQLException a failure of the database or of the attempt
      */
     public <T> T run(Attempt<T> attempt) throws SQLException {
         return repeat(attempt, "what is updated", true);
@@ -189,7 +195,7 @@ public final class OptimisticUpdate {
         }
     }
 
-    /** A result, or that another was first, perhaps with the error that said so. */
+    /** The result of one attempt; null if another was first, perhaps with the error that reported this. */
     private record Tried<T>(@Nullable T result, @Nullable SQLException conflict) {}
 
     private <T> Tried<T> once(Attempt<T> attempt, boolean inTransaction) throws SQLException {
@@ -223,7 +229,7 @@ public final class OptimisticUpdate {
         return new Tried<>(attempt.on(connection).orElse(null), null);
     }
 
-    // A connection from a pool that is not in autocommit mode has a transaction too, but nobody else's.
+    // A pooled connection that is not in autocommit mode has a transaction too, but no one else works in it.
     private <T> Tried<T> onOwn(Connection connection, Attempt<T> attempt, boolean inTransaction) throws SQLException {
         boolean autocommit = connection.getAutoCommit();
         SqlProduct product = SqlProduct.of(connection);
@@ -254,7 +260,7 @@ public final class OptimisticUpdate {
                 connection.commit();
             }
         } catch (SQLException | RuntimeException | Error failure) {
-            // What goes wrong now must not hide what went wrong first.
+            // A failure of the rollback must not hide the first failure.
             try {
                 end(connection, autocommit);
             } catch (SQLException broken) {
@@ -286,7 +292,7 @@ public final class OptimisticUpdate {
         };
     }
 
-    // Full jitter: those who met once do not meet again.
+    // Full jitter, so that writers that conflicted once do not conflict again.
     private void pause(int count) {
         long most = Math.min(LONGEST_PAUSE_NANOS, SHORTEST_PAUSE_NANOS << Math.min(count, 10));
         clock.parkNanos(this, ThreadLocalRandom.current().nextLong(1, most + 1));

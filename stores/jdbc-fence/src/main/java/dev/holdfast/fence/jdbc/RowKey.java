@@ -24,7 +24,7 @@ record RowKey(List<SqlName> columns, List<Object> values) {
         return columns.stream().map(column -> column + " = ?").collect(Collectors.joining(" AND "));
     }
 
-    /** Returns the index behind the last parameter. */
+    /** Sets the parameters of the condition, and returns the index after the last one. */
     int bind(PreparedStatement statement, int first) throws SQLException {
         int index = first;
         for (Object value : values) {

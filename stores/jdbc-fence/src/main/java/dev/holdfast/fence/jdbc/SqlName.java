@@ -44,7 +44,7 @@ record SqlName(String text) {
         return List.copyOf(columns);
     }
 
-    /** The name as a result set has it. */
+    /** The name as it is in a result set, without quotes. */
     String label() {
         boolean quoted = text.startsWith("\"") || text.startsWith("`");
         return quoted ? text.substring(1, text.length() - 1) : text;

@@ -8,7 +8,9 @@ import java.util.Locale;
 import java.util.Set;
 import org.h2.api.ErrorCode;
 
-/** Which database a user's connection leads to, as far as its SQL differs. Told by the driver, without a trip. */
+/**
+ * The database of a user's connection, as far as its SQL differs. The driver knows it without a call to the server.
+ */
 enum SqlProduct {
     POSTGRESQL,
     MARIADB,
@@ -29,14 +31,14 @@ enum SqlProduct {
     private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205;
 
     static SqlProduct of(Connection connection) throws SQLException {
-        DatabaseMetaData told = connection.getMetaData();
-        String name = String.valueOf(told.getDatabaseProductName()).toLowerCase(Locale.ROOT);
+        DatabaseMetaData metadata = connection.getMetaData();
+        String name = String.valueOf(metadata.getDatabaseProductName()).toLowerCase(Locale.ROOT);
         return switch (name) {
             case "postgresql" -> POSTGRESQL;
             case "mariadb" -> MARIADB;
-            // MySQL's driver calls a server of MariaDB so, too.
+            // MySQL's driver also returns this name for a server of MariaDB.
             case "mysql" ->
-                String.valueOf(told.getDatabaseProductVersion())
+                String.valueOf(metadata.getDatabaseProductVersion())
                                 .toLowerCase(Locale.ROOT)
                                 .contains("mariadb")
                         ? MARIADB
@@ -47,7 +49,7 @@ enum SqlProduct {
         };
     }
 
-    /** How the store's rows have their names. */
+    /** How names are encoded in the store's rows. */
     NameEncoding names() {
         return switch (this) {
             case POSTGRESQL, SQLITE -> NameEncoding.TEXT;
@@ -56,7 +58,9 @@ enum SqlProduct {
         };
     }
 
-    /** Whether a transaction surely had no effect because another came first, so that all of it may be run again. */
+    /**
+     * Whether a transaction certainly had no effect because another came first, so that all of it may be run again.
+     */
     boolean isConflict(SQLException failure) {
         String state = String.valueOf(failure.getSQLState());
         // 40003: the database does not know whether the statement was completed.
@@ -71,7 +75,7 @@ enum SqlProduct {
                 };
     }
 
-    /** Whether a statement failed because a table is not there. */
+    /** Whether a statement failed because a table does not exist. */
     boolean isMissingTable(SQLException failure) {
         String state = String.valueOf(failure.getSQLState());
         return switch (this) {

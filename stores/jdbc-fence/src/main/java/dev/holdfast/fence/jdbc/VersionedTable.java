@@ -25,12 +25,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One attempt is {@link Row#tryUpdate}; {@link OptimisticUpdate} makes as many as are needed.
  *
- * <p><b>Guarantee.</b> What is written was computed from what the row had at the moment of the write: no update is lost, as
- * long as all who write the row compare it, too, or lock it. In autocommit and at every isolation level.
+ * <p><b>Guarantee.</b> A write is computed from the values that the row had at the moment of the write: no update is
+ * lost, as long as all who write the row compare it, too, or lock it. This holds in autocommit and at every
+ * isolation level.
  *
- * <p><b>Not guaranteed.</b> With {@link Keyed#byValue}, a value that was changed and changed back is not noticed. That does
- * no harm, since a change may read compared columns only; another one is refused. Numbers with a binary point do not always
- * equal themselves once they were read: compare whole numbers, decimals and text.
+ * <p><b>Not guaranteed.</b> With {@link Keyed#byValue}, a value that was changed and changed back is not noticed.
+ * That does no harm, since a change may read compared columns only; a change that reads another column is refused. A
+ * floating-point number does not always equal the value that was read from it: compare whole numbers, decimals and
+ * text.
  *
  * <p>Names of tables and columns are checked. Immutable and thread-safe; connections are the caller's.
  */
@@ -66,7 +68,7 @@ public final class VersionedTable {
         return new Keyed(SqlName.table(table), SqlName.columns(keys));
     }
 
-    /** A table of which it must still be said how its rows are compared. */
+    /** A table for which it must still be chosen how its rows are compared. */
     public static final class Keyed {
 
         private final SqlName table;
@@ -77,30 +79,33 @@ public final class VersionedTable {
             this.keys = keys;
         }
 
-        /** By a whole number, not null, that grows by one with each write. */
+        /** Compares a version column: a whole number, not null, that grows by one with each write. */
         public VersionedTable byVersion(String column) {
             return new VersionedTable(table, keys, SqlName.columns(column), true);
         }
 
-        /** By the values of columns: all those that changes read. */
+        /** Compares the values of columns. They must include all columns that changes read. */
         public VersionedTable byValue(String... columns) {
             return new VersionedTable(table, keys, SqlName.columns(columns), false);
         }
     }
 
-    /** What a row is to become. It may be asked several times, each time about newer values, so it must not act. */
+    /**
+     * Computes the new values of a row. It may be called several times with newer values, so it must have no side
+     * effects.
+     */
     @FunctionalInterface
     public interface Change {
 
         /**
-         * Says what to write.
+         * Returns what to write.
          *
          * @return new values by column; empty if there is nothing to change
          */
         Map<String, ? extends @Nullable Object> of(Values now);
     }
 
-    /** What became of one attempt. */
+    /** The outcome of one attempt. */
     public enum Outcome {
         /** The row was written. */
         WRITTEN,
@@ -114,7 +119,7 @@ public final class VersionedTable {
     public static final class Values {
 
         private final Map<String, @Nullable Object> values = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
-        /** What a change may read; empty for all. */
+        /** The columns that a change may read; empty for all. */
         private final List<SqlName> readable;
 
         private Values(ResultSet row, List<SqlName> readable) throws SQLException {
@@ -203,7 +208,7 @@ public final class VersionedTable {
         }
 
         /**
-         * Reads the row, asks what it is to become, and writes that unless another wrote meanwhile. Two statements.
+         * Reads the row, computes the change, and writes it unless another wrote the row meanwhile. Two statements.
          *
          * @throws NoSuchElementException if there is no such row
          * @throws IllegalArgumentException if the change names a column that is not one, or a key, or the version, or reads

@@ -268,17 +268,17 @@ class FenceAdvanceTest {
         }
     }
 
-    /** The same connection to a database of which nothing is known. */
+    /** The same connection, but as if it led to an unknown database. */
     static Connection unknown(Connection connection) {
         InvocationHandler metaData =
                 (proxy, method, arguments) -> method.getName().equals("getDatabaseProductName")
                         ? "Unheard Of"
                         : method.invoke(connection.getMetaData(), arguments);
-        Object told = Proxy.newProxyInstance(
+        Object metadata = Proxy.newProxyInstance(
                 FenceAdvanceTest.class.getClassLoader(), new Class<?>[] {DatabaseMetaData.class}, metaData);
         InvocationHandler handler = (proxy, method, arguments) -> {
             try {
-                return method.getName().equals("getMetaData") ? told : method.invoke(connection, arguments);
+                return method.getName().equals("getMetaData") ? metadata : method.invoke(connection, arguments);
             } catch (java.lang.reflect.InvocationTargetException thrown) {
                 throw thrown.getCause();
             }

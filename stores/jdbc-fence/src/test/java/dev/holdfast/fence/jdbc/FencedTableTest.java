@@ -103,7 +103,7 @@ class FencedTableTest {
                 .isEqualTo(33_000);
     }
 
-    /** MariaDB's default level shows plain reads the past. */
+    /** At MariaDB's default level, a plain read shows the state at the beginning of the transaction. */
     @ParameterizedTest
     @ValueSource(strings = {"mariadb", "mysql"})
     void staleTokenIsRefusedInATransactionThatSeesThePast(String product) throws SQLException {

@@ -24,7 +24,7 @@ final class GuardFigure {
 
     private static final String GUARDED = "guarded";
 
-    /** What the client tells of its renewals. */
+    /** The events of the client's renewals. */
     private static final class Batches implements LockObserver {
 
         final AtomicInteger count = new AtomicInteger();

@@ -53,7 +53,7 @@ class OptimisticUpdateTest {
         return OptimisticUpdate.over(database.source()).clock(time);
     }
 
-    /** A change at whose first calls somebody else is faster. */
+    /** A change that another writer overtakes at its first calls. */
     private static Change overtaken(UserDatabase database, int times, Change change) {
         AtomicInteger calls = new AtomicInteger();
         return now -> {
@@ -70,7 +70,7 @@ class OptimisticUpdateTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"h2", "sqlite", "postgresql", "mariadb", "mysql"})
-    void whoWasOvertakenBeginsAnew(String product) throws SQLException {
+    void anOvertakenUpdateStartsAgain(String product) throws SQLException {
         UserDatabase database = database(product);
         for (VersionedTable table : new VersionedTable[] {STOCK, BY_VALUE}) {
             long before = database.number("SELECT num FROM stock WHERE id = 1");
@@ -166,7 +166,7 @@ class OptimisticUpdateTest {
         Change change = overtaken(database, 2, TAKE_ONE);
         over(database).run(connection -> {
             connection.setTransactionIsolation(isolation);
-            // At these levels PostgreSQL does not count no row, it fails.
+            // At these levels PostgreSQL fails instead of returning a count of 0.
             return STOCK.row(1).tryUpdate(connection, change) == Outcome.WRITTEN ? Optional.of(true) : Optional.empty();
         });
         assertThat(time.pauses).isEqualTo(2);

@@ -47,7 +47,8 @@ class PausedHolderTest {
         try (Connection connection = database.connect()) {
             JdbcFence.standard().createTable(connection);
         }
-        // Before the child: whoever opens a file of H2 first serves it to the others, and must not be frozen.
+        // Before the child: the first process that opens a file of H2 serves it to the others, and must not be
+        // frozen.
         locks = Holdfast.connect(database.storeUrl());
         holder = ChildJvm.start(
                 StaleWriter.class, database.storeUrl(), database.url(), guard.name(), Long.toString(lease.toMillis()));
@@ -63,7 +64,7 @@ class PausedHolderTest {
         }
     }
 
-    /** Shows that the next test bites. */
+    /** Shows that the next test would fail without a guard. */
     @ParameterizedTest
     @ValueSource(strings = {"sqlite", "postgresql"})
     void withoutAGuardTheStaleWriteLands(String product) throws Exception {

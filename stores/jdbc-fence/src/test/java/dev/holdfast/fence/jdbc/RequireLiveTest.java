@@ -123,7 +123,9 @@ class RequireLiveTest {
         }
     }
 
-    /** The one that counts: while the transaction is open nobody is let in, however long the lease has been over. */
+    /**
+     * The main test: while the transaction is open nobody else gets the lock, however long ago the lease has ended.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"h2", "sqlite", "postgresql", "mariadb", "mysql"})
     void nobodyIsGrantedTheNameUntilTheTransactionEnds(String product) throws Exception {
@@ -323,7 +325,7 @@ class RequireLiveTest {
         theirs.release();
     }
 
-    /** One user's long transaction costs no other lease of the client its life, and the work in it none of its safety. */
+    /** A long transaction of one user ends no other lease of the client, and its own work stays safe. */
     @ParameterizedTest
     @ValueSource(strings = {"h2", "postgresql", "mariadb"})
     void otherLeasesAreRenewedWhileAGuardIsHeld(String product) throws Exception {

@@ -17,9 +17,9 @@ import java.sql.Statement;
 import java.time.Duration;
 
 /**
- * Another process that takes 10 from an account under a lock, as a careful program does: it reads, looks whether it still
- * holds the lock, and writes. It can be told to stop for an order before it writes ({@code checked}) and before it commits
- * ({@code guarded}): that is where a test freezes it.
+ * Another process that takes 10 from an account under a lock, as a careful program does: it reads, looks whether it
+ * still holds the lock, and writes. It can stop and wait for a command before it writes ({@code checked}) and before
+ * it commits ({@code guarded}): that is where a test freezes it.
  */
 final class StaleWriter {
 
@@ -35,9 +35,9 @@ final class StaleWriter {
         TABLE,
         /** The token is compared in the table of fences. */
         ADVANCE,
-        /** The claim must be live by the database's clock; the local clock is not asked. */
+        /** The claim must be live by the database's clock; the local clock is not used. */
         LIVE_CLAIM,
-        /** The lease must be live, by both. */
+        /** The lease must be live by both clocks. */
         LIVE_LEASE;
 
         private static final FencedTable ACCOUNTS = FencedTable.of("account", "fence", "id");

@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The options of a store in a database server or in H2.
  *
- * @param store those that every store in a database has
- * @param schema what is done about the tables
+ * @param store the options that every store in a database has
+ * @param schema whether the tables are created and checked
  * @param connections how many connections there are beside that of the renewals: 1 or 2
- * @param notifies whether waiters are woken by the database
- * @param relaxed whether nothing waits for the database's disk
+ * @param notifies whether waiters are notified through the database
+ * @param relaxed whether commits do not wait for the database's disk
  * @param serverPrepare whether statements are prepared at the server
  * @param clock the wall clock of a database without a dialect of its own, as a SQL expression in microseconds since 1970
  */
@@ -28,13 +28,13 @@ public record ServerOptions(
     public static final ServerOptions DEFAULTS =
             new ServerOptions(StoreOptions.DEFAULTS, SchemaMode.CREATE, 2, false, false, true, null);
 
-    /** What is done about the tables when a store is opened. */
+    /** Whether the tables are created and checked when a store is opened. */
     public enum SchemaMode {
-        /** They are made if they are missing, and checked. */
+        /** The tables are created if they are missing, and checked. */
         CREATE,
-        /** They are checked. */
+        /** The tables are checked. */
         CHECK,
-        /** Nothing: the first call tells. */
+        /** The tables are not checked: if they are wrong, the first call fails. */
         NONE
     }
 
@@ -74,7 +74,7 @@ public record ServerOptions(
                 "Option " + name + " must be one of " + String.join(", ", allowed) + ", but was \"" + value + "\"");
     }
 
-    /** Refuses what a database cannot do. */
+    /** Refuses options that the database does not support. */
     public void check(String product, boolean canNotify, boolean canRelax) {
         if (notifies && !canNotify) {
             throw new IllegalArgumentException("Option wakeup=notify is for PostgreSQL, but this is " + product);

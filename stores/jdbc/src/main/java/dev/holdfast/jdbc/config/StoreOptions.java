@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param keep how long the row of an idle lock is kept
  * @param busyTimeout how long a call may wait for other clients and for other calls
- * @param ticketTtl how long a waiter keeps its place without a refresh
+ * @param ticketTtl how long a waiter stays in the queue without a refresh
  * @param boot an id of the host's boot, instead of the system's; null for the system's
  */
 public record StoreOptions(
@@ -28,13 +28,14 @@ public record StoreOptions(
     public static final StoreOptions DEFAULTS =
             new StoreOptions(DEFAULT_KEEP, DEFAULT_BUSY_TIMEOUT, DEFAULT_TICKET_TTL, null);
 
-    /** What a call takes beyond its waits: the statements themselves, a slow disk, a busy processor. */
+    /** The time that a call may need beyond its waits: the statements themselves, a slow disk, a busy processor. */
     private static final Duration MARGIN = Duration.ofSeconds(1);
 
     private static final Pattern BOOT = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
 
     public StoreOptions {
-        // A row must outlive what may still arrive for it, and its counter must be surely below the wall clock's.
+        // A row must be kept for as long as a late call for it may still arrive. When it is removed, its counter
+        // must be surely below the wall clock, from which the next counter of the name is taken.
         OptionTimes.check("keep", keep, Claim.MAX_LEASE, Duration.ofDays(36_500));
         OptionTimes.check("busyTimeout", busyTimeout, Duration.ofMillis(10), Duration.ofMinutes(10));
         OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);

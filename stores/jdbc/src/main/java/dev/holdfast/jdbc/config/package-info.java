@@ -1,4 +1,7 @@
-/** The options of a store in a database, as its URL has them. It uses nothing else of this store. */
+/**
+ * The options of a store in a database, as they are given in its URL. This package uses no other package of this
+ * store.
+ */
 @NullMarked
 package dev.holdfast.jdbc.config;
 

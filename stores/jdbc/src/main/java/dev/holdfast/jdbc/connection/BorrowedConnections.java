@@ -8,7 +8,7 @@ import java.util.IdentityHashMap;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Connections of the user's own pool: borrowed for a call, given back as they were. Thread-safe. */
+/** Connections of the user's own pool: borrowed for a call, and given back in their former state. Thread-safe. */
 public final class BorrowedConnections implements ConnectionSource {
 
     private record Before(boolean autoCommit, int networkTimeout) {}
@@ -45,7 +45,7 @@ public final class BorrowedConnections implements ConnectionSource {
         }
     }
 
-    // What the connection had is kept, if it is a limit and shorter.
+    // Sets the network timeout, unless the connection has a shorter one. Returns the value to restore, or UNKNOWN.
     private int limit(Connection connection) throws SQLException {
         try {
             int before = connection.getNetworkTimeout();
@@ -87,7 +87,7 @@ public final class BorrowedConnections implements ConnectionSource {
         return false;
     }
 
-    /** The pool is the user's. */
+    /** Does nothing: the pool is the user's. */
     @Override
     public void close() {}
 

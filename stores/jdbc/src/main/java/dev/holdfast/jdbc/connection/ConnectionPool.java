@@ -10,15 +10,15 @@ import java.util.Properties;
 import javax.sql.DataSource;
 
 /**
- * A pool of as many connections as the store has lanes, so that no lane ever waits for another. The pool opens, checks and
- * replaces them.
+ * A pool with one connection for each {@link SerialConnection} of the store, so that none of them ever waits for
+ * another. The pool opens, checks and replaces the connections.
  */
 public final class ConnectionPool implements ConnectionSource {
 
-    /** One for work, one for renewals, one for polls. */
-    private static final int LANES = 3;
+    /** The default size of the pool: one connection for work, one for renewals, one for polls. */
+    private static final int DEFAULT_MAX_CONNECTIONS = 3;
 
-    /** A pool refuses a shorter time. */
+    /** The shortest connection timeout that HikariCP accepts. */
     private static final long LEAST_TIMEOUT_MILLIS = 250;
 
     private final HikariDataSource pool;
@@ -26,28 +26,29 @@ public final class ConnectionPool implements ConnectionSource {
     private final long timeoutNanos;
 
     /**
-     * @param database where connections come from
-     * @param prepares what is run on each new connection
-     * @param url what is connected to, for messages
+     * @param database the source of connections
+     * @param prepares a SQL statement that is run on each new connection
+     * @param url the database, for messages
      */
     public ConnectionPool(DataSource database, String prepares, String url, Duration timeout, String name) {
-        this(config(database, prepares), LANES, url, timeout, name);
+        this(config(database, prepares), DEFAULT_MAX_CONNECTIONS, url, timeout, name);
     }
 
     /**
      * @param database what the driver connects to
-     * @param properties what the driver is told beside the URL
-     * @param lanes how many connections there are at most
+     * @param properties settings of the driver that are not in the URL
+     * @param maxConnections how many connections there are at most
      */
-    public ConnectionPool(DatabaseUrl database, Properties properties, int lanes, Duration timeout, String name) {
-        this(config(database, properties), lanes, database.shown(), timeout, name);
+    public ConnectionPool(
+            DatabaseUrl database, Properties properties, int maxConnections, Duration timeout, String name) {
+        this(config(database, properties), maxConnections, database.shown(), timeout, name);
     }
 
-    private ConnectionPool(HikariConfig config, int lanes, String url, Duration timeout, String name) {
+    private ConnectionPool(HikariConfig config, int maxConnections, String url, Duration timeout, String name) {
         this.url = url;
         this.timeoutNanos = timeout.toNanos();
         config.setPoolName(name);
-        config.setMaximumPoolSize(lanes);
+        config.setMaximumPoolSize(maxConnections);
         config.setMinimumIdle(1);
         config.setConnectionTimeout(Math.max(LEAST_TIMEOUT_MILLIS, timeout.toMillis()));
         config.setInitializationFailTimeout(-1);
@@ -71,7 +72,8 @@ public final class ConnectionPool implements ConnectionSource {
         return config;
     }
 
-    // The pool lets an interrupt end its wait; a call of ours is not ended by one, and the flag is kept.
+    // The pool ends its wait when the thread is interrupted. Our calls do not end then, so this waits again and
+    // restores the interrupt flag at the end.
     @Override
     public Connection open() throws SQLException {
         boolean interrupted = false;

@@ -3,15 +3,15 @@ package dev.holdfast.jdbc.connection;
 import java.sql.Connection;
 import java.sql.SQLException;
 
-/** Where a store's connections come from. Thread-safe. */
+/** The source of a store's connections. Thread-safe. */
 public interface ConnectionSource extends AutoCloseable {
 
     /** A connection in autocommit mode, prepared for the dialect. */
     Connection open() throws SQLException;
 
     /**
-     * Whether a connection is kept for as long as it works, with its prepared statements; else it goes back after each
-     * call, to a pool that checks and replaces it.
+     * Whether a connection is kept for as long as it works, with its prepared statements. Otherwise it goes back
+     * after each call to a pool, which checks and replaces it.
      */
     boolean keep();
 

@@ -10,7 +10,8 @@ import java.time.Duration;
 import java.util.Properties;
 
 /**
- * The URL of a database server: which dialect it speaks, and what its driver is told beside it so that no call hangs.
+ * The URL of a database server: which dialect the server speaks, and which settings its driver gets so that no call
+ * hangs.
  *
  * @param url as the driver takes it
  * @param shown the same without a password
@@ -53,12 +54,14 @@ public record DatabaseUrl(String url, String shown) {
         return isMySql() ? new MySqlDialect(shown) : GenericDialect.of(shown, options);
     }
 
-    /** Whether connections must be told their isolation level because the database's default costs deadlocks. */
+    /** Whether connections must be set to READ COMMITTED because the database's default level causes deadlocks. */
     boolean wantsReadCommitted() {
         return isMaria() || isMySql();
     }
 
-    /** Time limits, and how statements are prepared. What the user says in the URL stands. */
+    /**
+     * Time limits, and how statements are prepared. A property that the user has set in the URL is not overridden.
+     */
     public Properties properties(Duration statementTimeout, Duration connectTimeout, boolean serverPrepare) {
         Properties properties = new Properties();
         if (isPostgres()) {

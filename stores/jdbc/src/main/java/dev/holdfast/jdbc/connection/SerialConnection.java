@@ -15,19 +15,22 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection, and the calls that queue for it. A store has several lanes, so that calls of one sort never stand behind
- * another sort that is stuck: renewals have a lane of their own.
+ * One connection, and the calls that queue for it. A store has several, so that calls of one kind never queue behind
+ * calls of another kind that are stuck: renewals have a connection of their own.
  *
- * <p>The time of a call, its wait for the lane included, is limited: what the wait took is taken off the time that the
- * statements may wait for other clients. Neither wait is ended by an interrupt. Only the making of a connection that is
- * kept comes on top, once.
+ * <p>The time of a call, including its wait for the connection, is limited: the time of that wait is subtracted from
+ * the time that the statements may wait for other clients. An interrupt ends neither wait. Only the time to open a
+ * connection that is kept is not limited by this; it occurs once.
  */
 public final class SerialConnection implements AutoCloseable {
 
-    /** How much longer than its limit a call may take, to spare the common call the setting of a limit. */
+    /** How much longer than its limit a call may take. So the common call need not set a limit on the connection. */
     private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** For so long a call spins before it parks, if it is the next: about a transaction. None on a single processor. */
+    /**
+     * How long a call spins before it parks, if no other call queues: about the time of a transaction. On a single
+     * processor it does not spin.
+     */
     private static final long SPIN_NANOS =
             Runtime.getRuntime().availableProcessors() > 1 ? TimeUnit.MICROSECONDS.toNanos(50) : 0;
 
@@ -49,15 +52,15 @@ public final class SerialConnection implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** What is done on the connection. */
+    /** Work that a call does on the connection. */
     @FunctionalInterface
     public interface Work<T> {
 
-        /** Does it. The turn has the table, and knows how long it may still be waited for. */
+        /** Does the work. The turn has the table, and limits the waits to the time that is left of the call. */
         T on(Turn turn) throws SQLException;
     }
 
-    /** A call's time on the lane. */
+    /** The time in which a call has the connection for itself. */
     public final class Turn {
 
         private final LockTable table;
@@ -73,13 +76,13 @@ public final class SerialConnection implements AutoCloseable {
             return table;
         }
 
-        /** To be called before a further statement: makes it wait no longer than what is left of the call's time. */
+        /** To be called before a further statement: limits its waits to the time that is left of the call. */
         public LockTable further() throws SQLException {
             long left = limitNanos - (clock.nanoTime() - start);
             if (left <= 0) {
                 throw tooLate();
             }
-            // Mostly next to nothing is gone, and the connection's own limit is good enough.
+            // In most calls almost no time has passed yet, and the connection's own limit is good enough.
             if (limitNanos - left > SLACK_NANOS) {
                 limited = true;
                 table.limitWait(Duration.ofNanos(left));
@@ -95,9 +98,9 @@ public final class SerialConnection implements AutoCloseable {
     }
 
     /**
-     * Does work on the connection, once the work before it is done.
+     * Does work on the connection, after the work before it is done.
      *
-     * @throws StoreException if the work failed, or the lane was not free in time
+     * @throws StoreException if the work failed, or the connection was not free in time
      */
     public <T> T call(Work<T> work) {
         long start = clock.nanoTime();
@@ -127,8 +130,8 @@ public final class SerialConnection implements AutoCloseable {
         if (open == null) {
             open = new LockTable(connect(), dialect, ticketTtl, source.keep(), clock);
             table = open;
-            // A connection that is kept is made once, by this process alone: what a busy machine takes for that, the
-            // driver's loading included, is not time that others were in the way. A pool's is what is waited for.
+            // A connection that is kept is opened once, without waiting for other clients, so the time that this
+            // takes, with the loading of the driver, does not count. The wait for a connection of a pool does count.
             counted = source.keep() ? clock.nanoTime() : start;
         }
         open.tryUntil(counted + limitNanos);
@@ -144,24 +147,25 @@ public final class SerialConnection implements AutoCloseable {
         }
     }
 
-    // Whatever goes wrong before there is a connection, nothing was sent.
+    // A failure to get a connection has no effect, whatever its cause, because nothing was sent.
     private Connection connect() throws SQLException {
         try {
             return source.open();
         } catch (SQLException failure) {
-            StoreException told = dialect.failure(failure);
-            throw told.effect() == Effect.NONE
-                    ? told
-                    : StoreException.unavailable(Effect.NONE, String.valueOf(told.getMessage()), failure);
+            StoreException translated = dialect.failure(failure);
+            throw translated.effect() == Effect.NONE
+                    ? translated
+                    : StoreException.unavailable(Effect.NONE, String.valueOf(translated.getMessage()), failure);
         }
     }
 
-    // Like lock(), which no interrupt ends, but with a limit.
+    // Like lock(), it does not end on an interrupt, but it has a time limit.
     private boolean lockInTime() {
         return mutex.tryLock() || lockSpinning() || BlockingCalls.lockWithin(mutex, limitNanos, clock);
     }
 
-    // Calls are short, mostly much shorter than to park and to be woken. Whoever comes to a queue parks at once.
+    // Most calls take much less time than a thread takes to park and to wake up. If others queue already, it parks
+    // at once.
     private boolean lockSpinning() {
         long end = System.nanoTime() + SPIN_NANOS;
         while (!mutex.hasQueuedThreads() && System.nanoTime() < end) {
@@ -189,7 +193,7 @@ public final class SerialConnection implements AutoCloseable {
                 dropped.closeStatements();
                 source.giveBack(dropped.statements().connection());
             } catch (SQLException alreadyBroken) {
-                // It is of no more use, which is why it is dropped.
+                // The connection is dropped because it is broken, so a failure here adds nothing.
                 return;
             }
         }

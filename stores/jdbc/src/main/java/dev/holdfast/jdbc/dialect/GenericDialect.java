@@ -20,12 +20,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Any database with a unique key, 64-bit numbers and a clock that it can be told of: read, then insert, else update if the
- * version is as it was read. No upsert, no rows told by an update, no locking words, no limit, no type that only some have.
+ * Any database with a unique key, 64-bit numbers and a clock that can be given as a SQL expression. It reads a row,
+ * and then inserts it, or updates it if the version is as it was read. It uses no upsert, no rows returned by an
+ * update, no locking clauses, no LIMIT, and no type that only some databases have.
  *
  * <p>An acquire is two statements, a release one, a renewal one for 256 claims and one more for each.
  *
- * <p>Names are kept as hexadecimal digits of their UTF-8 bytes, which every collation tells apart and sorts alike.
+ * <p>Names are stored as hexadecimal digits of their UTF-8 bytes, which every collation distinguishes and sorts in
+ * the same way.
  */
 public final class GenericDialect extends ServerDialect {
 
@@ -65,7 +67,7 @@ public final class GenericDialect extends ServerDialect {
             throw new IllegalArgumentException(
                     "Of the databases with a jdbc: URL, PostgreSQL, MariaDB, MySQL and H2 are known, but the URL was "
                             + shown
-                            + ". For another one, say with option clock how it tells the time: a SQL expression in"
+                            + ". For another one, give its time with option clock: a SQL expression in"
                             + " microseconds since 1970. For SQLite use sqlite:PATH");
         }
         return new GenericDialect(shown, clock);
@@ -86,7 +88,7 @@ public final class GenericDialect extends ServerDialect {
         return List.of(CREATE_LOCK, CREATE_SCHEMA, INSERT_VERSION);
     }
 
-    // This table has one row, and every database lets itself be asked for rows of a table.
+    // This table has one row, and every database supports a query of a table.
     @Override
     public String oneRow() {
         return "(SELECT origin FROM holdfast_schema) told";
@@ -97,7 +99,7 @@ public final class GenericDialect extends ServerDialect {
         return false;
     }
 
-    // The shortest that every driver can be told.
+    // The shortest timeout that every driver accepts.
     @Override
     public int queryTimeoutSeconds() {
         return 1;
@@ -143,7 +145,7 @@ public final class GenericDialect extends ServerDialect {
         }
     }
 
-    // A row that cannot be had at once concerns no other.
+    // If one row cannot be written at once, the others are renewed all the same.
     private boolean renew(LockStatements statements, Claim claim, LockRow row, long now) throws SQLException {
         long expires = Math.max(row.expires(), now + RowCodec.micros(claim.lease()));
         LockRow longer = new LockRow(
@@ -189,8 +191,8 @@ public final class GenericDialect extends ServerDialect {
 
     @Override
     public boolean isMissing(SQLException failure) {
-        // Which word was wrong, each database says in its own way. A word that is not understood is a table that is not
-        // there.
+        // Each database reports in its own way which word was wrong, so every syntax error is taken for a missing
+        // table.
         return !isRefused(failure) && (failure instanceof SQLSyntaxErrorException || stateIs(failure, WRONG_WORDS));
     }
 

@@ -30,7 +30,7 @@ public class H2Dialect extends PooledDialect {
     /** How long a statement waits for a row. */
     static final Duration LOCK_TIMEOUT = Duration.ofMillis(100);
 
-    /** What is run on each new connection. */
+    /** The statement that is run on each new connection. */
     public static final String PREPARES = "SET LOCK_TIMEOUT " + LOCK_TIMEOUT.toMillis();
 
     private static final String CLOCK = "utc";
@@ -75,7 +75,7 @@ public class H2Dialect extends PooledDialect {
             ErrorCode.FILE_VERSION_ERROR_1,
             ErrorCode.FILE_CORRUPTED_1);
 
-    /** SKIP LOCKED is not known to H2 before 2.2. */
+    /** The errors of a statement with SKIP LOCKED in H2 before 2.2, which does not support it. */
     private static final Set<Integer> NOT_UNDERSTOOD = Set.of(ErrorCode.SYNTAX_ERROR_1, ErrorCode.SYNTAX_ERROR_2);
 
     private final String url;
@@ -105,7 +105,7 @@ public class H2Dialect extends PooledDialect {
         return now();
     }
 
-    /** The statements as a person would run them. */
+    /** The statements that create the tables, as a script for a person to run. */
     public String ddl() {
         return ServerDialect.script(createTables());
     }
@@ -115,7 +115,7 @@ public class H2Dialect extends PooledDialect {
         return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
     }
 
-    // Both times are taken once, as columns of the source, so that all that is written agrees.
+    // Each of the two times is read once, as a column of the source, so that all columns get the same values.
     @Override
     public String acquireFree() {
         return """
@@ -155,8 +155,9 @@ public class H2Dialect extends PooledDialect {
                 """.formatted(values);
     }
 
-    // One row that a user's transaction has locked fails the statement for all. Then the rows that can be had at once
-    // are locked first and renewed together; the others are left to the caller, who asks for them one by one.
+    // If a user's transaction has locked one of the rows, the statement fails for all. Then the rows that can be
+    // locked at once are locked first and renewed together; the others are left to the caller, which renews them one
+    // by one.
     @Override
     public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
             throws SQLException {
@@ -239,7 +240,7 @@ public class H2Dialect extends PooledDialect {
     @Override
     public StoreException failure(SQLException failure) {
         String what = url + ": " + withCause(failure);
-        // The pool wraps what H2 said, and leaves out its code.
+        // The pool wraps the exception of H2 without its error code.
         int code = origin(failure).getErrorCode();
         if (isMissing(failure)) {
             return TableSchema.wrong(url, String.valueOf(failure.getMessage()), failure);

@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * MariaDB, which can tell of the rows that it changed, and need not wait for any row.
+ * MariaDB, which can return the rows that it changed, and need not wait for any row.
  *
  * <p>A free lock is taken and released through derived tables, as on MySQL. Plain updates under {@code SET STATEMENT} take
  * half the time, but MariaDB 10.11.19 crashed once in a run that had them, and in none without.
  */
 public final class MariaDbDialect extends MySqlDialect {
 
-    // Each row that is selected, and thereby locked, is there, so it is updated and none is inserted.
+    // Each row that is selected, and thereby locked, exists already, so it is updated and no row is inserted.
     private static final String RENEW = """
             INSERT INTO holdfast_lock (name, version, counter, clock, holder, held, permits, capacity, since, expires, owner,
               more, others)

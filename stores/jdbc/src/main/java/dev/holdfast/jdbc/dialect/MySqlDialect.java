@@ -21,16 +21,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * MySQL 8, in words that MariaDB understands as well. A row is changed through a derived table that locks it if nobody else
- * has, so no statement waits for a row that is there; the join begins there, so only that row is locked.
+ * MySQL 8, in SQL that MariaDB supports as well. A row is changed through a derived table that locks it unless
+ * another client has it locked, so no statement waits for an existing row. The join begins at the derived table, so
+ * only that row is locked.
  *
- * <p>The number of changed rows says what happened only for updates that always change something, as all of ours do. The
- * counter of a grant comes back as the generated key of the same statement.
+ * <p>The number of changed rows shows whether a row matched only for updates that always change something, as all of
+ * ours do. The counter of a grant is returned as the generated key of the same statement.
  */
 public class MySqlDialect extends ServerDialect {
 
-    // Names as bytes: a collation would take "A" for "a", and "a " for "a". No other index: each would be a further
-    // lock.
+    // Names are bytes, because a collation would take "A" for "a", and "a " for "a". There is no other index,
+    // because a write would have to lock it, too.
     private static final String CREATE_LOCK = """
             CREATE TABLE IF NOT EXISTS holdfast_lock (
               name VARBINARY(255) NOT NULL PRIMARY KEY, version BIGINT NOT NULL, counter BIGINT NOT NULL,
@@ -55,7 +56,7 @@ public class MySqlDialect extends ServerDialect {
               l.permits = ?, l.capacity = ?, l.since = $now, l.expires = $now + ?, l.owner = ?, l.more = 0, l.others = '-'
             """;
 
-    // All times of a statement are the same here.
+    // In MySQL all times that one statement reads are the same.
     private static final String MAKE = """
             INSERT INTO holdfast_lock (name, version, counter, clock, holder, held, permits, capacity, since, expires, owner,
               more, others)
@@ -89,7 +90,7 @@ public class MySqlDialect extends ServerDialect {
 
     private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+).*");
 
-    /** The most names whose row is known to be there; for what comes beyond, a statement is tried in vain. */
+    /** The most names whose row is known to exist. For each name beyond this limit, an insert is tried in vain. */
     private static final int MOST_KNOWN = 10_000;
 
     private final Set<LockName> known = ConcurrentHashMap.newKeySet();
@@ -103,7 +104,7 @@ public class MySqlDialect extends ServerDialect {
         return "mysql";
     }
 
-    // UTC_TIMESTAMP knows no daylight saving time, and is the time of the statement.
+    // UTC_TIMESTAMP has no daylight saving time, and is the time of the statement.
     @Override
     public String now() {
         return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
@@ -134,7 +135,7 @@ public class MySqlDialect extends ServerDialect {
         }
     }
 
-    /** What makes a statement that may have to wait for a row not wait; may be empty. */
+    /** A prefix for a statement, with which it fails instead of waiting for a locked row; may be empty. */
     String noWait() {
         return "";
     }
@@ -185,14 +186,15 @@ public class MySqlDialect extends ServerDialect {
             statement.setString(8, RowCodec.owner(claim));
         });
         if (counter == 0) {
-            // Perhaps the row was removed because it was idle. If it is there, this costs a statement the next time.
+            // The row may have been removed because it was idle. If it exists, this costs one more statement next
+            // time.
             known.remove(claim.name());
         }
         return counter;
     }
 
-    // In two statements: MySQL tells nothing of the rows that an update changed. What is told is what the row then
-    // says.
+    // A renewal needs two statements, because MySQL does not return the rows that an update changed. The result is
+    // what the rows contain when the second statement reads them.
     @Override
     public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
             throws SQLException {
@@ -207,7 +209,7 @@ public class MySqlDialect extends ServerDialect {
         }
     }
 
-    /** Sets the parameters of as many {@link #CLAIM}s, and the clock behind them. */
+    /** Sets the parameters of one {@link #CLAIM} for each claim, and the clock after them. */
     final void bindClaims(PreparedStatement statement, List<Claim> claims) throws SQLException {
         int index = 1;
         for (Claim claim : claims) {

@@ -6,13 +6,17 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 
-/** What databases that are reached through a pool have in common: transactions by JDBC's own means, and short waits. */
+/**
+ * The common part of dialects whose connections come from a pool: transactions by the methods of JDBC, and short
+ * waits.
+ */
 public abstract class PooledDialect extends Dialect {
 
     @Override
     public void prepare(Connection connection) {}
 
-    // A single row is changed by compare-and-set in autocommit, so that no client holds a row between two statements.
+    // A single row is changed by compare-and-set in autocommit, so that no client keeps a row locked between two
+    // statements.
     @Override
     public void begin(LockStatements statements, int rows) throws SQLException {
         if (rows > 1) {
@@ -38,17 +42,20 @@ public abstract class PooledDialect extends Dialect {
         }
     }
 
-    // No statement waits for long, and a transition tries again only while its call has time left.
+    // Nothing to do: no statement waits for long, and a transition tries again only while its call has time left.
     @Override
     public void limitWait(Connection connection, Duration most) {}
 
-    // The pool looks at what it gets back.
+    // The pool checks the connections that it gets back.
     @Override
     public boolean breaksConnection(SQLException failure) {
         return false;
     }
 
-    /** What a failure says. A pool that gives no connection says for how long it tried, and its cause why it failed. */
+    /**
+     * The message of a failure with its causes: a pool's message has only the time it waited, its cause has the
+     * reason.
+     */
     static String withCause(SQLException failure) {
         String said = String.valueOf(failure.getMessage());
         return failure.getCause() instanceof SQLException cause && !said.contains(String.valueOf(cause.getMessage()))

@@ -16,17 +16,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * PostgreSQL. No statement relies on the state of a session, so that a pooler may give each transaction another one: what a
- * statement needs set, it sets for its own transaction. No statement waits for a row that a user's transaction has locked:
- * it skips the row, or, where it may have to insert one, waits for 100 ms at most.
+ * PostgreSQL. No statement relies on the state of a session, so that a pooler may give each transaction another
+ * session: a statement makes the settings that it needs for its own transaction. No statement waits for a row that a
+ * user's transaction has locked: it skips the row, or, where it may have to insert one, waits for 100 ms at most.
  *
- * <p>A grant is on the disk before it is believed. A release that hands nothing over does not wait for the disk: if a crash
- * forgets it, the lock is held until its lease is over, and nothing worse. The next commit that waits takes it along.
+ * <p>A grant is on the disk before it is reported. A release without a hand-over does not wait for the disk: if a
+ * crash loses it, the lock is held until its lease is over, and nothing worse follows. The next commit that waits
+ * for the disk makes the release durable, too.
  */
 public final class PostgresDialect extends ServerDialect {
 
-    // Names are compared as bytes. A row is rewritten in its page, which needs room, and no index but that of the
-    // names.
+    // Names are compared as bytes. Free space in each page, and no index except that of the names, let an update
+    // write the new version of a row into the same page.
     private static final String CREATE_LOCK = """
             CREATE TABLE IF NOT EXISTS holdfast_lock (
               name text COLLATE "C" NOT NULL PRIMARY KEY, version bigint NOT NULL, counter bigint NOT NULL,
@@ -48,20 +49,22 @@ public final class PostgresDialect extends ServerDialect {
     private static final String LOCK_NOT_AVAILABLE = "55P03";
     private static final List<String> MISSING = List.of("42P01", "42703", "3F000");
     private static final List<String> REFUSED = List.of("28", "42501", "3D000", "42", "22", "26");
-    // The server undid the statement and said so. Not among these: a connection that broke, a server that shuts down.
+    // The server reported that the statement had no effect. A broken connection and a server that shuts down are not
+    // among these.
     private static final List<String> UNDONE = List.of(
             "25006", "40001", "40002", "40P01", "53", "54", "55", "57014", "57P03", "0A", "22", "23", "26", "42");
     private static final String READ_ONLY = "25006";
-    // A statement that was prepared in another session, or by another client in this one.
+    // The statement was prepared in another session, or another client has prepared one of that name in this
+    // session.
     private static final List<String> NOT_PREPARED_HERE = List.of("26000", "42P05");
-    // The same with another number of parameters. The driver tells of its own trouble with the server in this state,
-    // too.
+    // The same, if the other statement has another number of parameters. The driver also uses this state for its own
+    // protocol errors.
     private static final String PROTOCOL_VIOLATION = "08P01";
     private static final String ABOUT_PREPARED = "prepared statement";
 
     private final boolean relaxed;
 
-    /** @param relaxed whether nothing waits for the disk */
+    /** @param relaxed whether no commit waits for the disk */
     public PostgresDialect(String url, boolean relaxed) {
         super(url);
         this.relaxed = relaxed;
@@ -72,7 +75,7 @@ public final class PostgresDialect extends ServerDialect {
         return "postgresql";
     }
 
-    // The time of the statement, not of its transaction.
+    // This is the time of the statement, not that of its transaction.
     @Override
     public String now() {
         return "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)";
@@ -83,8 +86,8 @@ public final class PostgresDialect extends ServerDialect {
         return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
     }
 
-    // The settings are made while the row to insert is put together, before the lock on the row that is there. The
-    // time is taken once, so that all that is written agrees.
+    // The settings are made while the row to insert is computed, before an existing row is locked. The time is read
+    // once, so that all columns get the same value.
     @Override
     public String acquireFree() {
         return """
@@ -107,8 +110,8 @@ public final class PostgresDialect extends ServerDialect {
                 """.formatted(durability());
     }
 
-    // The inner select locks the rows that it can get at once, as they are now. The outer one may know an older row,
-    // which is why it follows the name only.
+    // The inner select locks the rows that it can lock at once, and reads their latest version. The update may see
+    // an older version, so it compares the name only.
     @Override
     public String renewSole(int claims) {
         return """
@@ -161,7 +164,7 @@ public final class PostgresDialect extends ServerDialect {
         return connection.createArrayOf(type, claims.stream().map(value).toArray());
     }
 
-    // The setting is made by a row that was released, so in time for the commit of that.
+    // The setting is made in RETURNING, so only if a row was released, and before that commits.
     @Override
     public String releaseSole() {
         return """
@@ -227,7 +230,8 @@ public final class PostgresDialect extends ServerDialect {
         return stateIs(failure, UNDONE) || isOfAnotherClient(failure);
     }
 
-    // The server says that what was asked for is a statement that somebody else has prepared.
+    // Whether the server reports that the prepared statement of the request is another client's, or is in another
+    // session.
     private static boolean isOfAnotherClient(SQLException failure) {
         return stateIs(failure, NOT_PREPARED_HERE)
                 || (PROTOCOL_VIOLATION.equals(failure.getSQLState())

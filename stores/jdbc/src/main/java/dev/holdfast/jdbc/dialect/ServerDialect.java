@@ -8,8 +8,8 @@ import java.sql.SQLTransientConnectionException;
 import java.util.List;
 
 /**
- * What the database servers have in common: the database's wall clock as microseconds since 1970, and errors by their
- * SQLSTATE.
+ * The common part of the dialects of database servers: the database's wall clock as microseconds since 1970, and
+ * errors by their SQLSTATE.
  */
 public abstract class ServerDialect extends PooledDialect {
 
@@ -22,7 +22,7 @@ public abstract class ServerDialect extends PooledDialect {
         this.url = url;
     }
 
-    /** The statements as a person would run them. */
+    /** The statements that create the tables, as a script for a person to run. */
     public final String ddl() {
         return script(createTables());
     }
@@ -45,13 +45,13 @@ public abstract class ServerDialect extends PooledDialect {
         return now();
     }
 
-    /** Whether the server answers the same however often it is asked. */
+    /** Whether a retry would fail in the same way. */
     abstract boolean isRefused(SQLException failure);
 
-    /** Whether the server said that it undid what it was asked to do. */
+    /** Whether the server reported that the statement had no effect. */
     abstract boolean isUndone(SQLException failure);
 
-    /** What to do about a failure, for people; may be empty. */
+    /** The remedy for a failure, which is appended to its message; may be empty. */
     abstract String remedy(SQLException failure);
 
     @Override

@@ -1,4 +1,4 @@
-/** One class for each database product, and what several of them have in common. */
+/** One dialect for each database product, and the base classes of those that have things in common. */
 @NullMarked
 package dev.holdfast.jdbc.dialect;
 

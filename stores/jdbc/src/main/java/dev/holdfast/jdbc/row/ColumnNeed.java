@@ -5,10 +5,10 @@ import dev.holdfast.jdbc.row.ColumnType.Kind;
 /** What a column must be able to hold. */
 public record ColumnNeed(Kind kind, long size) {
 
-    /** A name of the greatest length, in bytes and therefore also in characters. */
+    /** The length of the longest name in bytes. No name has more characters than bytes. */
     private static final int NAME = 255;
 
-    /** Names as bytes, which no collation compares. */
+    /** Names as bytes, which are compared without a collation. */
     public static final ColumnNeed NAME_BYTES = new ColumnNeed(Kind.BYTES, NAME);
 
     /** Names as text. */

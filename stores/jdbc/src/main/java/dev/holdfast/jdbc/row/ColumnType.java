@@ -6,37 +6,40 @@ import java.sql.Types;
 import java.util.Locale;
 
 /**
- * What a column can hold, as far as it matters to us.
+ * What a column can hold, as far as it matters to this store.
  *
- * @param text as the database calls it, for messages
- * @param kind what it holds
- * @param size how much of it: characters, bytes or bits
+ * @param text the type as the database calls it, for messages
+ * @param kind what the column holds
+ * @param size how much it holds, in characters, bytes or bits
  */
 public record ColumnType(String text, Kind kind, long size) {
 
-    /** A size that the database does not tell, or that has no limit. */
+    /** A size that the database does not report, or that has no limit. */
     static final long UNLIMITED = Long.MAX_VALUE;
 
     private static final double BITS_OF_A_DIGIT = 3.32;
 
-    /** From here on a number of four bytes; what the drivers call an integer may have three. */
+    /** An INTEGER with at least so many digits has four bytes. One with fewer has three (MEDIUMINT). */
     private static final int DIGITS_OF_32_BITS = 9;
 
-    /** What columns hold. */
+    /** The kinds of values that columns hold. */
     public enum Kind {
-        /** Text of any length up to a limit, which comes back as it was written. */
+        /** Text of any length up to a limit, which is read as it was written. */
         TEXT,
-        /** Bytes, likewise. */
+        /** Bytes of any length up to a limit, which are read as they were written. */
         BYTES,
         /** Whole numbers with a sign. */
         INTEGER,
-        /** Whatever is written, as in SQLite. */
+        /** Any value, as in SQLite. */
         ANYTHING,
-        /** Nothing of use here: text that is filled up with blanks, numbers without a sign, times, and so on. */
+        /**
+         * A type that cannot be used here: text that is filled up with blanks, numbers without a sign, times, and so
+         * on.
+         */
         OTHER
     }
 
-    /** The type of the column that {@link java.sql.DatabaseMetaData#getColumns} tells of in the present row. */
+    /** The type of the column that the current row of {@link java.sql.DatabaseMetaData#getColumns} describes. */
     public static ColumnType of(ResultSet columns) throws SQLException {
         String name = String.valueOf(columns.getString("TYPE_NAME"));
         long size = columns.getLong("COLUMN_SIZE");
@@ -69,7 +72,7 @@ public record ColumnType(String text, Kind kind, long size) {
         };
     }
 
-    /** The type of a column in SQLite, where the declared word only says what a value is turned into. */
+    /** The type of a column in SQLite, where the declared type only says to which type a value is converted. */
     public static ColumnType ofSqlite(ResultSet columns) throws SQLException {
         String name = String.valueOf(columns.getString("TYPE_NAME"));
         String word = name.toUpperCase(Locale.ROOT);

@@ -5,13 +5,13 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Names that had more than a sole holder when they were last seen: the one-statement paths would be tried in vain for
- * them. A guess, which costs a statement if it is wrong. Thread-safe.
+ * Names that had more than a sole holder when they were last read: for them the one-statement paths would be tried
+ * in vain. This is a guess, which costs a statement if it is wrong. Thread-safe.
  */
 public final class ContendedNames {
 
-    /** The most names that are remembered; what comes beyond is not, which only costs a statement. */
-    private static final int MOST = 1_000;
+    /** The most names that are remembered. Each name beyond this limit only costs a statement. */
+    private static final int MAX_NAMES = 1_000;
 
     private final Set<LockName> names = ConcurrentHashMap.newKeySet();
 
@@ -22,7 +22,7 @@ public final class ContendedNames {
     public void saw(LockName name, boolean contended) {
         if (!contended) {
             names.remove(name);
-        } else if (names.size() < MOST) {
+        } else if (names.size() < MAX_NAMES) {
             names.add(name);
         }
     }

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What differs from database to database: the clock, the statements that no standard covers, the start of a transaction,
- * and the meaning of error codes. Once started, a dialect has no state that changes, but for guesses that spare a statement.
+ * and the meaning of error codes. Once started, a dialect has no state that changes, except for guesses that save a
+ * statement.
  *
  * <p>All times are microseconds on the dialect's clock, as the SQL expression {@link #now} gives them when a statement
  * runs; {@link #epoch} is the wall clock in microseconds since 1970, for counters. In the SQL of this package {@code $now}
@@ -29,10 +30,13 @@ public abstract class Dialect {
     private final Map<String, String> sql = new ConcurrentHashMap<>();
     private final Map<String, String> made = new ConcurrentHashMap<>();
 
-    /** A short name for people. */
+    /** A short name of the database product. */
     public abstract String product();
 
-    /** Which clock the times of a row are on. A row with another value was written on a clock that is gone, and is over. */
+    /**
+     * The id of the clock for the times of a row. A row with another id was written on an earlier clock, and is
+     * void.
+     */
     public abstract String clock();
 
     /** The time as a SQL expression. */
@@ -41,60 +45,67 @@ public abstract class Dialect {
     /** The wall clock as a SQL expression. */
     public abstract String epoch();
 
-    /** Whether the database's clock is one that this process can read itself, without a statement. */
-    public boolean tellsTime() {
+    /** Whether this process can read the database's clock itself, without a statement. */
+    public boolean hasLocalClock() {
         return false;
     }
 
-    /** The time, in a dialect that {@link #tellsTime}. */
+    /** The time, in a dialect for which {@link #hasLocalClock} is true. */
     public long nowMicros() {
-        throw new UnsupportedOperationException(product() + " tells the time by statements only");
+        throw new UnsupportedOperationException(product() + " returns the time by statements only");
     }
 
-    /** The wall clock, in a dialect that {@link #tellsTime}. */
+    /** The wall clock, in a dialect for which {@link #hasLocalClock} is true. */
     public long epochMicros() {
-        throw new UnsupportedOperationException(product() + " tells the time by statements only");
+        throw new UnsupportedOperationException(product() + " returns the time by statements only");
     }
 
-    /** The statements that make the tables, each of which must bear to be run twice. */
+    /** The statements that create the tables. It must do no harm to run one of them twice. */
     public abstract List<String> createTables();
 
     /**
-     * The one statement that takes a resource which nobody holds, waits for or has left a tombstone on, whether its row
-     * exists or not. Parameters: name, clock, holder, permits, capacity, lease in microseconds, owner, and what {@link
-     * #bindEpoch} sets. It answers with one row, the counter, if it did, and with none if it did not.
+     * The one statement that acquires a resource without holders, waiters and tombstones, whether its row exists or
+     * not. Parameters: name, clock, holder, permits, capacity, lease in microseconds, owner, and what {@link
+     * #bindEpoch} sets. It returns one row with the counter if it acquired the resource, and otherwise none.
      */
     public String acquireFree() {
         throw new UnsupportedOperationException(product() + " takes free resources in another way");
     }
 
     /**
-     * The one statement that renews sole holders. Parameters: for each claim its name, holder, lease in microseconds and
-     * owner; then the clock. It answers with name, holder, held and what is left of the lease for each that it renewed.
+     * The one statement that renews sole holders. Parameters: for each claim its name, holder, lease in microseconds
+     * and owner; then the clock. It returns name, holder, held and the time left of the lease for each claim that it
+     * renewed.
      */
     public String renewSole(int claims) {
         throw new UnsupportedOperationException(product() + " renews in another way");
     }
 
-    /** Runs {@link #acquireFree()}, or does the same otherwise: the new counter, or 0. */
+    /** Runs {@link #acquireFree()}, or does the same in another way. Returns the new counter, or 0. */
     public long acquireFree(LockStatements statements, Claim claim) throws SQLException {
         return statements.acquireFree(claim);
     }
 
-    /** Runs {@link #renewSole(int)}, or does the same otherwise. What is not put into {@code renewed} was not renewed. */
+    /**
+     * Runs {@link #renewSole(int)}, or does the same in another way. A claim that is not put into {@code renewed}
+     * was not renewed.
+     */
     public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
             throws SQLException {
         statements.renewSole(claims, renewed);
     }
 
-    /** Releases a sole holder. Parameters: name, holder, clock. One row, counted or told, says that it did. */
+    /**
+     * Releases a sole holder. Parameters: name, holder, clock. It counts or returns one row if it released the
+     * holder.
+     */
     public String releaseSole() {
         return LockStatements.RELEASE_SOLE;
     }
 
     /**
-     * Writes a row if its version is as it was read. It may leave a row that another client has locked as it is. Parameters:
-     * the columns, then name and version, or the other way round if {@link #keysFirst()}.
+     * Writes a row if its version is as it was read. It may skip a row that another client has locked. Parameters:
+     * the columns, then name and version, or name and version first if {@link #keysFirst()}.
      */
     public String update() {
         return LockStatements.UPDATE;
@@ -104,25 +115,30 @@ public abstract class Dialect {
         return false;
     }
 
-    /** Whatever has one row, to select the time from. */
+    /** A table expression with one row, to select the time from. */
     public String oneRow() {
         return "(SELECT 1 AS one) AS told";
     }
 
-    /** Whether {@code LIMIT ?} is understood; else the driver is told how many rows are wanted. */
+    /** Whether {@code LIMIT ?} is supported; otherwise the limit is set with {@code setMaxRows}. */
     public boolean knowsLimit() {
         return true;
     }
 
-    /** How long the driver lets a statement run, for databases that cannot be told not to wait; 0 for as long as it takes. */
+    /**
+     * The query timeout, for databases in which a statement cannot be made not to wait for locks; 0 for no timeout.
+     */
     public int queryTimeoutSeconds() {
         return 0;
     }
 
-    /** Sets the parameter of {@link #acquireFree} that is the wall clock, in a dialect whose database does not tell it. */
+    /**
+     * Sets the wall clock as a parameter of {@link #acquireFree}, in a dialect whose statement does not read it
+     * itself.
+     */
     public void bindEpoch(PreparedStatement statement, int index) throws SQLException {}
 
-    /** How names are kept. */
+    /** How names are stored. */
     public abstract NameEncoding names();
 
     public final void bindName(PreparedStatement statement, int index, String name) throws SQLException {
@@ -133,13 +149,13 @@ public abstract class Dialect {
         return names().read(rows, index);
     }
 
-    /** Where the table of the locks is; null, or a failure that {@link #isMissing}, if it is not there. */
+    /** Finds the table of the locks; null, or a failure for which {@link #isMissing} is true, if there is none. */
     @Nullable
     public TablePlace place(Connection connection) throws SQLException {
         return TablePlace.ofQuery(connection);
     }
 
-    /** The type of the column that a row of metadata is about. */
+    /** The type of the column that a row of metadata describes. */
     public ColumnType type(ResultSet columns) throws SQLException {
         return ColumnType.of(columns);
     }
@@ -147,19 +163,19 @@ public abstract class Dialect {
     /** Prepares a connection that was just opened or borrowed; it is in autocommit mode. */
     public abstract void prepare(Connection connection) throws SQLException;
 
-    /** What is to be done once, when the tables are known to be right and before anything else. */
+    /** Prepares the dialect. It is called once, after the tables were checked and before anything else. */
     public void start(LockStatements statements) throws SQLException {}
 
     /**
      * Begins a transaction that changes rows.
      *
-     * @param rows how many; a dialect whose rows are written back by compare-and-set may leave one row to autocommit
+     * @param rows how many rows; a dialect that writes rows back by compare-and-set may use autocommit for one row
      */
     public abstract void begin(LockStatements statements, int rows) throws SQLException;
 
     public abstract void commit(LockStatements statements) throws SQLException;
 
-    /** Ends a transaction without effect. No transaction is no error. */
+    /** Ends a transaction without effect. It is no error if there is no transaction. */
     public abstract void rollBack(LockStatements statements) throws SQLException;
 
     /** Makes later statements of a connection give up waiting for other clients after this long. */
@@ -176,13 +192,13 @@ public abstract class Dialect {
     /** Whether a statement failed because a table or a column is not there. */
     public abstract boolean isMissing(SQLException failure);
 
-    /** Whether a connection is of no more use after a failure. */
+    /** Whether a connection cannot be used any more after a failure. */
     public abstract boolean breaksConnection(SQLException failure);
 
-    /** The failure as the engine must see it. */
+    /** Converts a failure to the exception for the engine. */
     public abstract StoreException failure(SQLException failure);
 
-    /** A statement, ready to run. It is put together once: to do so each time would cost more than to send it. */
+    /** A statement, ready to run. It is built once: to build it each time would cost more than to send it. */
     final String ready(String name, Supplier<String> template) {
         String ready = made.get(name);
         return ready != null ? ready : made.computeIfAbsent(name, unused -> sql(template.get()));

@@ -10,60 +10,60 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The entries of rows that this connection has read or written lately, as text and as what they say. A queue changes by one
- * entry at a time, so that of a long one almost everything is known from the last time. Not thread-safe.
+ * Caches the entries of rows that this connection has read or written lately, as text and in parsed form. A queue
+ * changes by one entry at a time, so that almost all entries of a long queue are in the cache. Not thread-safe.
  */
 final class EntryCache {
 
-    /** The most entries that are remembered. */
-    private static final int MOST = 2_048;
+    /** The most single entries that are cached. */
+    private static final int MAX_ENTRIES = 2_048;
 
-    /** The most rows that are remembered as a whole. */
-    private static final int MOST_ROWS = 64;
+    /** The most rows whose whole text is cached. */
+    private static final int MAX_ROWS = 64;
 
-    private record Whole(String text, Entries entries) {}
+    private record CachedRow(String text, Entries entries) {}
 
-    private final Map<LockName, Whole> rows = new LinkedHashMap<>();
-    private final Map<String, Place> places = new LinkedHashMap<>();
-    /** By identity: comparing two places costs more than writing one anew. */
+    private final Map<LockName, CachedRow> rows = new LinkedHashMap<>();
+    private final Map<String, Place> parsed = new LinkedHashMap<>();
+    /** The texts by the identity of their entries: comparing two entries costs more than writing one again. */
     private final IdentityHashMap<Place, String> texts = new IdentityHashMap<>();
 
-    /** What the whole text of a row says, if it is just what it was the last time; else null. */
+    /** The parsed entries of the whole text of a row, if the text is the same as the last time; otherwise null. */
     @Nullable
     Entries entries(LockName name, String text) {
-        Whole last = rows.get(name);
+        CachedRow last = rows.get(name);
         return last != null && last.text().equals(text) ? last.entries() : null;
     }
 
     void remember(LockName name, String text, Entries entries) {
-        rows.put(name, new Whole(text, entries));
-        if (rows.size() > MOST_ROWS) {
-            Iterator<Whole> oldest = rows.values().iterator();
+        rows.put(name, new CachedRow(text, entries));
+        if (rows.size() > MAX_ROWS) {
+            Iterator<CachedRow> oldest = rows.values().iterator();
             oldest.next();
             oldest.remove();
         }
     }
 
-    /** What an entry says, without its line feed; null if that is not known. */
+    /** The parsed form of an entry's text, which is given without its line feed; null if it is not in the cache. */
     @Nullable
-    Place place(String text) {
-        return places.get(text);
+    Place parsed(String text) {
+        return parsed.get(text);
     }
 
-    /** How a place is written, without its line feed; null if that is not known. */
+    /** The text of an entry, without its line feed; null if it is not in the cache. */
     @Nullable
-    String text(Place place) {
-        return texts.get(place);
+    String text(Place entry) {
+        return texts.get(entry);
     }
 
-    void remember(String text, Place place) {
-        Place before = places.put(text, place);
+    void remember(String text, Place entry) {
+        Place before = parsed.put(text, entry);
         if (before != null) {
             texts.remove(before);
         }
-        texts.put(place, text);
-        if (places.size() > MOST) {
-            Iterator<Place> oldest = places.values().iterator();
+        texts.put(entry, text);
+        if (parsed.size() > MAX_ENTRIES) {
+            Iterator<Place> oldest = parsed.values().iterator();
             texts.remove(oldest.next());
             oldest.remove();
         }

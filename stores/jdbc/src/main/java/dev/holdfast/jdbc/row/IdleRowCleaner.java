@@ -6,18 +6,20 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Removes the rows of locks that were idle for long, a few at a time, along with renewals. Who lives too short to renew
- * leaves it to the others. Each step goes on where the one before ended; the first begins at a name that was just renewed,
- * so that clients that live for one step only do not all look at the same rows. For one thread.
+ * Removes the rows of locks that were idle for long, a few at a time, along with renewals. Short-lived clients,
+ * which never renew, leave this to the others. Each step continues where the previous one ended. The first step
+ * begins at a name that was just renewed, so that clients that live for one step only do not all look at the same
+ * rows. Used by one thread only.
  */
 public final class IdleRowCleaner {
 
     /** The most rows that one step looks at. */
     public static final int STEP = 200;
 
-    /** The answer to a renewal waits for the step. */
-    private static final Duration MOST_TIME = Duration.ofMillis(20);
+    /** The time limit of one step. It is short because the answer to a renewal waits for the step. */
+    private static final Duration MAX_TIME = Duration.ofMillis(20);
 
+    /** The shortest time between two steps. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final long keepMicros;
@@ -31,7 +33,7 @@ public final class IdleRowCleaner {
         this.clock = clock;
     }
 
-    /** Does one step, unless the last was a moment ago. */
+    /** Does one step, unless the last one began less than {@code PAUSE_NANOS} ago. */
     public void step(LockTable table, String renewed) throws SQLException {
         long now = clock.nanoTime();
         if (begun && now - last < PAUSE_NANOS) {
@@ -42,6 +44,6 @@ public final class IdleRowCleaner {
         }
         begun = true;
         last = now;
-        from = table.removeIdle(from, keepMicros, STEP, MOST_TIME);
+        from = table.removeIdle(from, keepMicros, STEP, MAX_TIME);
     }
 }

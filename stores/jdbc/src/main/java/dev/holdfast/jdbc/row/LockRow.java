@@ -14,15 +14,15 @@ import java.util.List;
 /**
  * One row of {@code holdfast_lock}: the whole state of one resource.
  *
- * <p>The oldest grant has columns of its own, because the one-statement paths must test and set it: {@code holder} (the
- * claim's id, or {@code -}), {@code held} (its counter), {@code permits}, {@code capacity} (the limit), {@code since},
- * {@code expires} and {@code owner}. Everything else, which only exists while somebody shares, waits, or has lost a reply,
- * is text in {@code others}; {@code more} counts its entries. So {@code more = 0} means that the row is what the
- * one-statement paths understand, and a row that is free or has a sole holder always is.
+ * <p>The oldest grant has columns of its own, because the one-statement paths must test and set it: {@code holder}
+ * (the claim's id, or {@code -}), {@code held} (its counter), {@code permits}, {@code capacity} (the limit), {@code
+ * since}, {@code expires} and {@code owner}. Everything else, which only exists while a client shares the lock,
+ * waits, or has lost a reply, is text in {@code others}; {@code more} counts its entries. So {@code more = 0} means
+ * that the one-statement paths can handle the row, and a row that is free or has a sole holder always has it.
  *
- * <p>{@code version} grows with every change and is never used twice, so that a row which was read can be written back
- * only if nobody changed it since. Absent text is {@code -} and not the empty string, which some databases cannot tell
- * from NULL.
+ * <p>{@code version} grows with every change and is never used twice, so that a row which was read can be written
+ * back only if no other client changed it since. Absent text is {@code -} and not the empty string, which some
+ * databases do not distinguish from NULL.
  *
  * @param counter the number of the newest grant
  */
@@ -42,10 +42,10 @@ public record LockRow(
 
     public static final String NONE = "-";
 
-    /** The {@code expires} of a row that nobody holds: it is over at any time. */
+    /** The {@code expires} of a row without a holder. It is in the past at any time. */
     public static final long NEVER = Long.MIN_VALUE;
 
-    /** A row with a counter and nothing else: nobody holds it, or it was written on another clock. */
+    /** A row with a counter and nothing else: it has no holder, or it was written on another clock. */
     static LockRow free(LockName name, long version, long counter) {
         return new LockRow(name, version, counter, NONE, 0, 0, 0, 0, NEVER, NONE, 0, NONE);
     }
@@ -54,15 +54,15 @@ public record LockRow(
         return of(record, version, new EntryCache());
     }
 
-    /** The same, with what is known of the entries from before. */
-    static LockRow of(ResourceRecord record, long version, EntryCache known) {
+    /** The same, with a cache of entries. */
+    static LockRow of(ResourceRecord record, long version, EntryCache cache) {
         List<Place> grants = record.grants();
         List<Place> later = grants.isEmpty() ? grants : grants.subList(1, grants.size());
         Entries entries = new Entries(later, record.waiters(), record.tombstones());
         int more = entries.size();
-        String others = more == 0 ? NONE : RowCodec.entries(entries, known);
+        String others = more == 0 ? NONE : RowCodec.entries(entries, cache);
         if (more > 0) {
-            known.remember(record.name(), others, entries);
+            cache.remember(record.name(), others, entries);
         }
         if (grants.isEmpty()) {
             return new LockRow(record.name(), version, record.counter(), NONE, 0, 0, 0, 0, NEVER, NONE, more, others);
@@ -84,7 +84,7 @@ public record LockRow(
                 others);
     }
 
-    /** This row as it is in the table once it was written. */
+    /** This row as it is in the table after it was written. */
     LockRow written(long epoch) {
         long newVersion = version == 0 ? epoch : version + 1;
         return new LockRow(
@@ -100,10 +100,10 @@ public record LockRow(
         return toRecord(ticketTtl, new EntryCache());
     }
 
-    /** The same, with what is known of the entries from before. */
-    ResourceRecord toRecord(Duration ticketTtl, EntryCache known) {
+    /** The same, with a cache of entries. */
+    ResourceRecord toRecord(Duration ticketTtl, EntryCache cache) {
         try {
-            Entries entries = entries(known);
+            Entries entries = entries(cache);
             if (entries.size() != more) {
                 throw new IllegalArgumentException("it has " + entries.size() + " entries instead of " + more);
             }
@@ -127,15 +127,18 @@ public record LockRow(
         return version == other.version && name.equals(other.name);
     }
 
-    private Entries entries(EntryCache known) {
+    private Entries entries(EntryCache cache) {
         if (more == 0) {
             return Entries.none();
         }
-        Entries before = known.entries(name, others);
-        return before != null ? before : RowCodec.parse(name, others, known);
+        Entries before = cache.entries(name, others);
+        return before != null ? before : RowCodec.parse(name, others, cache);
     }
 
-    /** Whether somebody may hold or wait at a time; false for sure, true until the record was settled. */
+    /**
+     * Whether a claim may hold or wait at a time. False is certain; true is certain only after the record was
+     * settled.
+     */
     public boolean mayBeInUse(long now) {
         return more > 0 || expires > now;
     }

@@ -23,13 +23,13 @@ public final class LockStatements implements AutoCloseable {
     private static final String COLUMNS =
             "name, version, counter, clock, holder, held, permits, capacity, since, expires, owner, more, others";
 
-    // Only what nobody could hold any longer: an expired claim is not released but leaves a tombstone, in a transition.
+    // Releases live claims only. The release of an expired claim must leave a tombstone, and so needs a transition.
     static final String RELEASE_SOLE = """
             UPDATE holdfast_lock SET version = version + 1, holder = '-', expires = %d
             WHERE name = ? AND holder = ? AND more = 0 AND clock = ? AND expires > $now
             """.formatted(LockRow.NEVER);
 
-    // The left join makes a row for a name that has none, so that the time is told in any case.
+    // The left join returns a row even if no name has one, so that the time is returned in any case.
     private static final String READ = """
             SELECT $now, $epoch, %s
             FROM %s LEFT JOIN holdfast_lock ON name IN (%s)
@@ -45,7 +45,7 @@ public final class LockStatements implements AutoCloseable {
             SELECT $now, $epoch, %s FROM holdfast_lock WHERE name >= ? ORDER BY name
             """.replace("%s", COLUMNS);
 
-    // Compare-and-set: the version says whether anybody changed the row since it was read.
+    // Compare-and-set: the version shows whether another client changed the row since it was read.
     static final String UPDATE = """
             UPDATE holdfast_lock SET version = version + 1, counter = ?, clock = ?, holder = ?, held = ?, permits = ?,
               capacity = ?, since = ?, expires = ?, owner = ?, more = ?, others = ?
@@ -60,7 +60,8 @@ public final class LockStatements implements AutoCloseable {
 
     private static final String DELETE = "DELETE FROM holdfast_lock WHERE name = ? AND version = ?";
 
-    // A name that sorts after every name with a given prefix: no name has room for so many of the largest code point.
+    // Appended to a prefix, it sorts after every name with that prefix: no name can contain so many of the largest
+    // code point.
     private static final String LARGEST =
             Character.toString(Character.MAX_CODE_POINT).repeat(LockName.MAX_BYTES / 4 + 1);
 
@@ -69,20 +70,23 @@ public final class LockStatements implements AutoCloseable {
     private final boolean keep;
     private final Map<String, PreparedStatement> kept = new HashMap<>();
 
-    /** @param keep whether statements stay prepared until {@link #close()}; else the pool or the driver keeps them */
+    /**
+     * @param keep whether statements stay prepared until {@link #close()}; otherwise the pool or the driver caches
+     *     them
+     */
     public LockStatements(Connection connection, Dialect dialect, boolean keep) {
         this.connection = connection;
         this.dialect = dialect;
         this.keep = keep;
     }
 
-    /** What a statement's result is read by. */
+    /** Reads the result of a statement. */
     @FunctionalInterface
     public interface Reader<T> {
         T read(ResultSet rows) throws SQLException;
     }
 
-    /** What a statement's parameters are set by. */
+    /** Sets the parameters of a statement. */
     @FunctionalInterface
     public interface Binder {
         void bind(PreparedStatement statement) throws SQLException;
@@ -104,7 +108,7 @@ public final class LockStatements implements AutoCloseable {
                 },
                 rows -> {
                     long counter = 0;
-                    // To the end: SQLite commits when the statement is done, not when its row is read.
+                    // All rows are read: SQLite commits when the statement is done, not when its row is read.
                     while (rows.next()) {
                         counter = rows.getLong(1);
                     }
@@ -141,7 +145,7 @@ public final class LockStatements implements AutoCloseable {
                 rows -> renewed(rows, renewed));
     }
 
-    /** Reads what a renewal tells: name, holder, held, and what is left of the lease. */
+    /** Reads the rows that a renewal returns: name, holder, held, and the time that is left of the lease. */
     public static Map<ClaimId, Held> renewed(ResultSet rows, Map<ClaimId, Held> renewed) throws SQLException {
         while (rows.next()) {
             ClaimId id = ClaimId.parse(rows.getString(2));
@@ -208,7 +212,7 @@ public final class LockStatements implements AutoCloseable {
         }
     }
 
-    /** Writes a row that was read, changed; false if somebody else changed it meanwhile, or has it locked. */
+    /** Writes a changed row back; false if another client changed the row since it was read, or has it locked. */
     public boolean write(LockRow row, long epoch) throws SQLException {
         boolean isNew = row.version() == 0;
         boolean keysFirst = !isNew && dialect.keysFirst();
@@ -278,7 +282,10 @@ public final class LockStatements implements AutoCloseable {
         }
     }
 
-    /** Runs a statement that changes rows: how many, whether the database counts them or tells them. */
+    /**
+     * Runs a statement that changes rows, and returns how many, whether the database counts the rows or returns
+     * them.
+     */
     public int change(String sql, Binder binder) throws SQLException {
         PreparedStatement statement = statement(sql);
         try {
@@ -286,19 +293,19 @@ public final class LockStatements implements AutoCloseable {
             if (!statement.execute()) {
                 return statement.getUpdateCount();
             }
-            int told = 0;
+            int returned = 0;
             try (ResultSet rows = statement.getResultSet()) {
                 while (rows.next()) {
-                    told++;
+                    returned++;
                 }
             }
-            return told;
+            return returned;
         } finally {
             done(statement);
         }
     }
 
-    /** Runs a statement that changes one row and generates a key: that key, or 0 if it changed none. */
+    /** Runs a statement that changes one row and generates a key. Returns that key, or 0 if it changed no row. */
     public long generated(String sql, Binder binder) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql, Statement.RETURN_GENERATED_KEYS)) {
             binder.bind(statement);
@@ -377,7 +384,7 @@ public final class LockStatements implements AutoCloseable {
         }
     }
 
-    // Powers of two, so that few different statements are prepared.
+    // Sizes are rounded up to powers of two, so that few different statements are prepared.
     private static int padded(int size) {
         return size <= 1 ? 1 : Integer.highestOneBit(size - 1) << 1;
     }

@@ -32,15 +32,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>There are two ways to change a row. The <em>one-statement paths</em> ({@link #acquireFree}, {@link #releaseSole},
- * {@link #renewSole}) are the common cases, in autocommit: each tests all that it relies on in its own WHERE, and does
- * nothing if that does not hold. The <em>transition</em> is every other case: it reads the row, lets {@link
- * ResourceRecord} decide, and writes the row back if its version is still the same. So the rules are written once, in the
- * record, and the one-statement paths are the record's own answer for a row that is free or has a sole holder.
+ * <p>There are two ways to change a row. The <em>one-statement paths</em> ({@link #acquireFree}, {@link
+ * #releaseSole}, {@link #renewSole}) are the common cases, in autocommit: each tests all that it relies on in its
+ * own WHERE, and changes nothing if a condition is not true. The <em>transition</em> is every other case: it reads
+ * the row, lets {@link ResourceRecord} decide, and writes the row back if its version is still the same. So the
+ * rules are written once, in the record. The one-statement paths do what the record would do for a row that is free
+ * or has a sole holder.
  *
- * <p>All times come from the statement itself, read when the database runs it. A time that is a little old, because the
- * statement waited for another client, can only make a lease shorter than the client was told to believe (law 5), or show
- * a grant as live that has just ended.
+ * <p>All times come from the statement itself, read when the database runs it. A time that is a little old, because
+ * the statement waited for another client, can only make a lease shorter than what was reported to the client (law
+ * 5), or show a grant as live that has just ended.
  */
 public final class LockTable implements AutoCloseable {
 
@@ -50,11 +51,13 @@ public final class LockTable implements AutoCloseable {
     /** How often a transition is tried again because other clients changed the row meanwhile. */
     public static final int MAX_RACES = 60;
 
-    /** For so long a row that another client's transaction has locked is asked for again. */
+    /** How long a transition retries on a row that another client's transaction has locked. */
     public static final Duration PATIENCE = Duration.ofMillis(100);
 
+    /** The most rows that one statement of {@link #list} reads. */
     private static final int PAGE = 1_000;
 
+    /** The longest pause between two tries of a transition. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Connection connection;
@@ -62,8 +65,8 @@ public final class LockTable implements AutoCloseable {
     private final LockStatements statements;
     private final Duration ticketTtl;
     private final MonotonicClock clock;
-    private final EntryCache known = new EntryCache();
-    private final RowCache recent = new RowCache();
+    private final EntryCache entryCache = new EntryCache();
+    private final RowCache rowCache = new RowCache();
     private long deadline;
     private long patienceNanos = Long.MAX_VALUE;
 
@@ -76,12 +79,12 @@ public final class LockTable implements AutoCloseable {
         this.ticketTtl = ticketTtl;
     }
 
-    /** Until when transitions may try again. */
+    /** Sets until when transitions may try again. */
     public void tryUntil(long newDeadline) {
         deadline = newDeadline;
     }
 
-    /** For how long transitions may ask again for rows that are locked, all of them together. */
+    /** Sets how long all further transitions together may retry on locked rows. */
     public void waitForLocked(Duration patience) {
         patienceNanos = patience.toNanos();
     }
@@ -90,7 +93,7 @@ public final class LockTable implements AutoCloseable {
         return statements;
     }
 
-    /** Takes a resource that is free, with one statement; null if it is not, or another client came first. */
+    /** Acquires a free resource with one statement; null if it is not free, or another client came first. */
     @Nullable
     public Granted acquireFree(Claim claim) throws SQLException {
         if (claim.isWaitSet()) {
@@ -107,7 +110,10 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
-    /** Releases a sole holder behind whom nobody waits, with one statement; false if the claim is not that. */
+    /**
+     * Releases a sole holder with one statement; false if the claim is not the sole holder, or others wait behind
+     * it.
+     */
     public boolean releaseSole(Claim claim) throws SQLException {
         try {
             return !claim.repeated() && statements.releaseSole(claim);
@@ -120,8 +126,8 @@ public final class LockTable implements AutoCloseable {
     }
 
     /**
-     * Renews those of the claims that are sole holders with nobody waiting, {@value #MAX_BATCH} with one statement. If a
-     * statement fails, what those before it have renewed is among the answers.
+     * Renews those of the claims that are sole holders with no waiters, {@value #MAX_BATCH} with one statement. If a
+     * statement fails, the answers contain the claims that the statements before it have renewed.
      */
     public void renewSole(List<Claim> claims, Map<ClaimId, ? super Held> answers) throws SQLException {
         for (int from = 0; from < claims.size(); from += MAX_BATCH) {
@@ -138,7 +144,7 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
-    /** Like {@link #transition}, for one that often changes nothing: then it is a single read. */
+    /** Like {@link #transition}, for one that often changes nothing: then it is only a single read. */
     public <T> Applied<T> look(LockName name, Transition<T> transition) throws SQLException {
         Rows rows = statements.read(List.of(name));
         List<LockRow> changed = new ArrayList<>();
@@ -149,7 +155,7 @@ public final class LockTable implements AutoCloseable {
     /**
      * Applies a transition to the records of some names, atomically.
      *
-     * @throws RowLockedException if a transaction that is not ours has one of the rows locked for longer than a moment
+     * @throws RowLockedException if a transaction that is not the store's keeps one of the rows locked
      * @throws StoreException with effect NONE if other clients came first {@value #MAX_RACES} times, or for too long
      */
     public <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition) throws SQLException {
@@ -178,7 +184,8 @@ public final class LockTable implements AutoCloseable {
                 }
             }
             long now = clock.nanoTime();
-            // Refused twice at the same version: nobody changes the row, so somebody has it locked.
+            // The write was refused twice at the same version: so the row was not changed, but another client has it
+            // locked.
             if (refused == null || before == null || !refused.isSameVersion(before)) {
                 lockedSince = now;
             } else if (now - lockedSince >= Math.min(patienceNanos, PATIENCE.toNanos())) {
@@ -194,11 +201,11 @@ public final class LockTable implements AutoCloseable {
                 Effect.NONE, sorted + " were changed by other clients each time that this client tried to", null);
     }
 
-    // With what this connection wrote last instead of a read: one statement in autocommit, which does nothing if the
-    // row was changed meanwhile. Null if there is no such guess, if it was wrong, or if nothing is written that could
-    // prove it.
+    // Begins with the row that this connection wrote last instead of a read: one statement in autocommit, which does
+    // nothing if the row was changed meanwhile. Null if no such row is cached, if it was not current, or if nothing
+    // is written that could prove that it was current.
     private <T> @Nullable Applied<T> attemptUnread(LockName name, Transition<T> transition) throws SQLException {
-        LockRow guess = recent.guess(name);
+        LockRow guess = rowCache.guess(name);
         if (guess == null) {
             return null;
         }
@@ -208,14 +215,15 @@ public final class LockTable implements AutoCloseable {
         try {
             applied = apply(rows, transition, changed);
         } catch (RuntimeException unproven) {
-            // It gave up for what may not be so. Asked again of what is read, it says so again if it is.
+            // It failed on a row that may not be current. On the row as it is read, it fails again if the reason
+            // still holds.
             return null;
         }
         if (changed.isEmpty()) {
             return null;
         }
         if (!statements.write(changed.get(0), rows.epoch())) {
-            recent.forget(name);
+            rowCache.forget(name);
             return null;
         }
         remember(rows, changed);
@@ -223,12 +231,12 @@ public final class LockTable implements AutoCloseable {
     }
 
     private void remember(Rows before, List<LockRow> written) {
-        if (dialect.tellsTime()) {
-            written.forEach(row -> recent.wrote(before.row(row.name()), row.written(before.epoch())));
+        if (dialect.hasLocalClock()) {
+            written.forEach(row -> rowCache.wrote(before.row(row.name()), row.written(before.epoch())));
         }
     }
 
-    /** What became of one try: it was applied, or the writing of a row was refused. */
+    /** The result of one try: the transition was applied, or the write of a row was refused. */
     private record Tried<T>(
             @Nullable Applied<T> applied, @Nullable LockRow refused) {}
 
@@ -257,7 +265,7 @@ public final class LockTable implements AutoCloseable {
 
     private <T> Applied<T> apply(Rows rows, Transition<T> transition, List<LockRow> changed) {
         Map<LockName, ResourceRecord> records = new TreeMap<>();
-        rows.byName().forEach((name, row) -> records.put(name, row.toRecord(ticketTtl, known)));
+        rows.byName().forEach((name, row) -> records.put(name, row.toRecord(ticketTtl, entryCache)));
         T answer = null;
         StoreException refusal = null;
         try {
@@ -270,7 +278,7 @@ public final class LockTable implements AutoCloseable {
         records.forEach((name, record) -> {
             handed.addAll(record.takeHanded());
             LockRow before = rows.row(name);
-            LockRow after = LockRow.of(record, before.version(), known);
+            LockRow after = LockRow.of(record, before.version(), entryCache);
             contended[0] |= after.more() > 0;
             if (!after.equals(before)) {
                 changed.add(after);
@@ -279,7 +287,7 @@ public final class LockTable implements AutoCloseable {
         return new Applied<>(answer, refusal, handed, rows.now(), contended[0]);
     }
 
-    /** The rows of some names, without changing them. */
+    /** Reads the rows of some names, without changing them. */
     public Rows read(Collection<LockName> names) throws SQLException {
         return statements.read(names);
     }
@@ -294,7 +302,7 @@ public final class LockTable implements AutoCloseable {
                 if (found.size() < limit && isInUse(row, page)) {
                     found.add(row.name());
                 }
-                // No name has control characters, so no name lies between this one and this one with U+0001 behind it.
+                // No name has control characters, so none sorts between this one and this one with U+0001 appended.
                 from = row.name().value() + '\u0001';
             }
             if (page.byName().size() < Math.min(limit, PAGE)) {
@@ -305,25 +313,26 @@ public final class LockTable implements AutoCloseable {
     }
 
     /**
-     * Removes the rows of idle resources, looking at a bounded number of rows only, and for a bounded time.
+     * Removes the rows of idle resources. It looks at a bounded number of rows only, and for a bounded time.
      *
-     * @param from where to begin
+     * @param from the name to begin with
      * @param keepMicros how long an idle row is kept
-     * @param most after so long no further row is removed
-     * @return where to go on; the empty string if the end was reached
+     * @param most the time after which no further row is removed
+     * @return the name to continue with; the empty string if the end was reached
      */
     public String removeIdle(String from, long keepMicros, int rowsToSee, Duration most) throws SQLException {
         long begun = clock.nanoTime();
         Rows page = statements.idle(from, rowsToSee);
         String next = "";
         for (LockRow row : page.byName().values()) {
-            // A counter is a time, too: the next one of the name is minted from the wall clock, so it will be larger.
+            // A counter is a time, too: the next counter of the name is taken from the wall clock, so it will be
+            // larger.
             boolean old = row.counter() < page.epoch() - keepMicros;
             if (old && !isInUse(row, page) && hasNoTombstones(row, page)) {
                 statements.delete(row);
             }
             next = row.name().value() + '\u0001';
-            // At least one row each time, so that there is an end also where a statement takes long.
+            // Each step handles at least one row, so that the cleaner makes progress even if a statement takes long.
             if (clock.nanoTime() - begun > most.toNanos()) {
                 return next;
             }
@@ -365,8 +374,7 @@ public final class LockTable implements AutoCloseable {
         try {
             dialect.rollBack(statements);
         } catch (SQLException broken) {
-            // The failure that led here is on its way already. The next begin fails if the connection is of no more
-            // use.
+            // The failure that led here is being thrown already. The next begin fails if the connection is broken.
             try {
                 connection.close();
             } catch (SQLException alsoBroken) {
@@ -375,7 +383,7 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
-    // Jittered and growing, so that two clients that met once do not meet again.
+    // The pause has jitter and grows, so that two clients that conflicted once do not conflict again.
     private static void pause(int races) {
         long most = Math.min(LONGEST_PAUSE_NANOS, 100_000L << Math.min(races, 10));
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(most));

@@ -8,11 +8,11 @@ import java.sql.SQLException;
 import java.util.HexFormat;
 
 /**
- * How a database keeps names so that they are compared byte by byte. The store writes them so, and whoever reads the store's
- * rows in a transaction of a user's must look for them so.
+ * How names are stored in a database so that they are compared byte by byte. The store writes names in this
+ * encoding, and code that reads the store's rows in a user's transaction must use the same encoding.
  */
 public enum NameEncoding {
-    /** As text, of a column whose collation compares bytes. */
+    /** As text, in a column whose collation compares bytes. */
     TEXT {
         @Override
         public void bind(PreparedStatement statement, int index, String name) throws SQLException {
@@ -25,7 +25,7 @@ public enum NameEncoding {
         }
     },
 
-    /** As bytes, which no collation compares. */
+    /** As bytes, which are compared without a collation. */
     BYTES {
         @Override
         public void bind(PreparedStatement statement, int index, String name) throws SQLException {
@@ -38,7 +38,7 @@ public enum NameEncoding {
         }
     },
 
-    /** As two hexadecimal digits for each byte, which any collation compares alike. */
+    /** As two hexadecimal digits for each byte, which every collation compares in the same way. */
     DIGITS {
         @Override
         public void bind(PreparedStatement statement, int index, String name) throws SQLException {
@@ -64,7 +64,7 @@ public enum NameEncoding {
         };
     }
 
-    /** Whether names are compared as the collation of their column says; else as bytes in any case. */
+    /** Whether names are compared by the collation of their column. Otherwise they are always compared as bytes. */
     public boolean isCollated() {
         return this == TEXT;
     }

@@ -6,46 +6,47 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Contended rows as one connection wrote them last. While nobody else writes such a row, a transition can begin with what
- * is known here and need not read: the write tells by the version whether that was right.
+ * Caches contended rows as one connection wrote them last. While nobody else writes such a row, a transition can
+ * begin with the cached row and need not read: the write compares the version, and so finds out whether the cached
+ * row was current.
  *
- * <p>A row is believed in only after a read has found it unchanged, and no longer once a write has not: between processes
- * that take turns every guess would be wrong, and a guess costs a statement. Not thread-safe.
+ * <p>A cached row is used after a read has confirmed it, and dropped after a conditional write has failed: between
+ * processes that take turns every guess would be wrong, and a wrong guess costs a statement. Not thread-safe.
  */
 final class RowCache {
 
-    /** The most rows that are kept; what comes beyond is read each time. */
-    private static final int MOST = 100;
+    /** The most rows that are cached. Further rows are read each time. */
+    private static final int MAX_ROWS = 100;
 
-    private final Map<LockName, Recent> rows = new HashMap<>();
+    private final Map<LockName, CachedRow> rows = new HashMap<>();
 
-    private record Recent(LockRow row, boolean undisturbed) {}
+    private record CachedRow(LockRow row, boolean confirmed) {}
 
-    /** The row as it most likely is; null if there is no good guess. */
+    /** The row as it most likely is in the table; null if no confirmed row is cached. */
     @Nullable
     LockRow guess(LockName name) {
-        Recent recent = rows.get(name);
-        return recent != null && recent.undisturbed ? recent.row : null;
+        CachedRow cached = rows.get(name);
+        return cached != null && cached.confirmed ? cached.row : null;
     }
 
-    /** The guess was wrong. */
+    /** Drops a cached row with which a conditional write has failed. */
     void forget(LockName name) {
         rows.remove(name);
     }
 
     /**
-     * A row was written.
+     * To be called after a row was written.
      *
-     * @param before what the write began with: a read, or a guess that has proved right
-     * @param after what is in the table now
+     * @param before the row with which the write began: one that was read, or a cached one that was current
+     * @param after the row as it is in the table now
      */
     void wrote(LockRow before, LockRow after) {
-        Recent recent = rows.get(after.name());
-        boolean undisturbed = recent != null && recent.row.version() == before.version();
+        CachedRow cached = rows.get(after.name());
+        boolean confirmed = cached != null && cached.row.version() == before.version();
         if (after.more() == 0) {
             rows.remove(after.name());
-        } else if (recent != null || rows.size() < MOST) {
-            rows.put(after.name(), new Recent(after, undisturbed));
+        } else if (cached != null || rows.size() < MAX_ROWS) {
+            rows.put(after.name(), new CachedRow(after, confirmed));
         }
     }
 }

@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The text columns of a row: fields parted by tabs, entries by line feeds, so that a person with a SQL prompt can read
- * them. A backslash, a tab, a line feed or a carriage return inside a field is written as {@code \\}, {@code \t},
- * {@code \n}, {@code \r}.
+ * Writes and reads the text columns of a row: fields are separated by tabs, entries end with line feeds, so that a
+ * person with a SQL prompt can read them. A backslash, a tab, a line feed or a carriage return inside a field is
+ * written as {@code \\}, {@code \t}, {@code \n}, {@code \r}.
  *
  * <pre>
  * owner     LEASE FLAGS CLIENT HOST PID THREAD LABEL HELD...
@@ -38,7 +38,7 @@ public final class RowCodec {
 
     private RowCodec() {}
 
-    /** What the text column {@code others} says. */
+    /** The entries in the text column {@code others}. */
     public record Entries(List<Place> grants, List<Place> waiters, Map<ClaimId, Long> tombstones) {
 
         static Entries none() {
@@ -65,11 +65,11 @@ public final class RowCodec {
         return entries(entries, new EntryCache());
     }
 
-    /** The same, with what is known of the entries from before. */
-    static String entries(Entries entries, EntryCache known) {
+    /** The same, with a cache of entries. */
+    static String entries(Entries entries, EntryCache cache) {
         StringBuilder text = new StringBuilder(128);
-        entries.grants().forEach(grant -> append(text, grant, known));
-        entries.waiters().forEach(waiter -> append(text, waiter, known));
+        entries.grants().forEach(grant -> append(text, grant, cache));
+        entries.waiters().forEach(waiter -> append(text, waiter, cache));
         entries.tombstones().forEach((id, expires) -> {
             text.append(TOMB).append(FIELD).append(id);
             append(text, expires);
@@ -87,8 +87,8 @@ public final class RowCodec {
         return parse(name, text, new EntryCache());
     }
 
-    /** The same, with what is known of the entries from before. */
-    static Entries parse(LockName name, String text, EntryCache known) {
+    /** The same, with a cache of entries. */
+    static Entries parse(LockName name, String text, EntryCache cache) {
         List<Place> grants = new ArrayList<>();
         List<Place> waiters = new ArrayList<>();
         Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
@@ -98,59 +98,59 @@ public final class RowCodec {
             if (end < 0) {
                 throw new IllegalArgumentException("the last entry has no end: it was cut off");
             }
-            String entry = text.substring(start, end);
-            if (entry.startsWith(TOMB)) {
-                List<String> fields = split(entry);
+            String line = text.substring(start, end);
+            if (line.startsWith(TOMB)) {
+                List<String> fields = split(line);
                 tombstones.put(ClaimId.parse(field(fields, 1)), number(fields, 2));
             } else {
-                Place place = place(name, entry, known);
-                (place.counter() != 0 ? grants : waiters).add(place);
+                Place entry = entry(name, line, cache);
+                (entry.counter() != 0 ? grants : waiters).add(entry);
             }
             start = end + 1;
         }
         return new Entries(grants, waiters, tombstones);
     }
 
-    private static Place place(LockName name, String entry, EntryCache known) {
-        Place before = known.place(entry);
+    private static Place entry(LockName name, String line, EntryCache cache) {
+        Place before = cache.parsed(line);
         if (before != null && before.claim().name().equals(name)) {
             return before;
         }
-        List<String> fields = split(entry);
+        List<String> fields = split(line);
         ClaimId id = ClaimId.parse(field(fields, 1));
-        Place place = switch (fields.get(0)) {
-            case GRANT -> place(name, id, number(fields, 2), fields, 3);
-            case WAIT -> place(name, id, 0, fields, 2);
+        Place entry = switch (fields.get(0)) {
+            case GRANT -> entry(name, id, number(fields, 2), fields, 3);
+            case WAIT -> entry(name, id, 0, fields, 2);
             default -> throw new IllegalArgumentException("an entry begins with \"" + fields.get(0) + "\"");
         };
-        known.remember(entry, place);
-        return place;
+        cache.remember(line, entry);
+        return entry;
     }
 
-    private static void append(StringBuilder text, Place place, EntryCache known) {
-        String before = known.text(place);
+    private static void append(StringBuilder text, Place entry, EntryCache cache) {
+        String before = cache.text(entry);
         if (before != null) {
             text.append(before).append(ENTRY);
             return;
         }
         int start = text.length();
-        text.append(place.counter() != 0 ? GRANT : WAIT)
+        text.append(entry.counter() != 0 ? GRANT : WAIT)
                 .append(FIELD)
-                .append(place.claim().id());
-        if (place.counter() != 0) {
-            append(text, place.counter());
+                .append(entry.claim().id());
+        if (entry.counter() != 0) {
+            append(text, entry.counter());
         }
-        appendPlace(text, place);
-        known.remember(text.substring(start, text.length() - 1), place);
+        appendEntry(text, entry);
+        cache.remember(text.substring(start, text.length() - 1), entry);
     }
 
-    private static void appendPlace(StringBuilder text, Place place) {
-        append(text, place.since());
-        append(text, place.expires());
-        append(text, place.claim().permits());
-        append(text, place.claim().limit());
+    private static void appendEntry(StringBuilder text, Place entry) {
+        append(text, entry.since());
+        append(text, entry.expires());
+        append(text, entry.claim().permits());
+        append(text, entry.claim().limit());
         text.append(FIELD);
-        appendOwner(text, place.claim());
+        appendOwner(text, entry.claim());
         text.append(ENTRY);
     }
 
@@ -158,7 +158,7 @@ public final class RowCodec {
         text.append(FIELD).append(number);
     }
 
-    private static Place place(LockName name, ClaimId id, long counter, List<String> fields, int from) {
+    private static Place entry(LockName name, ClaimId id, long counter, List<String> fields, int from) {
         int permits = Math.toIntExact(number(fields, from + 2));
         int limit = Math.toIntExact(number(fields, from + 3));
         Claim claim = claim(name, id, permits, limit, fields, from + 4);
@@ -255,7 +255,7 @@ public final class RowCodec {
         return fields.get(index);
     }
 
-    /** Rounded up: a lease is never cut short. */
+    /** A duration in microseconds, rounded up so that a lease is never shortened. */
     public static long micros(Duration duration) {
         return (duration.toNanos() + 999) / 1_000;
     }

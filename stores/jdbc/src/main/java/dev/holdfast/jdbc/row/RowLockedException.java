@@ -8,8 +8,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A row that a change needs is locked by a transaction that is none of ours, most likely one that asserts with a fence that
- * its lease is live. The change was not made. Nobody waits for such a transaction: it may take minutes.
+ * A row that a change needs is locked by a transaction that is not the store's, most likely one that asserts with a
+ * fence that its lease is live. The change was not made. Calls do not wait for such a transaction, because it may
+ * take minutes.
  */
 public final class RowLockedException extends RuntimeException {
 

@@ -8,11 +8,11 @@ import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a table is that our statements call by its name alone, as the database itself finds it: another schema of the
- * search path, or another database of the server, may have one of the same name.
+ * The catalog and schema of a table that our statements use without a schema, as the database itself finds it:
+ * another schema of the search path, or another database of the server, may have a table of the same name.
  *
- * @param catalog as JDBC has it; null if there is none, or it is not told
- * @param schema likewise
+ * @param catalog as JDBC reports it; null if there is none, or it is not reported
+ * @param schema as JDBC reports it; null if there is none, or it is not reported
  */
 public record TablePlace(@Nullable String catalog, @Nullable String schema, String table) {
 
@@ -22,20 +22,26 @@ public record TablePlace(@Nullable String catalog, @Nullable String schema, Stri
             WHERE c.oid = pg_catalog.to_regclass('holdfast_lock')
             """;
 
-    /** Where {@code holdfast_lock} is, as the columns of a query tell. It fails as the query does if it is not there. */
+    /**
+     * Finds {@code holdfast_lock} by the metadata of a query. If there is no such table, the query's failure is
+     * thrown.
+     */
     public static TablePlace ofQuery(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("SELECT * FROM holdfast_lock WHERE 1 = 0")) {
-            ResultSetMetaData told = rows.getMetaData();
-            String table = told.getTableName(1);
+            ResultSetMetaData metadata = rows.getMetaData();
+            String table = metadata.getTableName(1);
             return new TablePlace(
-                    orNull(told.getCatalogName(1)),
-                    orNull(told.getSchemaName(1)),
+                    orNull(metadata.getCatalogName(1)),
+                    orNull(metadata.getSchemaName(1)),
                     table == null || table.isBlank() ? "holdfast_lock" : table);
         }
     }
 
-    /** Where {@code holdfast_lock} is in PostgreSQL, whose driver does not tell the schema of a query; null if nowhere. */
+    /**
+     * Finds {@code holdfast_lock} in PostgreSQL, whose driver does not report the schema in the metadata of a query;
+     * null if there is no such table.
+     */
     public static @Nullable TablePlace inPostgres(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(IN_POSTGRES)) {
@@ -43,7 +49,7 @@ public record TablePlace(@Nullable String catalog, @Nullable String schema, Stri
         }
     }
 
-    /** Whether it is the table that a row of metadata is about. */
+    /** Whether this is the table that a row of metadata describes. */
     public boolean isOf(ResultSet metadata) throws SQLException {
         return table.equals(metadata.getString("TABLE_NAME"))
                 && (catalog == null || catalog.equals(metadata.getString("TABLE_CAT")))

@@ -9,14 +9,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A change of the records of some names that were read together. It may be run several times, each time on fresh records
- * of which only the last are kept, so it must have no effect but on them. What it throws, other than a {@link
- * StoreException}, leaves nothing written.
+ * A change of the records of some names that were read together. It may be run several times, each time on fresh
+ * records, and only those of the last run are kept. So it must have no effect except on the records. If it throws
+ * anything other than a {@link StoreException}, nothing is written.
  */
 @FunctionalInterface
 public interface Transition<T> {
 
-    /** What was read. The times are on the store's clock; {@code epoch} is the least counter that may be minted. */
+    /**
+     * The records that were read. {@code now} is on the store's clock; {@code epoch} is the least counter for a new
+     * grant.
+     */
     record Read(Map<LockName, ResourceRecord> records, long now, long epoch) {
 
         public ResourceRecord record(LockName name) {
@@ -34,10 +37,10 @@ public interface Transition<T> {
     }
 
     /**
-     * What became of a transition.
+     * The result of a transition.
      *
      * @param answer its answer; null if it was refused
-     * @param refusal why the record refused it; what settling changed was kept all the same
+     * @param refusal why the record refused it; the changes made by settling the record were kept nevertheless
      * @param handed the waiting claims that it granted
      * @param now when it was made
      * @param contended whether more is left than a sole holder

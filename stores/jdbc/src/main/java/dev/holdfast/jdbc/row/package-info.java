@@ -1,6 +1,7 @@
 /**
- * The table of the locks as one connection sees it: the rows and their text, the statements, what is remembered of rows, and the
- * removal of idle ones. What differs from database to database is a {@link dev.holdfast.jdbc.row.Dialect}.
+ * The table of the locks as one connection sees it: the rows and their text format, the statements, the caches of
+ * rows and entries, and the removal of idle rows. What differs from database to database is in a {@link
+ * dev.holdfast.jdbc.row.Dialect}.
  */
 @NullMarked
 package dev.holdfast.jdbc.row;

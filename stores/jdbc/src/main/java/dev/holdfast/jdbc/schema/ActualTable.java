@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The table {@code holdfast_lock} as the database describes it.
  *
- * @param columns by their names in small letters; none if the driver does not tell
+ * @param columns by their names in small letters; none if the driver does not report them
  * @param primaryKey the columns of the key, in order and in small letters
  */
 record ActualTable(TablePlace place, Map<String, Column> columns, List<String> primaryKey) {
@@ -32,30 +32,30 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
      */
     record Column(ColumnType type, boolean notNull, boolean filled) {}
 
-    // A set, so that what the collation takes for equal is one.
+    // UNION removes duplicates, so names that the collation takes for equal become one row.
     private static final String ORDER = """
             SELECT name FROM holdfast_lock WHERE 1 = 0 UNION SELECT 'a ' UNION SELECT 'a' UNION SELECT 'B' UNION SELECT '_'
             UNION SELECT 'A' ORDER BY 1
             """;
 
-    /** What {@link #ORDER} gives where texts are compared byte by byte. */
+    /** The result of {@link #ORDER} where texts are compared byte by byte. */
     private static final List<String> OF_BYTES = List.of("A", "B", "_", "a", "a ");
 
-    /** Looks at the table that our statements find; null if there is none. */
+    /** Reads the description of the table that our statements find; null if there is none. */
     static @Nullable ActualTable read(Connection connection, Dialect dialect) throws SQLException {
         TablePlace place = place(connection, dialect);
         if (place == null) {
             return null;
         }
-        DatabaseMetaData told = connection.getMetaData();
+        DatabaseMetaData metadata = connection.getMetaData();
         try {
             Map<String, Column> columns = new TreeMap<>();
-            boolean isOne = readColumns(told, place, dialect, columns);
+            boolean isOne = readColumns(metadata, place, dialect, columns);
             if (!isOne || columns.isEmpty()) {
                 return new ActualTable(place, Map.of(), List.of());
             }
-            return new ActualTable(place, columns, primaryKey(told, place));
-        } catch (SQLFeatureNotSupportedException tellsNothing) {
+            return new ActualTable(place, columns, primaryKey(metadata, place));
+        } catch (SQLFeatureNotSupportedException notSupported) {
             return new ActualTable(place, Map.of(), List.of());
         }
     }
@@ -71,12 +71,14 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
         }
     }
 
-    // The driver takes the names for patterns, in which _ is any character, so it may tell of more tables than one.
-    // If it does not say where this one is, there may be several of them: false.
+    // The driver takes the names as patterns, in which _ is any character, so it may report columns of several
+    // tables. If it does not report where this one is, the columns may be those of several tables: then the result
+    // is false.
     private static boolean readColumns(
-            DatabaseMetaData told, TablePlace place, Dialect dialect, Map<String, Column> columns) throws SQLException {
+            DatabaseMetaData metadata, TablePlace place, Dialect dialect, Map<String, Column> columns)
+            throws SQLException {
         boolean isOne = true;
-        try (ResultSet rows = told.getColumns(place.catalog(), place.schema(), place.table(), null)) {
+        try (ResultSet rows = metadata.getColumns(place.catalog(), place.schema(), place.table(), null)) {
             while (rows.next()) {
                 if (place.isOf(rows)) {
                     isOne &= null == columns.put(lower(rows.getString("COLUMN_NAME")), column(rows, dialect));
@@ -95,9 +97,9 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
         return new Column(type, notNull, filled);
     }
 
-    private static List<String> primaryKey(DatabaseMetaData told, TablePlace place) throws SQLException {
+    private static List<String> primaryKey(DatabaseMetaData metadata, TablePlace place) throws SQLException {
         Map<Integer, String> columns = new TreeMap<>();
-        try (ResultSet rows = told.getPrimaryKeys(place.catalog(), place.schema(), place.table())) {
+        try (ResultSet rows = metadata.getPrimaryKeys(place.catalog(), place.schema(), place.table())) {
             while (rows.next()) {
                 if (place.isOf(rows)) {
                     columns.put(rows.getInt("KEY_SEQ"), lower(rows.getString("COLUMN_NAME")));
@@ -107,7 +109,10 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
         return List.copyOf(columns.values());
     }
 
-    /** Whether the database compares names as bytes; it is asked to sort some, as it sorts the column. */
+    /**
+     * Whether the database compares names as bytes. To find out, it sorts some texts with the collation of the
+     * column.
+     */
     static boolean comparesBytes(Connection connection) throws SQLException {
         List<String> sorted = new ArrayList<>();
         try (Statement statement = connection.createStatement();

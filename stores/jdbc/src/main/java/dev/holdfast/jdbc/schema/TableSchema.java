@@ -14,18 +14,18 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tables: {@code holdfast_lock}, and {@code holdfast_schema} with the version of their form. They are made on first
- * use, and looked at each time a store is opened.
+ * The tables: {@code holdfast_lock}, and {@code holdfast_schema} with the version of their format. They are created
+ * on first use, and checked each time a store is opened.
  */
 public final class TableSchema {
 
-    /** The form of the tables that this code reads and writes. */
+    /** The version of the table format that this code reads and writes. */
     public static final int VERSION = 1;
 
     public static final String INSERT_VERSION = "INSERT INTO holdfast_schema (version, clock, origin) SELECT " + VERSION
             + ", '-', 0 FROM (SELECT 1 AS one) AS told WHERE NOT EXISTS (SELECT 1 FROM holdfast_schema)";
 
-    // Names every column, so that it fails if one is not there, and reads no row.
+    // The query names every column, so that it fails if one is missing, and it reads no row.
     private static final String PROBE = """
             SELECT name, version, counter, clock, holder, held, permits, capacity, since, expires, owner, more, others
             FROM holdfast_lock WHERE 1 = 0
@@ -35,12 +35,13 @@ public final class TableSchema {
             "Have somebody who may do so run the statements of JdbcLockStore.ddl(URL), which \"holdfast schema --store URL\""
                     + " prints, and let this user select, insert, update and delete";
 
-    /** How often is looked whether another process has made the tables. */
+    /** How often it is checked whether another process has created the tables. */
     private static final int MAX_LOOKS = 50;
 
-    /** How often a table of another form is looked at before that is believed. */
+    /** How often a table with differences is checked before it is refused. */
     private static final int MAX_LOOKS_AT_A_DIFFERENCE = 5;
 
+    /** The pause between two such checks. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Dialect dialect;
@@ -51,14 +52,14 @@ public final class TableSchema {
         this.where = where;
     }
 
-    /** Does about the tables what is wished. */
+    /** Creates and checks the tables as the mode says. */
     public void ensure(Connection connection, SchemaMode mode) throws SQLException {
         for (int looks = 1; ; looks++) {
             try {
                 ensureOnce(connection, mode);
                 return;
             } catch (SQLException failure) {
-                // Another client makes the tables just now, and has them locked.
+                // Another client is just creating the tables, and has them locked.
                 if (looks == MAX_LOOKS || !isPassing(failure)) {
                     throw failure;
                 }
@@ -85,10 +86,10 @@ public final class TableSchema {
         }
     }
 
-    /** Makes the tables if they are missing, and checks them. */
+    /** Creates the tables if they are missing, and checks them. */
     public void ensure(Connection connection) throws SQLException {
         if (version(connection) != Version.OURS) {
-            // A table of somebody else's is told of before anything is made beside it.
+            // A table that is not ours is reported before any table is created beside it.
             check(connection, false);
             createUnlessAnotherDoes(connection);
             requireRow(connection);
@@ -102,7 +103,8 @@ public final class TableSchema {
         }
     }
 
-    // Where making tables is no transaction, a table that another client makes just now is seen without its key.
+    // Where the creation of tables is not transactional, a table that another client is just creating may lack its
+    // key.
     private void check(Connection connection, boolean mustBeThere) throws SQLException {
         for (int looks = 1; ; looks++) {
             try {
@@ -139,7 +141,7 @@ public final class TableSchema {
         }
     }
 
-    // For a driver that does not describe tables.
+    // Checks the columns for a driver that does not describe tables.
     private void probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.executeQuery(PROBE).close();
@@ -167,7 +169,7 @@ public final class TableSchema {
         }
     }
 
-    // Where making tables is no transaction, the other process may be half-way.
+    // Where the creation of tables is not transactional, the other process may have created only one of them yet.
     private boolean isMadeByAnother(Connection connection) throws SQLException {
         for (int looks = 1; version(connection) != Version.OURS; looks++) {
             if (looks == MAX_LOOKS || ActualTable.read(connection, dialect) == null) {
@@ -178,7 +180,8 @@ public final class TableSchema {
         return true;
     }
 
-    // A table that is there already is not one of another form.
+    // If a statement that creates a table fails so, dialect.failure would report a table of another format, which is
+    // wrong.
     private String reason(SQLException failure) {
         return String.valueOf((dialect.isMissing(failure) ? failure : dialect.failure(failure)).getMessage());
     }
@@ -189,8 +192,8 @@ public final class TableSchema {
         NO_TABLE
     }
 
-    // What is missing is the table, or a column of it, and then it is somebody else's.
-    // Twice, because another process may make the table between the two looks.
+    // Either the table is missing, or a column of it: then the table is not ours.
+    // It looks twice, because another process may create the table between the two statements.
     private Version version(Connection connection) throws SQLException {
         SQLException missing = null;
         for (int looks = 0; looks < 2; looks++) {

@@ -1,4 +1,4 @@
-/** The table that the store requires, the table that the database has, and what is done about the difference. */
+/** Compares the table that the store requires with the table that the database has, and creates missing tables. */
 @NullMarked
 package dev.holdfast.jdbc.schema;
 

@@ -7,11 +7,11 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * What tells one boot of this host from the next, because its monotonic clock begins anew with each.
+ * The id of the current boot of this host. It is needed because the monotonic clock starts again with each boot.
  *
  * <p>On Linux it is {@code /proc/sys/kernel/random/boot_id}. Elsewhere it is the time at which the first process of the
- * system started (process 1, or 4 on Windows), which the system wrote down once at boot. A host that tells neither is
- * refused, and its user gives an id of his own with the option {@code boot=}.
+ * system started (process 1, or 4 on Windows), which the system records once at boot. A host that reports neither is
+ * refused, and its user must give an id with the option {@code boot=}.
  */
 public final class BootId {
 
@@ -35,7 +35,7 @@ public final class BootId {
 
     private static StoreException noBootId(IOException cause) {
         return StoreException.refused(
-                "This host does not tell one boot from the next, so leases that were granted before a reboot could not be"
+                "This host reports no id of its boot, so leases that were granted before a reboot could not be"
                         + " recognised. Give each boot another id with the option boot=ID of the sqlite: URL",
                 cause);
     }

@@ -8,8 +8,8 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The time of a store in SQLite, as a connection of the user's can tell it, which has none of the store's functions: the
- * host's monotonic clock, counted from where the first process of this boot wrote down that it began.
+ * The time of a store in SQLite, for a connection of the user's, which does not have the store's SQL functions: the
+ * host's monotonic clock, counted from the origin that the first process of this boot wrote into the file.
  */
 public final class HostClock {
 
@@ -26,7 +26,9 @@ public final class HostClock {
         return boot == null ? BootId.ofThisHost() : boot;
     }
 
-    /** The time on the clock of this boot; the latest there is if nobody wrote down where it begins. */
+    /**
+     * The time on the clock of this boot; {@link Long#MAX_VALUE} if no process has written the origin of this boot.
+     */
     public long micros(Connection connection, String schema) throws SQLException {
         String sql = "SELECT origin FROM " + schema + "holdfast_schema WHERE clock = ?";
         try (PreparedStatement statement = connection.prepareStatement(sql)) {

@@ -6,18 +6,20 @@ import java.util.concurrent.locks.LockSupport;
 import org.sqlite.BusyHandler;
 
 /**
- * How a connection waits for its turn to write the file: in short steps with jitter.
+ * Makes a connection wait in short steps with jitter until it may write to the file.
  *
- * <p>SQLite's own waits grow to 100 ms within a few tries. A process whose threads write back to back leaves the file free
- * for microseconds at a time, and a sleeper of that kind meets such a moment by luck only: it was seen to wait for more
- * than a second.
+ * <p>SQLite's own waits grow to 100 ms within a few tries. A process whose threads write one after the other leaves
+ * the file free for microseconds at a time, and a connection with long waits finds such a moment only by chance: in
+ * measurements it waited for more than a second.
  */
 final class SqliteBusyHandler extends BusyHandler {
 
+    /** The mean of the first waits. */
     private static final long SHORTEST_NANOS = 50_000;
+    /** The mean of the later waits. */
     private static final long LONGEST_NANOS = 1_000_000;
 
-    /** So many short waits come before they grow: an undisturbed write takes less. */
+    /** The number of short waits before the long ones. An undisturbed write takes less time than these. */
     private static final int SHORT_WAITS = 40;
 
     private final long mostNanos;
@@ -27,7 +29,7 @@ final class SqliteBusyHandler extends BusyHandler {
         this.mostNanos = most.toNanos();
     }
 
-    // By the system's time: somebody really waits, also under a test's clock that stands still.
+    // This uses the system's time: the thread really waits, also in a test whose clock stands still.
     @Override
     protected int callback(int waits) {
         long now = System.nanoTime();

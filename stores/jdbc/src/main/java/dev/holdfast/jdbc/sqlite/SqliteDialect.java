@@ -22,15 +22,15 @@ import org.sqlite.SQLiteErrorCode;
 import org.sqlite.SQLiteException;
 
 /**
- * SQLite. The time is the host's monotonic clock, so that a step of the wall clock ends no lease, together with the id of
- * the boot, because that clock begins anew with each boot. Both reach the statements as functions that are called when the
- * statement runs, after it has the right to write, and not when it was bound.
+ * SQLite. The time is the host's monotonic clock, so that a step of the wall clock ends no lease. The id of the boot
+ * belongs to it, because that clock starts again with each boot. Statements read the clocks through functions that
+ * are called when the statement runs, after it has the right to write, and not when its parameters are set.
  */
 public final class SqliteDialect extends Dialect {
 
-    // Names are compared by SQLite's default, BINARY. With a rowid, and so with a separate index of the names: a row
-    // of a table that is its own index spills into a page of its own above 1,000 bytes, which is a queue of ten; this
-    // way it takes four times as much, and a change of the row does not touch the index.
+    // Names are compared by SQLite's default, BINARY. The table has a rowid, and so a separate index of the names:
+    // in a table WITHOUT ROWID a row of more than 1,000 bytes, which is a queue of ten, spills into an overflow
+    // page. With a rowid the limit is four times as high, and a change of the row does not change the index.
     private static final String CREATE_LOCK = """
             CREATE TABLE IF NOT EXISTS holdfast_lock (
               name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, counter INTEGER NOT NULL, clock TEXT NOT NULL,
@@ -40,7 +40,7 @@ public final class SqliteDialect extends Dialect {
             )
             """;
 
-    // The clock of the present boot, and where on it the times of the rows begin.
+    // The table has the id of the present boot, and the origin of the times of the rows on its clock.
     private static final String CREATE_SCHEMA = """
             CREATE TABLE IF NOT EXISTS holdfast_schema (
               version INTEGER NOT NULL PRIMARY KEY, clock TEXT NOT NULL, origin INTEGER NOT NULL
@@ -90,7 +90,7 @@ public final class SqliteDialect extends Dialect {
     }
 
     @Override
-    public boolean tellsTime() {
+    public boolean hasLocalClock() {
         return true;
     }
 
@@ -109,8 +109,9 @@ public final class SqliteDialect extends Dialect {
         return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
     }
 
-    // The first to open the file after a boot writes down when that was, and all count from there: the numbers of the
-    // monotonic clock are arbitrary and may wrap around, differences of them are not.
+    // The first process that opens the file after a boot writes the time of that as the origin, and all processes
+    // count from it: the values of the monotonic clock are arbitrary and may wrap around, but their differences are
+    // meaningful.
     @Override
     public void start(LockStatements statements) throws SQLException {
         long found = origin(statements);
@@ -152,9 +153,9 @@ public final class SqliteDialect extends Dialect {
         });
     }
 
-    // Free is: nobody holds, nobody waits, no tombstone; or written before the last boot, whatever it says. The wall
-    // clock is a parameter and not a function, which SQLite would call once for each of its places in a new row,
-    // where all three must be equal; it is a floor only, so it may be a little old.
+    // A row is free if it has no holder, no waiters and no tombstones, or if it was written before the last boot.
+    // The wall clock is a parameter and not a function, because SQLite would call a function once for each of the
+    // three columns of a new row, and these must be equal. It is only a lower bound, so it may be a little old.
     @Override
     public String acquireFree() {
         return """
@@ -198,8 +199,7 @@ public final class SqliteDialect extends Dialect {
 
     @Override
     public void prepare(Connection connection) throws SQLException {
-        // "Deterministic" is SQLite's word for: the same for the whole of one statement, so do not call it for each
-        // row.
+        // For SQLite "deterministic" means: the same during one statement, so that it is not called for each row.
         Function.create(
                 connection,
                 "holdfast_now",
@@ -224,8 +224,8 @@ public final class SqliteDialect extends Dialect {
                 Function.FLAG_DETERMINISTIC);
     }
 
-    // IMMEDIATE: a transaction that begins by reading and then wants to write is refused without waiting if another
-    // wrote.
+    // IMMEDIATE, because a transaction that begins with a read and then writes fails without waiting if another one
+    // has written meanwhile.
     @Override
     public void begin(LockStatements statements, int rows) throws SQLException {
         statements.execute("BEGIN IMMEDIATE");
@@ -241,7 +241,7 @@ public final class SqliteDialect extends Dialect {
         try {
             statements.execute("ROLLBACK");
         } catch (SQLException failure) {
-            // A full disk and the like end the transaction by themselves.
+            // Some failures, such as a full disk, have ended the transaction already.
             if (code(failure) != SQLiteErrorCode.SQLITE_ERROR.code) {
                 throw failure;
             }
@@ -253,7 +253,7 @@ public final class SqliteDialect extends Dialect {
         BusyHandler.setHandler(connection.unwrap(SQLiteConnection.class), new SqliteBusyHandler(most));
     }
 
-    // A statement that waits for its turn waits inside SQLite, and then sees what the others did.
+    // A statement waits for other writers inside SQLite, and then sees their changes.
     @Override
     public boolean isRace(SQLException failure) {
         return false;
@@ -295,7 +295,7 @@ public final class SqliteDialect extends Dialect {
         return primary == SQLiteErrorCode.SQLITE_BUSY || primary == SQLiteErrorCode.SQLITE_LOCKED;
     }
 
-    // The low byte is the kind, the rest says which of that kind.
+    // The low byte is the primary result code; the rest is the extended code.
     private static SQLiteErrorCode primary(SQLException failure) {
         return SQLiteErrorCode.getErrorCode(code(failure));
     }

@@ -24,14 +24,16 @@ import org.sqlite.SQLiteErrorCode;
  *
  * <p><b>Write-ahead log</b>: readers and the one writer do not wait for each other, and a commit is one append.
  *
- * <p><b>{@code synchronous=NORMAL}</b>: a commit does not wait for the disk. A crash of a process forgets nothing, since
- * the kernel has the log. A loss of power can forget the last commits, but never half of one, and it is harmless: it
- * reboots the host, and every lease and place of an earlier boot is void anyway. What must outlive a reboot is the counter
- * of each name, and a forgotten one is minted anew from the wall clock, above all that was forgotten. {@code FULL} would
- * wait for the disk at each acquire and each release, ten times as long in all, and buy nothing.
+ * <p><b>{@code synchronous=NORMAL}</b>: a commit does not wait for the disk. A crash of a process loses nothing,
+ * since the kernel has the log. A loss of power can lose the last commits, but never a part of one. This is
+ * harmless, because it reboots the host, and every lease and queue position of an earlier boot is void anyway. Only
+ * the counter of each name must survive a reboot. If it is lost, the next one is taken from the wall clock, above
+ * all counters that were lost. {@code FULL} would wait for the disk at each acquire and each release, which takes
+ * ten times as long in all, and gives no benefit.
  */
 public final class SqliteFile implements ConnectionSource {
 
+    /** The pause between two tries to switch the file to a write-ahead log. */
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private final Path path;
@@ -44,7 +46,10 @@ public final class SqliteFile implements ConnectionSource {
         this.dialect = dialect;
     }
 
-    /** Makes the file if it is missing, and its folders: for the owner alone, since whoever may write may break locks. */
+    /**
+     * Creates the file and its folders if they are missing. Only the owner gets rights, because everybody who may
+     * write to the file can break locks.
+     */
     public void create() {
         try {
             Path folder = path.getParent();
@@ -85,7 +90,7 @@ public final class SqliteFile implements ConnectionSource {
         }
     }
 
-    // The mode stays with the file. To change it needs the file alone, and SQLite does not always wait for that.
+    // The mode is stored in the file. A change of it needs exclusive access, for which SQLite does not always wait.
     private void useWriteAheadLog(Connection connection) throws SQLException {
         long attempts = busyTimeout.toNanos() / RETRY_NANOS + 1;
         try (Statement statement = connection.createStatement()) {
@@ -131,7 +136,7 @@ public final class SqliteFile implements ConnectionSource {
         return true;
     }
 
-    /** Nothing to give up: each connection is closed by who opened it. */
+    /** Does nothing: each connection is closed by the code that opened it. */
     @Override
     public void close() {}
 

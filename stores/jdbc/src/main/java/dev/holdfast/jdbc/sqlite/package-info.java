@@ -1,4 +1,4 @@
-/** SQLite: its dialect, its file and how a writer waits for it, and the host's clock that it goes by. */
+/** SQLite: its dialect, its file, how a writer waits for the file, and the host's clock that it uses. */
 @NullMarked
 package dev.holdfast.jdbc.sqlite;
 

@@ -16,21 +16,25 @@ import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
 /**
- * {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait here. Who hands a grant to a waiter
- * of another client says so on one channel, with the ids of the claims; who knows one of them reads the row at once.
+ * Notifies waiters by {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait in it.
+ * A client that hands a grant to a waiter of another client sends a notification with the ids of the claims on one
+ * channel; a client in which one of these claims waits reads the row at once.
  *
- * <p>A notification is a statement of its own, after the commit of what it tells: in the same transaction it would keep the
- * database's queue of notifications locked while the commit waits for the disk, and so make all such commits wait for each
- * other. If it is lost, the poll finds the grant.
+ * <p>A notification is a statement of its own, after the commit of the grant: in the same transaction it would keep
+ * the database's queue of notifications locked while the commit waits for the disk, and so make all such commits
+ * wait for each other. If it is lost, the poll finds the grant.
  */
 public final class PostgresNotifier implements WaiterNotifier {
 
     private static final String CHANNEL = "holdfast";
 
-    /** A notification has room for 8,000 bytes, a claim's id for 80. */
+    /** The most ids in one notification: it has room for 8,000 bytes, and an id takes up to 80. */
     private static final int MOST_IDS = 90;
 
+    /** How long one read waits for notifications, before it is checked whether to end. */
     private static final int LISTEN_MILLIS = 1_000;
+
+    /** The pause after a connection has failed. */
     private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final ConnectionSource source;
@@ -42,7 +46,7 @@ public final class PostgresNotifier implements WaiterNotifier {
     }
 
     @Override
-    public void announce(List<Handed> granted, SerialConnection work) {
+    public void notifyGranted(List<Handed> granted, SerialConnection work) {
         String ids = granted.stream()
                 .limit(MOST_IDS)
                 .map(handed -> handed.id().toString())
@@ -55,26 +59,26 @@ public final class PostgresNotifier implements WaiterNotifier {
                             statement -> statement.setString(1, ids),
                             rows -> true));
         } catch (StoreException lost) {
-            // What it tells is in the rows, where the waiters look anyway.
+            // The grant is in the rows, and the waiters poll these anyway.
             return;
         }
     }
 
     @Override
-    public synchronized void listen(WaiterRegistry waiting, WaitPoller poller) {
+    public synchronized void listen(WaiterRegistry waiters, WaitPoller poller) {
         if (thread == null && !closed) {
-            thread = new Thread(() -> run(waiting, poller), "holdfast-postgresql-listener");
+            thread = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
             thread.setDaemon(true);
             thread.start();
         }
     }
 
-    private void run(WaiterRegistry waiting, WaitPoller poller) {
-        while (!mayEnd(waiting)) {
+    private void run(WaiterRegistry waiters, WaitPoller poller) {
+        while (!mayEnd(waiters)) {
             try {
                 Connection connection = source.open();
                 try {
-                    listen(connection, waiting, poller);
+                    listen(connection, waiters, poller);
                 } finally {
                     source.giveBack(connection);
                 }
@@ -84,15 +88,15 @@ public final class PostgresNotifier implements WaiterNotifier {
         }
     }
 
-    private void listen(Connection connection, WaiterRegistry waiting, WaitPoller poller) throws SQLException {
+    private void listen(Connection connection, WaiterRegistry waiters, WaitPoller poller) throws SQLException {
         PGConnection ours = connection.unwrap(PGConnection.class);
         try (Statement statement = connection.createStatement()) {
             statement.execute("LISTEN " + CHANNEL);
-            // What was told before is in the rows.
+            // Notifications sent before LISTEN were missed, so the rows are read once.
             poller.lookNow();
-            while (!closed && !waiting.isEmpty()) {
-                PGNotification[] told = ours.getNotifications(LISTEN_MILLIS);
-                if (told != null && concernsUs(told, waiting)) {
+            while (!closed && !waiters.isEmpty()) {
+                PGNotification[] notifications = ours.getNotifications(LISTEN_MILLIS);
+                if (notifications != null && concernsUs(notifications, waiters)) {
                     poller.lookNow();
                 }
             }
@@ -100,10 +104,10 @@ public final class PostgresNotifier implements WaiterNotifier {
         }
     }
 
-    private static boolean concernsUs(PGNotification[] told, WaiterRegistry waiting) {
-        for (PGNotification one : told) {
-            for (String id : one.getParameter().split(" ", -1)) {
-                if (waiting.contains(id)) {
+    private static boolean concernsUs(PGNotification[] notifications, WaiterRegistry waiters) {
+        for (PGNotification notification : notifications) {
+            for (String id : notification.getParameter().split(" ", -1)) {
+                if (waiters.contains(id)) {
                     return true;
                 }
             }
@@ -111,15 +115,15 @@ public final class PostgresNotifier implements WaiterNotifier {
         return false;
     }
 
-    private synchronized boolean mayEnd(WaiterRegistry waiting) {
-        if (closed || waiting.isEmpty()) {
+    private synchronized boolean mayEnd(WaiterRegistry waiters) {
+        if (closed || waiters.isEmpty()) {
             thread = null;
             return true;
         }
         return false;
     }
 
-    // The connection is given back within a second; the pool is closed by then, and closes it.
+    // The listener's thread gives its connection back within a second. The pool is closed by then, and closes it.
     @Override
     public synchronized void close() {
         closed = true;

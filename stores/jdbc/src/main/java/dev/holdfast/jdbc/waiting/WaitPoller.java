@@ -15,40 +15,48 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out what other processes did for the claims that wait here: one thread for a store object, and only while there
- * are such claims. A poll is a hint turned into a fact; what it misses, the refresh of the tickets finds.
+ * Polls the rows for what other processes did to the claims that wait in this client: one thread for each store
+ * object, and only while there are such claims. What a poll misses is found when the tickets are refreshed.
  */
 public final class WaitPoller implements AutoCloseable {
 
-    /** How long the thread stays when nobody waits, so that it is not started anew for each wait. */
+    /** How long the thread stays when no claim waits, so that a new one is not started for each wait. */
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+    /** The pause after a poll has failed. */
     private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    private final SerialConnection lane;
-    private final WaiterRegistry waiting;
-    private final PollSchedule pace;
+    private final SerialConnection connection;
+    private final WaiterRegistry waiters;
+    private final PollSchedule schedule;
     private final Duration ticketTtl;
     private final String threadName;
-    /** Set when a claim was added: it must be looked for at least once, whatever was changed before. */
+    /**
+     * Set when a claim was added: its row must be read at least once, even if nothing has changed since the last
+     * poll.
+     */
     private final AtomicBoolean added = new AtomicBoolean();
 
     private @Nullable Thread thread;
-    /** Whether the thread is parked because nobody waits. */
+    /** Whether the thread is parked because no claim waits. */
     private volatile boolean lingering;
 
     private volatile boolean closed;
 
     public WaitPoller(
-            SerialConnection lane, WaiterRegistry waiting, PollSchedule pace, Duration ticketTtl, String threadName) {
-        this.lane = lane;
-        this.waiting = waiting;
-        this.pace = pace;
+            SerialConnection connection,
+            WaiterRegistry waiters,
+            PollSchedule schedule,
+            Duration ticketTtl,
+            String threadName) {
+        this.connection = connection;
+        this.waiters = waiters;
+        this.schedule = schedule;
         this.ticketTtl = ticketTtl;
         this.threadName = threadName;
     }
 
-    /** A claim was added to those that wait. */
+    /** To be called after a claim was added to the registry. */
     public synchronized void wake() {
         added.set(true);
         if (closed) {
@@ -59,12 +67,13 @@ public final class WaitPoller implements AutoCloseable {
             thread.setDaemon(true);
             thread.start();
         } else if (lingering) {
-            // Else it looks soon anyway, and to wake it each time would cost more than the enqueuing.
+            // Otherwise the thread polls soon anyway, and to wake it each time would cost more than the enqueue
+            // itself.
             LockSupport.unpark(thread);
         }
     }
 
-    /** Somebody says that there is news for a claim that waits here. */
+    /** Polls now, because the database has notified this client of a change to a claim that waits here. */
     synchronized void lookNow() {
         added.set(true);
         if (thread != null) {
@@ -74,7 +83,7 @@ public final class WaitPoller implements AutoCloseable {
 
     private void run() {
         while (!closed) {
-            if (waiting.isEmpty()) {
+            if (waiters.isEmpty()) {
                 linger();
                 if (mayEnd()) {
                     return;
@@ -83,9 +92,9 @@ public final class WaitPoller implements AutoCloseable {
             }
             long pause;
             try {
-                pause = pace.pauseNanos(poll());
+                pause = schedule.pauseNanos(poll());
             } catch (RuntimeException failure) {
-                // Refreshing the tickets fails for the same reason, and there somebody listens.
+                // The refresh of the tickets fails for the same reason, and reports it to the listeners.
                 added.set(true);
                 pause = PAUSE_AFTER_FAILURE_NANOS;
             }
@@ -93,17 +102,18 @@ public final class WaitPoller implements AutoCloseable {
         }
     }
 
-    // A claim is listed before it wakes the poller: one of the two sees the other.
+    // A claim is registered before it wakes the poller, so either this thread sees the claim, or wake() sees
+    // lingering.
     private void linger() {
         lingering = true;
-        if (waiting.isEmpty() && !closed) {
+        if (waiters.isEmpty() && !closed) {
             LockSupport.parkNanos(LINGER_NANOS);
         }
         lingering = false;
     }
 
     private synchronized boolean mayEnd() {
-        if (closed || waiting.isEmpty()) {
+        if (closed || waiters.isEmpty()) {
             thread = null;
             return true;
         }
@@ -112,23 +122,24 @@ public final class WaitPoller implements AutoCloseable {
 
     private PollSchedule.Poll poll() {
         boolean isNew = added.getAndSet(false);
-        if (!pace.isWorthReading(lane) && !isNew) {
+        if (!schedule.isWorthReading(connection) && !isNew) {
             return new PollSchedule.Poll(false, 0);
         }
-        // First who is listed, with what was known of him then; then what the rows say.
-        Map<LockName, List<Listed>> byName = waiting.byName();
+        // The waiters are listed before the rows are read, so that each is compared with rows that are not older
+        // than it.
+        Map<LockName, List<Listed>> byName = waiters.byName();
         List<LockName> names = List.copyOf(byName.keySet());
-        boolean told = false;
+        boolean notified = false;
         int statements = 0;
         for (int from = 0; from < names.size(); from += LockTable.MAX_BATCH) {
             List<LockName> chunk = names.subList(from, Math.min(names.size(), from + LockTable.MAX_BATCH));
-            Rows rows = lane.call(turn -> turn.table().read(chunk));
+            Rows rows = connection.call(turn -> turn.table().read(chunk));
             List<Listed> claims = new ArrayList<>();
             chunk.forEach(name -> claims.addAll(byName.getOrDefault(name, List.of())));
-            told |= waiting.compare(claims, rows, ticketTtl);
+            notified |= waiters.compare(claims, rows, ticketTtl);
             statements++;
         }
-        return new PollSchedule.Poll(told || isNew, statements);
+        return new PollSchedule.Poll(notified || isNew, statements);
     }
 
     @Override

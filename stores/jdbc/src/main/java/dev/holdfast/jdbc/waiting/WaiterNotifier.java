@@ -4,26 +4,32 @@ import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.spi.Released.Handed;
 import java.util.List;
 
-/** A push through the database that tells waiters in other processes to look. A hint: who misses it polls. */
+/**
+ * Notifies waiters in other processes through the database. A notification may be lost; the next poll finds the
+ * grant.
+ */
 public interface WaiterNotifier extends AutoCloseable {
 
-    /** For databases that cannot push, and users who do not want it. */
+    /** Does nothing: for databases that cannot push, and for users who do not want it. */
     WaiterNotifier NONE = new WaiterNotifier() {
         @Override
-        public void announce(List<Handed> granted, SerialConnection work) {}
+        public void notifyGranted(List<Handed> granted, SerialConnection work) {}
 
         @Override
-        public void listen(WaiterRegistry waiting, WaitPoller poller) {}
+        public void listen(WaiterRegistry waiters, WaitPoller poller) {}
 
         @Override
         public void close() {}
     };
 
-    /** Tells whoever has these claims that they are granted. Called only when there are any, after the grant is in the rows. */
-    void announce(List<Handed> granted, SerialConnection work);
+    /**
+     * Notifies the clients whose claims were granted. Called after the grants were committed, with at least one
+     * claim.
+     */
+    void notifyGranted(List<Handed> granted, SerialConnection work);
 
-    /** Claims wait here from now on. */
-    void listen(WaiterRegistry waiting, WaitPoller poller);
+    /** Listens for notifications as long as claims wait in this client. */
+    void listen(WaiterRegistry waiters, WaitPoller poller);
 
     @Override
     void close();

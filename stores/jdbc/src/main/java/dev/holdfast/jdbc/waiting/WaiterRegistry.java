@@ -24,11 +24,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims that wait and were enqueued through this store object, and who hears of them. Whoever removes a claim from
- * here tells its listener, so that it is told once, although a grant may be seen by several: by the call that made it, by
- * a renewal, and by the poller.
+ * The claims that wait and were enqueued through this store object, with their listeners. The thread that removes a
+ * claim from here notifies its listener. So a listener is notified once, although several may see a grant: the call
+ * that made it, a renewal, and the poller.
  *
- * <p>Thread-safe. Nothing is told under a lock.
+ * <p>Thread-safe. No listener is called under a lock.
  */
 public final class WaiterRegistry {
 
@@ -39,27 +39,29 @@ public final class WaiterRegistry {
 
         private final Claim claim;
         private final ClaimListener listener;
-        private final WaiterRegistry all;
-        /** Until when the ticket is surely good, on the store's clock: a claim that is gone earlier was released. */
+        private final WaiterRegistry registry;
+        /**
+         * Until when the ticket is surely valid, on the store's clock: a claim that is gone earlier was released.
+         */
         private volatile long goodUntil = Long.MIN_VALUE;
 
         private volatile boolean closed;
         /** The version of the row in which the claim was last seen waiting. */
         private volatile long seenVersion = -1;
 
-        public Waiter(Claim claim, ClaimListener listener, WaiterRegistry all) {
+        public Waiter(Claim claim, ClaimListener listener, WaiterRegistry registry) {
             this.claim = claim;
             this.listener = listener;
-            this.all = all;
+            this.registry = registry;
         }
 
         @Override
         public void close() {
             closed = true;
-            all.waiters.remove(claim.id(), this);
+            registry.waiters.remove(claim.id(), this);
         }
 
-        /** The ticket was taken or refreshed. */
+        /** To be called after the ticket was taken or refreshed. */
         public void refreshed(long newGoodUntil) {
             goodUntil = newGoodUntil;
         }
@@ -68,13 +70,13 @@ public final class WaiterRegistry {
             return closed;
         }
 
-        private void tellGranted(long counter, Duration lease) {
+        private void notifyGranted(long counter, Duration lease) {
             if (!closed) {
                 listener.granted(counter, lease);
             }
         }
 
-        private void tellEnded(Renewed.Reason reason) {
+        private void notifyEnded(Renewed.Reason reason) {
             if (!closed) {
                 listener.ended(reason);
             }
@@ -89,7 +91,7 @@ public final class WaiterRegistry {
         return waiters.containsKey(id);
     }
 
-    /** Whether a claim of this id, as text, waits here. */
+    /** Whether a claim with this id, given as text, waits here. */
     boolean contains(String id) {
         try {
             return contains(ClaimId.parse(id));
@@ -98,7 +100,7 @@ public final class WaiterRegistry {
         }
     }
 
-    /** Lists a claim that is about to be enqueued. */
+    /** Registers a claim that is about to be enqueued. */
     public void add(Waiter waiter) {
         waiters.put(waiter.claim.id(), waiter);
         if (waiter.closed) {
@@ -106,12 +108,14 @@ public final class WaiterRegistry {
         }
     }
 
-    /** Takes a claim out that does not wait after all; false if somebody else has, and has told its listener. */
+    /**
+     * Removes a claim that does not wait after all; false if another thread has, which then notifies its listener.
+     */
     public boolean remove(Waiter waiter) {
         return waiters.remove(waiter.claim.id(), waiter);
     }
 
-    /** A refresh of the ticket succeeded. */
+    /** To be called after a refresh of the ticket succeeded. */
     public void refreshed(ClaimId id, long goodUntil) {
         Waiter waiter = waiters.get(id);
         if (waiter != null) {
@@ -119,17 +123,17 @@ public final class WaiterRegistry {
         }
     }
 
-    /** Tells the listener of a granted claim; false if it has none here. */
+    /** Notifies the listener of a granted claim; false if it has none here. */
     public boolean granted(ClaimId id, long counter, Duration lease) {
         Waiter waiter = waiters.remove(id);
         if (waiter == null) {
             return false;
         }
-        waiter.tellGranted(counter, lease);
+        waiter.notifyGranted(counter, lease);
         return true;
     }
 
-    /** Tells the listeners of claims that were granted, and returns those that have none here. */
+    /** Notifies the listeners of claims that were granted, and returns those that have none here. */
     public List<Handed> grantedAll(List<Handed> handed) {
         return handed.isEmpty()
                 ? handed
@@ -141,19 +145,20 @@ public final class WaiterRegistry {
     public void ended(ClaimId id, Renewed.Reason reason) {
         Waiter waiter = waiters.remove(id);
         if (waiter != null) {
-            waiter.tellEnded(reason);
+            waiter.notifyEnded(reason);
         }
     }
 
     /**
-     * A claim that is listed at a moment.
+     * A claim as it was when the waiters were listed.
      *
-     * @param goodUntil until when its ticket was good then; long ago if it had perhaps not been taken yet. What rows say that
-     *     are read later may be held against this, and not against a ticket that was taken meanwhile.
+     * @param goodUntil until when its ticket was valid then; long ago if it had perhaps not been taken yet. Rows
+     *     that are read later may be compared with this value, and not with the one of a ticket that was taken
+     *     meanwhile.
      */
     record Listed(Waiter waiter, long goodUntil) {}
 
-    /** The claims of this moment, by name. */
+    /** The claims that wait now, by name. */
     Map<LockName, List<Listed>> byName() {
         Map<LockName, List<Listed>> byName = new HashMap<>();
         for (Waiter waiter : waiters.values()) {
@@ -166,10 +171,10 @@ public final class WaiterRegistry {
     /**
      * Compares claims that were listed before some rows were read with those rows.
      *
-     * @return whether anybody was told
+     * @return whether a listener was notified
      */
     boolean compare(Collection<Listed> claims, Rows rows, Duration ticketTtl) {
-        boolean told = false;
+        boolean notified = false;
         Map<LockName, Optional<ResourceRecord>> records = new HashMap<>();
         for (Listed listed : claims) {
             Waiter waiter = listed.waiter();
@@ -180,15 +185,16 @@ public final class WaiterRegistry {
             }
             Optional<ResourceRecord> record = records.computeIfAbsent(name, unused -> readable(row, ticketTtl));
             if (record.isPresent()) {
-                Place place = record.get().placeOf(waiter.claim.id());
-                told |= compare(listed, record.get(), place, rows.now());
+                Place state = record.get().placeOf(waiter.claim.id());
+                notified |= compare(listed, record.get(), state, rows.now());
             }
             waiter.seenVersion = row.version();
         }
-        return told;
+        return notified;
     }
 
-    // An unreadable row must not hide the others. Refreshing the tickets on it fails, and there somebody listens.
+    // An unreadable row must not hide the others. The refresh of its tickets fails, and reports that to the
+    // listeners.
     private static Optional<ResourceRecord> readable(LockRow row, Duration ticketTtl) {
         try {
             return Optional.of(row.toRecord(ticketTtl));
@@ -197,18 +203,18 @@ public final class WaiterRegistry {
         }
     }
 
-    private boolean compare(Listed listed, ResourceRecord record, @Nullable Place place, long now) {
+    private boolean compare(Listed listed, ResourceRecord record, @Nullable Place state, long now) {
         ClaimId id = listed.waiter().claim.id();
-        if (place == null) {
-            // If its time may have been over, nobody knows who ended it, and the next refresh of the ticket tells.
+        if (state == null) {
+            // If its ticket may have expired, the cause of its end is not known here: the next refresh reports it.
             boolean released = record.tombstones().containsKey(id) || now < listed.goodUntil();
             if (released) {
                 ended(id, Renewed.Reason.RELEASED);
             }
             return released;
         }
-        // A waiting claim has no counter. The lease is told as it was counted from the moment of the grant.
-        return place.counter() != 0 && granted(id, place.counter(), RowCodec.duration(place.expires() - place.since()));
+        // A waiting claim has the counter 0. The lease is reported as it was at the moment of the grant.
+        return state.counter() != 0 && granted(id, state.counter(), RowCodec.duration(state.expires() - state.since()));
     }
 
     public void clear() {

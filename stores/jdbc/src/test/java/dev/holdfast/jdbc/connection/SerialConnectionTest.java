@@ -14,7 +14,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What counts as time that a call has waited. */
+/** Which times count as the wait of a call for its connection. */
 class SerialConnectionTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(5);
@@ -26,21 +26,21 @@ class SerialConnectionTest {
 
     @Test
     void aKeptConnectionThatIsMadeSlowlyLeavesACallAllItsTime() {
-        try (SerialConnection lane = lane(true)) {
-            assertThat(lane.<Boolean>call(turn -> turn.further() != null)).isTrue();
+        try (SerialConnection connection = connection(true)) {
+            assertThat(connection.<Boolean>call(turn -> turn.further() != null)).isTrue();
         }
     }
 
     @Test
     void aPooledConnectionThatComesTooLateIsOfNoMoreUse() {
-        try (SerialConnection lane = lane(false)) {
-            assertThatThrownBy(() -> lane.call(turn -> true))
+        try (SerialConnection connection = connection(false)) {
+            assertThatThrownBy(() -> connection.call(turn -> true))
                     .isInstanceOf(StoreException.class)
                     .hasMessageContaining("was not reached within 5000 ms");
         }
     }
 
-    private SerialConnection lane(boolean kept) {
+    private SerialConnection connection(boolean kept) {
         Path path = folder.resolve("locks.db");
         SqliteDialect dialect = new SqliteDialect(clock, "boot", path.toString());
         SqliteFile file = new SqliteFile(path, LIMIT, dialect);

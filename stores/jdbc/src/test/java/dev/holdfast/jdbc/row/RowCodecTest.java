@@ -69,8 +69,8 @@ class RowCodecTest {
 
     private static ResourceRecord record(Random random) {
         int limit = random.nextInt(4);
-        List<Place> grants = places(random, limit, limit == 0 ? 0 : random.nextInt(3), true);
-        List<Place> waiters = places(random, limit, random.nextInt(5), false);
+        List<Place> grants = entries(random, limit, limit == 0 ? 0 : random.nextInt(3), true);
+        List<Place> waiters = entries(random, limit, random.nextInt(5), false);
         Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
         for (int i = random.nextInt(3); i > 0; i--) {
             tombstones.put(id(random), random.nextLong());
@@ -78,13 +78,13 @@ class RowCodecTest {
         return new ResourceRecord(new LockName("x"), TTL, limit, random.nextLong() >>> 1, grants, waiters, tombstones);
     }
 
-    private static List<Place> places(Random random, int limit, int count, boolean granted) {
-        List<Place> places = new ArrayList<>();
+    private static List<Place> entries(Random random, int limit, int count, boolean granted) {
+        List<Place> entries = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             long counter = granted ? 1 + (random.nextLong() >>> 2) : 0;
-            places.add(new Place(claim(random, limit), counter, random.nextLong(), random.nextLong()));
+            entries.add(new Place(claim(random, limit), counter, random.nextLong(), random.nextLong()));
         }
-        return places;
+        return entries;
     }
 
     private static Claim claim(Random random, int limit) {

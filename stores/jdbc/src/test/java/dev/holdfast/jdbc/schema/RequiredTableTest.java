@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tables that somebody made by hand: those that work are taken, the others are told what differs when a store is opened. */
+/** Tables that were created by hand: those that work are accepted, the others are refused with what differs. */
 class RequiredTableTest extends Servers {
 
     @TempDir
@@ -65,12 +65,12 @@ class RequiredTableTest extends Servers {
             sqlite     | counter INTEGER              | counter REAL                   | column counter is REAL
             sqlite     | expires INTEGER              | expires TEXT                   | column expires is TEXT
             """)
-    void otherTypesAreTold(String product, String ours, String theirs, String told) {
+    void otherTypesAreReported(String product, String ours, String theirs, String reported) {
         String url = made(product, ours, theirs);
         assertThatThrownBy(() -> openAny(url)).isInstanceOfSatisfying(StoreException.class, failure -> {
             assertThat(failure.effect()).isEqualTo(Effect.NONE);
             assertThat(failure.retryable()).isFalse();
-            assertThat(failure).hasMessageContaining(told).hasMessageContaining("holdfast schema --store");
+            assertThat(failure).hasMessageContaining(reported).hasMessageContaining("holdfast schema --store");
             assertThat(failure.getMessage().split("; "))
                     .as("nothing else is wrong: %s", failure)
                     .hasSize(1);
@@ -79,7 +79,7 @@ class RequiredTableTest extends Servers {
 
     @ParameterizedTest
     @ValueSource(strings = {"postgresql", "mariadb", "mysql", "h2", "sqlite"})
-    void keysNullsAndStrangeColumnsAreToldTogether(String product) {
+    void keysNullsAndStrangeColumnsAreReportedTogether(String product) {
         String url = made(
                 product,
                 "NOT NULL PRIMARY KEY, version",
@@ -101,14 +101,14 @@ class RequiredTableTest extends Servers {
 
     @ParameterizedTest
     @ValueSource(strings = {"postgresql", "mariadb", "mysql", "h2", "sqlite"})
-    void aTableWithoutAKeyIsTold(String product) {
+    void aTableWithoutAKeyIsReported(String product) {
         String url = made(product, "NOT NULL PRIMARY KEY, version", "NOT NULL, version");
         assertThatThrownBy(() -> openAny(url))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("the primary key is missing, expected [name]");
     }
 
-    /** Wider types, further columns that need no value, and other words for the same do no harm. */
+    /** Wider types, further columns that need no value, and other names of the same types do no harm. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '~', textBlock = """
             postgresql | name text COLLATE "C" NOT NULL | note text, made timestamptz NOT NULL DEFAULT now(), name varchar(300) COLLATE "POSIX" NOT NULL
@@ -142,7 +142,7 @@ class RequiredTableTest extends Servers {
 
     @ParameterizedTest
     @ValueSource(strings = {"postgresql", "mariadb", "mysql", "h2", "sqlite"})
-    void aSchemaTableOfAnotherFormIsTold(String product) {
+    void aSchemaTableOfAnotherFormatIsReported(String product) {
         String url = url(product, folder);
         runIn(url, "CREATE TABLE holdfast_schema (colour VARCHAR(10))");
         assertThatThrownBy(() -> openAny(url))
@@ -160,7 +160,7 @@ class RequiredTableTest extends Servers {
         works(openAny(url));
     }
 
-    /** What is not ours is told of before anything is made beside it. */
+    /** A table that is not ours is reported before any table is created beside it. */
     @ParameterizedTest
     @ValueSource(strings = {"postgresql", "mariadb", "h2", "sqlite"})
     void nothingIsMadeBesideATableOfSomebodyElse(String product) {
@@ -201,11 +201,11 @@ class RequiredTableTest extends Servers {
     }
 
     @Test
-    void theTableIsLookedAtThatTheSearchPathFinds() {
+    void theTableThatTheSearchPathFindsIsChecked() {
         PostgresServer server = PostgresServer.shared();
         String first = schemaOf(server.newSchema()) + "_a";
         String second = first.replace("_a", "_b");
-        // Taken for a pattern, the name of the second one is that of this one as well.
+        // As a pattern, the name of the second one also matches that of this one.
         String alike = first.replace("_a", "xb");
         String empty = first + "_empty";
         for (String schema : List.of(first, second, alike, empty)) {
@@ -259,7 +259,7 @@ class RequiredTableTest extends Servers {
                 .hasMessageContaining("table AXB.HOLDFAST_LOCK: ");
     }
 
-    /** Who may read and write the rows and nothing else can have the table checked. */
+    /** The check of the table needs no more rights than to read and write its rows. */
     @Test
     void theCheckNeedsNoFurtherRights() {
         MariaDbServer server = MariaDbServer.shared();
@@ -308,7 +308,8 @@ class RequiredTableTest extends Servers {
         return product.equals("sqlite") ? "sqlite:" + folder.resolve("locks.db") : Servers.url(product);
     }
 
-    // The tables as they are made, but for some words (regular expressions, each followed by what takes its place).
+    // The tables as the store creates them, except for some words (regular expressions, each followed by its
+    // replacement).
     private String made(String product, String... changes) {
         String url = url(product, folder);
         List<String> statements = product.equals("sqlite")
@@ -324,7 +325,7 @@ class RequiredTableTest extends Servers {
         return url;
     }
 
-    // Types have brackets, which are meant as such; groups have a word behind theirs.
+    // The brackets of types are escaped, because they are meant literally; those of groups are not.
     private static String regex(String ours) {
         return ours.replaceAll("\\((\\d+)\\)", "\\\\($1\\\\)");
     }

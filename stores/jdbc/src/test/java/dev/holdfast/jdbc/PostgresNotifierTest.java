@@ -15,13 +15,13 @@ import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
-/** {@code wakeup=notify}. */
-class WakeupTest extends Servers {
+/** Notifications of waiters by PostgreSQL: the option {@code wakeup=notify}. */
+class PostgresNotifierTest extends Servers {
 
     private static final int HAND_OVERS = 21;
 
     @Test
-    void waitersOfAnotherClientAreWoken() {
+    void waitersOfAnotherClientAreNotified() {
         String url = url("postgresql") + "&holdfast.wakeup=notify";
         LockStore one = open(url);
         LockStore other = open(url);
@@ -39,13 +39,13 @@ class WakeupTest extends Servers {
             get(other.release(waiter));
         }
         Arrays.sort(nanos);
-        // The poll beside it takes 250 ms in the middle.
+        // With the poll alone, the median is 250 ms.
         assertThat(nanos[HAND_OVERS / 2]).as("nanoseconds").isLessThan(150_000_000);
     }
 
-    /** As long as nobody waits elsewhere, the database's queue of notifications is left alone. */
+    /** As long as no claim waits in another client, no notification is sent. */
     @Test
-    void nothingIsToldWhenNobodyWaitsElsewhere() throws SQLException {
+    void noNotificationIsSentWithoutWaitersElsewhere() throws SQLException {
         String url = url("postgresql") + "&holdfast.wakeup=notify";
         LockStore store = open(url);
         try (Connection connection = connect(url.replaceAll("&holdfast.*", ""));
@@ -60,9 +60,13 @@ class WakeupTest extends Servers {
                 awaitGrant(listener);
                 get(store.release(here));
             }
-            PGNotification[] told = connection.unwrap(PGConnection.class).getNotifications(100);
-            // A poll may find a grant before the release that made it tells: then it looks like somebody else's.
-            assertThat(told == null ? 0 : told.length).as("of 20 hand-overs").isLessThan(3);
+            PGNotification[] notifications =
+                    connection.unwrap(PGConnection.class).getNotifications(100);
+            // A poll may find a grant before the release that made it notifies: then its claim has no listener here
+            // any more.
+            assertThat(notifications == null ? 0 : notifications.length)
+                    .as("of 20 hand-overs")
+                    .isLessThan(3);
         }
     }
 
