@@ -9,19 +9,19 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A lock that excludes the threads of all processes that use the same store and name. It has two faces: the methods of
- * {@link Lock}, which belong to the calling thread and are re-entrant, and {@link #acquire()} and its kin, which give a
- * {@link Lease} that any thread may release.
+ * A lock that excludes the threads of all processes that use the same store and name. It can be used in two ways.
+ * The methods of {@link Lock} belong to the calling thread and are re-entrant. {@link #acquire()} and the other
+ * methods that acquire a {@link Lease} give a handle that any thread may release.
  *
- * <p>The state of a hold belongs to ({@link Holdfast}, name, thread), not to this object: two objects of one name are the
- * same lock. Objects are cheap, thread-safe and need no closing.
+ * <p>The state of a hold belongs to ({@link Holdfast}, name, thread), not to this object: two objects of one name
+ * are the same lock. Objects are cheap to create and thread-safe, and they need not be closed.
  *
  * <h2>Guarantees</h2>
  *
  * <ul>
- *   <li>At no time do two holders both find their lock valid, as long as the clocks of client and store run at the same
- *       rate within 1 %, and as far as the store keeps what its page promises.
- *   <li>A holder that dies ends its lock with the lease, at the latest.
+ *   <li>At no time do two holders both find their lock valid, as long as the clocks of client and store run at the
+ *       same rate within 1 %, and as far as the store keeps what its page in the documentation promises.
+ *   <li>The lock of a holder that dies is free when its lease ends, at the latest.
  *   <li>A wait that ends without the lock (time limit, interrupt, error) leaves nothing in the queue.
  *   <li>{@code lock()} neither throws on nor swallows an interrupt.
  *   <li>Memory: actions before {@code unlock()} happen-before actions after the next {@code lock()} of the same name in
@@ -30,16 +30,17 @@ import java.util.concurrent.locks.Lock;
  *
  * <p>Unlike {@code ReentrantLock}, a lock can be lost while it is held; see {@link Lease}.
  *
- * <p>All methods that acquire throw {@link StoreUnavailableException} when the store is out of reach for {@link
+ * <p>All methods that acquire throw {@link StoreUnavailableException} when the store cannot be reached for {@link
  * LockOptions#storeTimeout()}, and {@link LockConflictException} when the name is in use as another kind.
  */
 public interface DistributedLock extends Lock {
 
-    /** The name; of a multi-lock, its names joined by commas. */
+    /** The name of the lock. For a multi-lock, these are its names joined by commas. */
     String name();
 
     /**
-     * Waits until the calling thread holds the lock. An interrupt does not end the wait; the flag is set again on return.
+     * Waits until the calling thread holds the lock. An interrupt does not end the wait; the interrupt flag is set
+     * again when the method returns.
      *
      * @throws LockLostException if the thread holds the lock already and has lost it
      * @throws LockException if the thread holds it already and the lock is not re-entrant, or holds the read lock and asks
@@ -48,11 +49,14 @@ public interface DistributedLock extends Lock {
     @Override
     void lock();
 
-    /** Like {@link #lock()}, but an interrupt ends the wait and leaves nothing behind. */
+    /** Like {@link #lock()}, but an interrupt ends the wait and leaves nothing in the store. */
     @Override
     void lockInterruptibly() throws InterruptedException;
 
-    /** Takes the lock if it is free now. At most one trip; no trip if another thread of this JVM is known to hold it. */
+    /**
+     * Takes the lock if it is free now. This needs at most one round trip to the store, and none if another thread
+     * of this JVM is known to hold the lock.
+     */
     @Override
     boolean tryLock();
 
@@ -65,8 +69,8 @@ public interface DistributedLock extends Lock {
     boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
 
     /**
-     * Gives up one hold of the calling thread; the last one frees the lock. If the outcome of the trip is unknown this
-     * returns, and the release is repeated in the background until the lease is over.
+     * Gives up one hold of the calling thread; the last one frees the lock. If the outcome of the round trip is
+     * unknown, the method returns, and the release is repeated in the background until the lease is over.
      *
      * @throws IllegalMonitorStateException if the thread does not hold the lock
      * @throws LockLostException if the lock was lost; the hold is given up all the same
@@ -83,10 +87,11 @@ public interface DistributedLock extends Lock {
     Condition newCondition();
 
     /**
-     * Waits for the lock and gives it as a handle.
+     * Waits for the lock and returns it as a handle.
      *
      * @throws InterruptedException if the thread is interrupted while it waits
-     * @throws LockException at once, if the calling thread holds the name through {@link #lock()}: it would wait for itself
+     * @throws LockException at once, if the calling thread holds the name through {@link #lock()}, because it would
+     *     wait for itself
      */
     Lease acquire() throws InterruptedException;
 
@@ -99,11 +104,15 @@ public interface DistributedLock extends Lock {
      */
     Lease acquire(Duration maxWait) throws InterruptedException;
 
-    /** Takes the lock if it is free now; at most one trip. Empty too if the calling thread holds it through {@link #lock()}. */
+    /**
+     * Takes the lock if it is free now, with at most one round trip. The result is also empty if the calling thread
+     * holds the lock through {@link #lock()}.
+     */
     Optional<Lease> tryAcquire();
 
     /**
-     * Waits for the lock without a thread. Cancelling the future gives up and leaves nothing behind.
+     * Waits for the lock without blocking a thread. Cancelling the future ends the wait and leaves nothing in the
+     * store.
      *
      * @return a future that fails with what {@link #acquire()} throws
      */
@@ -112,14 +121,20 @@ public interface DistributedLock extends Lock {
     /** Like {@link #acquireAsync()}, for a limited time. */
     CompletableFuture<Lease> acquireAsync(Duration maxWait);
 
-    /** Whether the calling thread holds the lock through {@link #lock()} and has not lost it. No trip. */
+    /**
+     * Whether the calling thread holds the lock through {@link #lock()} and has not lost it. The store is not
+     * asked.
+     */
     boolean isHeldByCurrentThread();
 
-    /** How often the calling thread holds the lock through {@link #lock()}; a lost hold counts until it is given up. No trip. */
+    /**
+     * How often the calling thread holds the lock through {@link #lock()}; a lost hold counts until it is given up.
+     * The store is not asked.
+     */
     int holdCount();
 
     /**
-     * The fencing token of the calling thread's hold. Re-entry keeps it. No trip.
+     * The fencing token of the calling thread's hold. Re-entry keeps it. The store is not asked.
      *
      * @throws IllegalMonitorStateException if the thread does not hold the lock
      * @throws IllegalStateException if this is a multi-lock: each name has a token of its own
@@ -127,16 +142,17 @@ public interface DistributedLock extends Lock {
     long token();
 
     /**
-     * Who holds and who waits, as the store sees it; one trip. Empty if nobody does.
+     * Who holds and who waits, as the store sees it, with one round trip. Empty if nobody holds or waits.
      *
      * @throws UnsupportedOperationException if this is a multi-lock
      */
     Optional<ResourceState> state();
 
     /**
-     * Breaks the lock: releases the claims that hold it at the moment, whoever made them. Their holders hear {@link
-     * LossReason#BROKEN}: at once in this client, at their next renewal in others, and only when they extend or release it
-     * if their lease is not renewed. Waiters keep their places and the next is granted.
+     * Breaks the lock: releases the claims that hold it at the moment, whoever made them. Their holders are
+     * notified of the loss with {@link LossReason#BROKEN}: at once in this client, and at their next renewal in
+     * other clients. A holder in another client whose lease is not renewed finds out only when it extends or
+     * releases its lock. Waiters keep their positions in the queue, and the next one is granted.
      *
      * @return how many claims were broken
      */

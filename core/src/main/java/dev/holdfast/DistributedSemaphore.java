@@ -6,17 +6,17 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A number of permits that the threads of all processes share. Permits are held as {@link Lease}s: those of a process that
- * died come back when their lease is over.
+ * A number of permits that the threads of all processes share. Permits are held as {@link Lease}s: the permits of a
+ * process that died become free when their lease is over.
  *
- * <p>Waiters are served in the order of arrival: a large request is not passed over by small ones. Objects are cheap and
- * thread-safe. Permits counts that are not 1 to {@link #limit()} are refused with {@link IllegalArgumentException} before
- * anything is sent. All methods that acquire throw {@link StoreUnavailableException} and {@link LockConflictException}
- * like those of {@link DistributedLock}.
+ * <p>Waiters are served in the order of arrival: a large request is not passed over by small ones. Objects are
+ * cheap and thread-safe. A number of permits that is not 1 to {@link #limit()} is refused with {@link
+ * IllegalArgumentException} before anything is sent. All methods that acquire throw {@link
+ * StoreUnavailableException} and {@link LockConflictException} like those of {@link DistributedLock}.
  */
 public interface DistributedSemaphore {
 
-    /** The name. */
+    /** The name of the semaphore. */
     String name();
 
     /** How many permits there are in all. */
@@ -42,15 +42,18 @@ public interface DistributedSemaphore {
         return tryAcquire(1);
     }
 
-    /** Takes several permits if they are free now; one trip. */
+    /** Takes several permits if they are free now, with one round trip to the store. */
     Optional<Lease> tryAcquire(int permits);
 
-    /** Waits for several permits without a thread. Cancelling the future gives up and leaves nothing behind. */
+    /**
+     * Waits for several permits without blocking a thread. Cancelling the future ends the wait and leaves nothing
+     * in the store.
+     */
     CompletableFuture<Lease> acquireAsync(int permits);
 
     /** Like {@link #acquireAsync(int)}, for a limited time. */
     CompletableFuture<Lease> acquireAsync(int permits, Duration maxWait);
 
-    /** Who holds and who waits, as the store sees it; one trip. Empty if nobody does. */
+    /** Who holds and who waits, as the store sees it, with one round trip. Empty if nobody holds or waits. */
     Optional<ResourceState> state();
 }

@@ -3,17 +3,18 @@ package dev.holdfast;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The checking half of fencing for a resource inside one process: it admits a token only if no larger one was admitted
- * before, so that a holder that was paused beyond its lease cannot write over its successor's work.
+ * Checks fencing tokens for a resource inside one process. It admits a token only if no larger one was admitted
+ * before, so that a holder that was paused beyond the end of its lease cannot overwrite the work of a later holder.
  *
  * <pre>{@code
  * FenceGuard guard = new FenceGuard();
  * guard.check("order:42", lease.token());   // throws LockLostException if a later holder was here before
  * }</pre>
  *
- * <p>Only for exclusive locks: shared grants have no order among each other. It remembers one number for each name for as
- * long as it lives. Thread-safe. The check and what follows it are not one step; a resource that can compare in its own
- * write ({@code UPDATE .. WHERE fence <= ?}) should.
+ * <p>Use it for exclusive locks only: the tokens of shared grants have no order among each other. It keeps one
+ * number in memory for each name for as long as the object lives. Thread-safe. The check and the work that follows
+ * it are not one atomic step; a resource that can compare the token in its own write ({@code UPDATE .. WHERE fence
+ * <= ?}) should do that instead.
  */
 public final class FenceGuard {
 

@@ -23,7 +23,7 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client of a store of locks: the entry to everything. A program needs one, for as long as it runs.
+ * A client of a lock store, and the entry point of the API. A program needs one client for as long as it runs.
  *
  * <pre>{@code
  * try (Holdfast locks = Holdfast.connect("sqlite:/var/lib/shop/locks.db")) {
@@ -61,22 +61,22 @@ public final class Holdfast implements AutoCloseable {
     }
 
     /**
-     * Opens a store by its URL. Which schemes there are depends on the store modules on the class path.
+     * Opens a store by its URL. The store modules on the class path determine which URL schemes are available.
      *
      * @param url for example {@code memory:} or {@code sqlite:/var/lib/shop/locks.db}
      * @throws IllegalArgumentException if no module on the class path opens such a URL, or it is wrong
-     * @throws StoreUnavailableException if the store cannot be reached or is not as it must be
+     * @throws StoreUnavailableException if the store cannot be reached or is not set up as required
      */
     public static Holdfast connect(String url) {
         return builder().url(url).connect();
     }
 
-    /** Uses a store of the caller's, which is not closed with the client. */
+    /** Uses a store that the caller owns. It is not closed with the client. */
     public static Holdfast over(LockStore store) {
         return builder().store(store).connect();
     }
 
-    /** Begins a client with settings of the caller's. */
+    /** Starts to build a client with settings other than the defaults. */
     public static Builder builder() {
         return new Builder();
     }
@@ -108,7 +108,7 @@ public final class Holdfast implements AutoCloseable {
     /**
      * A semaphore with the client's default options.
      *
-     * @param limit how many permits there are in all; the same number everywhere
+     * @param limit how many permits there are in all; every client must use the same number
      */
     public DistributedSemaphore semaphore(String name, int limit) {
         return semaphore(name, limit, options);
@@ -119,22 +119,29 @@ public final class Holdfast implements AutoCloseable {
         return new LeaseSemaphore(engine, name, limit, options);
     }
 
-    /** Several mutexes as one, all or nothing, with the client's default options. The order of the names does not matter. */
+    /**
+     * Several mutexes that are acquired as one, all or nothing, with the client's default options. The order of the
+     * names does not matter.
+     */
     public DistributedLock multiLock(String... names) {
         return multiLock(List.of(names), options);
     }
 
     /**
-     * Several mutexes as one, all or nothing. In one step where {@link StoreTraits#atomicSeveral()} and all are free; else
-     * one after the other in the order of their bytes.
+     * Several mutexes that are acquired as one, all or nothing. They are acquired in one step if the store supports
+     * that ({@link StoreTraits#atomicSeveral()}) and all are free, and otherwise one after the other in the order
+     * of the bytes of their names.
      *
-     * @throws IllegalArgumentException if there is no name, or one twice
+     * @throws IllegalArgumentException if there is no name, or a name is given twice
      */
     public DistributedLock multiLock(Collection<String> names, LockOptions options) {
         return new MultiLock(engine, names, options);
     }
 
-    /** Who holds and who waits for a name of any kind, as the store sees it; one trip. Empty if nobody does. */
+    /**
+     * Who holds and who waits for a name of any kind, as the store sees it, with one round trip. Empty if nobody
+     * holds or waits.
+     */
     public Optional<ResourceState> state(String name) {
         return Inspection.state(engine, new LockName(name), INSPECT_NANOS);
     }
@@ -150,7 +157,7 @@ public final class Holdfast implements AutoCloseable {
     }
 
     /**
-     * Breaks exactly the claim that was seen, and no later one of the same name.
+     * Releases exactly the claim that {@link #state} has shown, and no later one of the same name.
      *
      * @return whether it held or waited until now
      */
@@ -163,7 +170,7 @@ public final class Holdfast implements AutoCloseable {
         return engine.store().traits();
     }
 
-    /** The random id of this client, with which its claims are marked. */
+    /** The random id of this client. It is part of the id of each of its claims. */
     public String clientId() {
         return engine.clientId();
     }
@@ -174,8 +181,8 @@ public final class Holdfast implements AutoCloseable {
     }
 
     /**
-     * Ends all waits, loses all holds with {@link LossReason#CLOSED} and releases them in the store, for which it waits two
-     * seconds at the most. Closes the store if {@link #connect} opened it. Idempotent.
+     * Ends all waits, ends all holds as lost with {@link LossReason#CLOSED}, and releases them in the store. It
+     * waits at most two seconds for these releases. Closes the store if {@link #connect} opened it. Idempotent.
      */
     @Override
     public void close() {
@@ -188,7 +195,7 @@ public final class Holdfast implements AutoCloseable {
     /** Settings of a client. Not thread-safe. */
     public static final class Builder {
 
-        /** A token has room for so many hand-offs of one grant. */
+        /** How many hand-offs of one grant fit into a token. */
         private static final int MOST_HAND_OFFS = 1023;
 
         private @Nullable String url;
@@ -209,45 +216,45 @@ public final class Holdfast implements AutoCloseable {
             return this;
         }
 
-        /** A store of the caller's, instead of a URL. It is not closed with the client. */
+        /** A store that the caller owns, instead of a URL. It is not closed with the client. */
         public Builder store(LockStore store) {
             this.store = store;
             return this;
         }
 
-        /** The time; for tests. A store that is opened by its URL is given it too. */
+        /** The clock, for tests. A store that is opened by its URL uses it too. */
         public Builder clock(MonotonicClock clock) {
             this.clock = clock;
             return this;
         }
 
-        /** Who hears what happens. */
+        /** The observer that is notified of the events of this client's locks. */
         public Builder observer(LockObserver observer) {
             this.observer = observer;
             return this;
         }
 
-        /** Where listeners and the completions of futures are called, instead of threads of the client's own. */
+        /** The executor that runs listeners and the completions of futures, instead of the client's own threads. */
         public Builder callbacks(Executor callbacks) {
             this.callbacks = callbacks;
             return this;
         }
 
-        /** A text that tells people who this client is; at most 128 characters are kept. */
+        /** A text by which people recognise this client; at most 128 characters are kept. */
         public Builder label(String label) {
             this.label = label;
             return this;
         }
 
-        /** The options of locks that are made without any. */
+        /** The options of locks that are created without any of their own. */
         public Builder options(LockOptions options) {
             this.options = options;
             return this;
         }
 
         /**
-         * How often a grant is passed on inside the JVM before it goes back to the store; 1,023 by default, which is the
-         * most, 0 for never.
+         * How often a grant is passed on inside the JVM before it goes back to the store. The default is 1,023,
+         * which is also the maximum; 0 turns hand-offs off.
          */
         public Builder handOffs(int handOffs) {
             if (handOffs < 0 || handOffs > MOST_HAND_OFFS) {
@@ -258,7 +265,7 @@ public final class Holdfast implements AutoCloseable {
             return this;
         }
 
-        /** For how long a grant is passed on inside the JVM before it goes back to the store; 10 ms by default. */
+        /** How long a grant is passed on inside the JVM before it goes back to the store; 10 ms by default. */
         public Builder handOffTime(Duration handOffTime) {
             if (handOffTime.isNegative()) {
                 throw new IllegalArgumentException("handOffTime must not be negative, but was " + handOffTime);
@@ -271,7 +278,7 @@ public final class Holdfast implements AutoCloseable {
          * Opens the store, if it was given by URL, and makes the client.
          *
          * @throws IllegalArgumentException if there is not exactly one of URL and store, or the URL is wrong
-         * @throws StoreUnavailableException if the store cannot be reached or is not as it must be
+         * @throws StoreUnavailableException if the store cannot be reached or is not set up as required
          */
         public Holdfast connect() {
             if ((url == null) == (store == null)) {

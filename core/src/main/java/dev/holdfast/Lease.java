@@ -6,15 +6,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * A lock that is held, as a handle: any thread, executor or coroutine may use and release it. It owns itself, so that it
- * is never re-entrant.
+ * A lock that is held, as a handle: any thread, executor or coroutine may use and release it. It belongs to no
+ * thread, so it is never re-entrant.
  *
  * <p>Thread-safe. {@link #token}, {@link #isValid}, {@link #remaining} and {@link #state} read local memory, never the
  * network.
  *
  * <h2>What is not guaranteed</h2>
  *
- * No lock service can keep a paused process from believing in its lock for a moment too long:
+ * No lock service can prevent a paused process from believing for a moment too long that it still holds its lock:
  *
  * <pre>{@code
  *   A   isValid() -> true | paused .................. | writes with token 33 -> refused
@@ -30,7 +30,8 @@ public interface Lease extends AutoCloseable {
     List<String> names();
 
     /**
-     * The fencing token: larger for every later exclusive grant of the name, for as long as the store's traits promise.
+     * The fencing token. Every later exclusive grant of the name has a larger one, for as long as the store's
+     * traits promise.
      *
      * @throws IllegalStateException if this is the lease of several names: each has a token of its own
      */
@@ -52,18 +53,19 @@ public interface Lease extends AutoCloseable {
     /** What is known without asking the store. {@code LOST} and {@code RELEASED} are final. */
     LeaseState state();
 
-    /** How long the lock is surely held unless it is renewed or broken; zero if it is not held. */
+    /** How long the lock is certainly held if it is neither renewed nor broken; zero if it is not held. */
     Duration remaining();
 
     /**
-     * Registers what to call when the lock is lost: once, on an executor of Holdfast's, with the reason; at once if it is
-     * lost already, never if it was released. A listener that blocks holds up no other.
+     * Registers a listener for the loss of the lock. It is called once, on an executor of Holdfast, with the
+     * reason: at once if the lock is lost already, and never if it was released. A listener that blocks does not
+     * delay other listeners.
      */
     void onLost(Consumer<LossReason> listener);
 
     /**
-     * Makes the lock last for at least {@code lease} from now. One trip. It never shortens, and it does not go beyond
-     * {@code maxHold}.
+     * Makes the lock last for at least {@code lease} from now, with one round trip to the store. It never shortens
+     * the hold and does not extend it beyond {@code maxHold}.
      *
      * @param lease 100 ms to 24 h
      * @throws LockLostException if the lock is not held any more
@@ -73,17 +75,21 @@ public interface Lease extends AutoCloseable {
     void extend(Duration lease);
 
     /**
-     * Ends the lock; one trip. Idempotent: a second call does nothing. If the outcome of the trip is unknown, this returns
-     * and the release is repeated in the background until the lease is over.
+     * Ends the lock, with one round trip to the store. Idempotent: a second call does nothing. If the outcome of
+     * the round trip is unknown, the method returns and the release is repeated in the background until the lease
+     * is over.
      *
-     * @throws LockLostException if the lock was lost before; it is ended all the same
+     * @throws LockLostException if the lock was lost before; the lease is ended all the same
      */
     void release();
 
-    /** Like {@link #release()}, without waiting; the stage fails with {@link LockLostException} if it was lost. */
+    /**
+     * Like {@link #release()}, without waiting; the future fails with {@link LockLostException} if the lock was
+     * lost.
+     */
     CompletableFuture<Void> releaseAsync();
 
-    /** {@link #release()}. */
+    /** The same as {@link #release()}. */
     @Override
     default void close() {
         release();

@@ -2,12 +2,15 @@ package dev.holdfast;
 
 /** What a holder can know of its lock without asking the store. */
 public enum LeaseState {
-    /** Held, and renewed in time if it is renewed at all. */
+    /** The lock is held, and no renewal is overdue. */
     SAFE,
-    /** Still held by the local clock, but a renewal is overdue; {@link Lease#remaining()} says how long it will last. */
+    /**
+     * The lock is still held by the local clock, but a renewal is overdue; {@link Lease#remaining()} says how long
+     * it will last.
+     */
     IN_DOUBT,
-    /** Over without having been released. Final: it never becomes valid again. */
+    /** The lock ended without having been released. This state is final: the lease never becomes valid again. */
     LOST,
-    /** Released by its owner. Final. */
+    /** The owner has released the lock. This state is final. */
     RELEASED
 }

@@ -2,7 +2,10 @@ package dev.holdfast;
 
 import org.jspecify.annotations.Nullable;
 
-/** The root of what Holdfast throws. The message names the lock, the owner, the cause and what to do. */
+/**
+ * The superclass of the exceptions that Holdfast throws. The message names the lock, the owner, the cause and the
+ * remedy.
+ */
 public class LockException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

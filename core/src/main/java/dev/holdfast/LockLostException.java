@@ -1,6 +1,6 @@
 package dev.holdfast;
 
-/** The lock was lost while it was held; what was done since may have overlapped with another holder's work. */
+/** The lock was lost while it was held; the work done since then may have overlapped with another holder's work. */
 public final class LockLostException extends LockException {
 
     private static final long serialVersionUID = 1L;
@@ -12,7 +12,7 @@ public final class LockLostException extends LockException {
         this.reason = reason;
     }
 
-    /** Why it was lost. */
+    /** Why the lock was lost. */
     public LossReason reason() {
         return reason;
     }

@@ -7,14 +7,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a lock behaves. Immutable: each {@code with} method gives a changed copy. Options belong to the lock object, not to
- * the name; different objects of one name may have different options and exclude each other all the same.
+ * How a lock behaves. Immutable: each {@code with} method returns a changed copy. Options belong to the lock
+ * object, not to the name; different objects of one name may have different options and exclude each other all the
+ * same.
  */
 public final class LockOptions {
 
     private static final LockOptions DEFAULTS = new LockOptions(new Draft());
 
-    /** The mutable twin, so that each {@code with} method is one line and no constructor has ten arguments. */
+    /** A mutable copy. It keeps each {@code with} method short and avoids a constructor with ten arguments. */
     private static final class Draft {
         private Duration lease = Duration.ofSeconds(30);
         private boolean autoRenew = true;
@@ -69,7 +70,7 @@ public final class LockOptions {
     }
 
     /**
-     * How long the lock outlives a holder that died or lost the store.
+     * How long the lock stays held after its holder has died or has lost the connection to the store.
      *
      * @param lease 100 ms to 24 h; rounded up to the store's step
      * @throws IllegalArgumentException if it is out of range
@@ -80,21 +81,21 @@ public final class LockOptions {
         return new LockOptions(draft);
     }
 
-    /** Whether the lease is renewed while the lock is held (the default), or ends at its time. */
+    /** Whether the lease is renewed while the lock is held, which is the default, or ends after its time. */
     public LockOptions withAutoRenew(boolean autoRenew) {
         Draft draft = new Draft(this);
         draft.autoRenew = autoRenew;
         return new LockOptions(draft);
     }
 
-    /** A lease that is not renewed: the lock is held for so long at the most. */
+    /** A lease that is not renewed: the lock is held for at most this time. */
     public LockOptions withFixedLease(Duration lease) {
         return withLease(lease).withAutoRenew(false);
     }
 
     /**
-     * The longest time that one acquisition holds the lock, however often it is renewed; then it is lost with {@link
-     * LossReason#EXPIRED}. Re-entry does not begin it anew.
+     * The longest time for which one acquisition holds the lock, however often it is renewed. After this time the
+     * lock is lost with {@link LossReason#EXPIRED}. Re-entry does not start this time again.
      *
      * @throws IllegalArgumentException if it is shorter than 100 ms
      */
@@ -109,8 +110,8 @@ public final class LockOptions {
     }
 
     /**
-     * Whether the lock is granted strictly in the order of arrival, across all threads of all processes. That rules out
-     * the hand-off inside the JVM, so each acquisition costs a trip to the store.
+     * Whether the lock is granted strictly in the order of arrival, across all threads of all processes. This
+     * excludes hand-offs inside the JVM, so each acquisition costs a round trip to the store.
      */
     public LockOptions withFair(boolean fair) {
         Draft draft = new Draft(this);
@@ -119,8 +120,8 @@ public final class LockOptions {
     }
 
     /**
-     * Whether waiters try again with a jittered back-off instead of queueing in the store: for many short-lived names.
-     * Stores without a queue do so always.
+     * Whether waiters try again with a jittered back-off instead of queueing in the store. This is useful for many
+     * short-lived names. Stores without a queue always work like this.
      */
     public LockOptions withSpin(boolean spin) {
         Draft draft = new Draft(this);
@@ -136,8 +137,8 @@ public final class LockOptions {
     }
 
     /**
-     * Whether the thread that acquired the lock is interrupted when the lock is lost. A thread that has released it is
-     * never hit.
+     * Whether the thread that acquired the lock is interrupted when the lock is lost. A thread that has released
+     * the lock is never interrupted for it.
      */
     public LockOptions withInterruptOnLoss(boolean interruptOnLoss) {
         Draft draft = new Draft(this);
@@ -146,7 +147,7 @@ public final class LockOptions {
     }
 
     /**
-     * How long the store may be out of reach before a call gives up with {@link StoreUnavailableException}.
+     * How long the store may be unreachable before a call gives up with {@link StoreUnavailableException}.
      *
      * @param storeTimeout 1 ms to 24 h
      * @throws IllegalArgumentException if it is out of range
@@ -160,7 +161,7 @@ public final class LockOptions {
         return new LockOptions(draft);
     }
 
-    /** What to call once, on an executor of Holdfast's, for each acquisition that is lost. */
+    /** A listener that is called once for each acquisition that is lost, on an executor of Holdfast. */
     public LockOptions withOnLost(Consumer<LossReason> onLost) {
         Draft draft = new Draft(this);
         draft.onLost = onLost;

@@ -2,14 +2,17 @@ package dev.holdfast;
 
 /** Why a lock was lost. */
 public enum LossReason {
-    /** Its lease, or its {@code maxHold}, was over by the local clock: not renewed, or the process was paused too long. */
+    /**
+     * Its lease or its {@code maxHold} was over by the local clock: it was not renewed, or the process was paused
+     * too long.
+     */
     EXPIRED,
-    /** The store says that another client holds it. */
+    /** The store reports that another client holds the lock. */
     TAKEN,
-    /** Somebody broke it with a forced release. */
+    /** Somebody ended the hold with a forced release. */
     BROKEN,
-    /** The store could not be reached to renew it until its lease was over. */
+    /** The store could not be reached to renew the lease before it was over. */
     STORE_UNREACHABLE,
-    /** The {@link Holdfast} that it came from was closed. */
+    /** The {@link Holdfast} client that acquired the lock was closed. */
     CLOSED
 }

@@ -1,6 +1,4 @@
-/**
- * The API: a distributed lock over the store that a program already runs. Begin with {@link dev.holdfast.Holdfast}.
- */
+/** The API: distributed locks in the store that a program already uses. Begin with {@link dev.holdfast.Holdfast}. */
 @NullMarked
 package dev.holdfast;
 

@@ -2,7 +2,7 @@ package dev.holdfast;
 
 import dev.holdfast.internal.Engine;
 
-/** Gives tests the engine of a client, which its users do not see. */
+/** Gives tests access to the engine of a client, which users of the client do not see. */
 public final class Engines {
 
     private Engines() {}

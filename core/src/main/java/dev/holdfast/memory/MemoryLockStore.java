@@ -37,17 +37,18 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
 /**
- * A store in memory, for one JVM: the executable model of the laws, against which every other store is run, and a test
- * double for users, with a clock of their choice. Several {@code Holdfast} instances may share one.
+ * A store in memory, for one JVM. It is the executable model of the laws, with which the tests compare every other
+ * store, and a test double for users, with a clock of their choice. Several {@code Holdfast} instances may share
+ * one.
  *
- * <p>It promises all that the laws ask for as long as the object lives, and nothing after that.
+ * <p>It obeys all laws as long as the object lives, and promises nothing after that.
  *
- * <p>Thread-safe. Every call is answered at once; listeners are told on the thread of the call that caused it, after the
- * store's own lock is free.
+ * <p>Thread-safe. Every call is answered at once. Listeners are called on the thread of the call that caused the
+ * event, after the store's own lock has been released.
  */
 public final class MemoryLockStore implements LockStore {
 
-    /** How long a waiter keeps its place without a refresh. */
+    /** How long a waiter keeps its position in the queue without a refresh. */
     public static final Duration TICKET_TTL = Duration.ofSeconds(5);
 
     private final StoreTraits traits;
@@ -56,28 +57,35 @@ public final class MemoryLockStore implements LockStore {
     private final ReentrantLock mutex = new ReentrantLock();
     private final Map<LockName, ResourceRecord> records = new HashMap<>();
     private final Map<ClaimId, ClaimListener> listeners = new HashMap<>();
-    /** Names whose record may have nothing left but tombstones, with the time at which those are over; soonest first. */
-    private final PriorityQueue<Buried> buried = new PriorityQueue<>(Comparator.comparingLong(Buried::until));
+    /**
+     * Names whose records may contain only tombstones, each with the time at which the last of them ends; the
+     * earliest is first.
+     */
+    private final PriorityQueue<TombstonesEnd> tombstoneEnds =
+            new PriorityQueue<>(Comparator.comparingLong(TombstonesEnd::until));
 
-    private final Set<LockName> buriedNames = new HashSet<>();
-    /** The largest counter of a record that was dropped: a new record of any name starts above it. */
+    private final Set<LockName> namesWithTombstones = new HashSet<>();
+    /** The largest counter of a record that was dropped. A new record of any name starts above it. */
     private long counterFloor;
 
     private boolean closed;
 
-    private record Buried(LockName name, long until) {}
+    private record TombstonesEnd(LockName name, long until) {}
 
-    /** A store on the system's clock. */
+    /** Creates a store that uses the system's clock. */
     public MemoryLockStore() {
         this(MonotonicClock.SYSTEM);
     }
 
-    /** A store on a clock of the caller's. */
+    /** Creates a store that uses the caller's clock. */
     public MemoryLockStore(MonotonicClock clock) {
         this(clock, TICKET_TTL);
     }
 
-    /** A store on a clock of the caller's, whose waiters keep their places for so long without a refresh. */
+    /**
+     * Creates a store that uses the caller's clock, and whose waiters keep their positions in the queue for {@code
+     * ticketTtl} without a refresh.
+     */
     public MemoryLockStore(MonotonicClock clock, Duration ticketTtl) {
         this.traits = new StoreTraits(
                 "memory",
@@ -100,12 +108,12 @@ public final class MemoryLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        return call(told -> {
+        return call(notifications -> {
             ResourceRecord record = recordOf(claim.name());
             try {
                 return record.tryAcquire(claim, now(), mintFloor());
             } finally {
-                settled(record, told);
+                settled(record, notifications);
             }
         });
     }
@@ -113,7 +121,7 @@ public final class MemoryLockStore implements LockStore {
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
         Bounds.several(claims);
-        return call(told -> {
+        return call(notifications -> {
             List<Attempt> attempts = new ArrayList<>();
             List<Claim> taken = new ArrayList<>();
             try {
@@ -135,14 +143,14 @@ public final class MemoryLockStore implements LockStore {
                 undo(taken);
                 throw refused;
             } finally {
-                claims.forEach(claim -> settled(recordOf(claim.name()), told));
+                claims.forEach(claim -> settled(recordOf(claim.name()), notifications));
             }
         });
     }
 
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        CompletionStage<Renewed> place = call(told -> {
+        CompletionStage<Renewed> result = call(notifications -> {
             ResourceRecord record = recordOf(claim.name());
             try {
                 Renewed answer = record.enqueue(claim, now(), mintFloor());
@@ -151,10 +159,10 @@ public final class MemoryLockStore implements LockStore {
                 }
                 return answer;
             } finally {
-                settled(record, told);
+                settled(record, notifications);
             }
         });
-        place.whenComplete((answer, failure) -> {
+        result.whenComplete((answer, failure) -> {
             if (failure != null) {
                 listener.failed((StoreException) failure);
             } else if (answer instanceof Renewed.Held held) {
@@ -165,22 +173,22 @@ public final class MemoryLockStore implements LockStore {
                 listener.ended(gone.reason());
             }
         });
-        return () -> forget(claim.id(), listener);
+        return () -> removeListener(claim.id(), listener);
     }
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
         List<Claim> batch = Bounds.batch(claims);
-        return call(told -> {
+        return call(notifications -> {
             List<Renewed> answers = new ArrayList<>(batch.size());
             for (Claim claim : batch) {
                 ResourceRecord record = recordOf(claim.name());
                 Renewed answer = record.renew(claim, now(), mintFloor());
                 answers.add(answer);
-                settled(record, told);
+                settled(record, notifications);
                 ClaimListener waiter = answer instanceof Renewed.Gone ? listeners.remove(claim.id()) : null;
                 if (waiter != null) {
-                    told.add(() -> waiter.ended(((Renewed.Gone) answer).reason()));
+                    notifications.add(() -> waiter.ended(((Renewed.Gone) answer).reason()));
                 }
             }
             return answers;
@@ -189,24 +197,24 @@ public final class MemoryLockStore implements LockStore {
 
     @Override
     public CompletionStage<Released> release(Claim claim) {
-        return call(told -> {
+        return call(notifications -> {
             ResourceRecord record = recordOf(claim.name());
             boolean found = record.release(claim, now(), mintFloor());
             ClaimListener waiter = listeners.remove(claim.id());
             if (waiter != null) {
-                told.add(() -> waiter.ended(Renewed.Reason.RELEASED));
+                notifications.add(() -> waiter.ended(Renewed.Reason.RELEASED));
             }
-            settled(record, told);
+            settled(record, notifications);
             return found ? Released.ALONE : Released.NOT_OWNER;
         });
     }
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        return call(told -> {
+        return call(notifications -> {
             ResourceRecord record = recordOf(name);
             Optional<ResourceState> state = record.inspect(now(), mintFloor());
-            settled(record, told);
+            settled(record, notifications);
             return state.filter(ResourceState::isInUse);
         });
     }
@@ -214,14 +222,14 @@ public final class MemoryLockStore implements LockStore {
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return call(told -> {
+        return call(notifications -> {
             TreeMap<LockName, ResourceRecord> sorted = new TreeMap<>();
             for (ResourceRecord record : List.copyOf(records.values())) {
                 record.settle(now(), mintFloor());
                 if (!record.isFree() && record.name().value().startsWith(prefix)) {
                     sorted.put(record.name(), record);
                 }
-                settled(record, told);
+                settled(record, notifications);
             }
             return sorted.keySet().stream().limit(limit).toList();
         });
@@ -238,32 +246,32 @@ public final class MemoryLockStore implements LockStore {
         }
     }
 
-    // Runs one transition under the lock, and tells listeners what it caused once the lock is free.
+    // Runs one transition under the lock, and notifies the listeners after the lock has been released.
     private <T> CompletionStage<T> call(Function<List<Runnable>, T> transition) {
-        List<Runnable> told = new ArrayList<>(0);
+        List<Runnable> notifications = new ArrayList<>(0);
         CompletionStage<T> result;
         mutex.lock();
         try {
             if (closed) {
                 throw StoreException.unavailable(Effect.NONE, "The memory store is closed", null);
             }
-            digUp(told);
-            result = CompletableFuture.completedStage(transition.apply(told));
+            dropExpiredTombstones(notifications);
+            result = CompletableFuture.completedStage(transition.apply(notifications));
         } catch (StoreException failure) {
             result = CompletableFuture.failedStage(failure);
         } finally {
             mutex.unlock();
         }
-        told.forEach(Runnable::run);
+        notifications.forEach(Runnable::run);
         return result;
     }
 
-    // Collects who must be told of a grant, and drops a record of which only the counter is left.
-    private void settled(ResourceRecord record, List<Runnable> told) {
+    // Collects the notifications of new grants, and drops a record of which only the counter is left.
+    private void settled(ResourceRecord record, List<Runnable> notifications) {
         for (Handed handed : record.takeHanded()) {
             ClaimListener waiter = listeners.remove(handed.id());
             if (waiter != null) {
-                told.add(() -> waiter.granted(handed.counter(), handed.lease()));
+                notifications.add(() -> waiter.granted(handed.counter(), handed.lease()));
             }
         }
         if (!record.isFree()) {
@@ -273,29 +281,30 @@ public final class MemoryLockStore implements LockStore {
         if (tombstones.isEmpty()) {
             counterFloor = Math.max(counterFloor, record.counter());
             records.remove(record.name());
-        } else if (buriedNames.add(record.name())) {
+        } else if (namesWithTombstones.add(record.name())) {
             long until = tombstones.values().stream()
                     .mapToLong(Long::longValue)
                     .max()
                     .orElseThrow();
-            buried.add(new Buried(record.name(), until));
+            tombstoneEnds.add(new TombstonesEnd(record.name(), until));
         }
     }
 
-    // Drops records that were kept for their tombstones, so that names used once do not pile up.
-    private void digUp(List<Runnable> told) {
-        Buried soonest = buried.peek();
+    // Drops records that were kept only for their tombstones, so that names used once do not accumulate.
+    private void dropExpiredTombstones(List<Runnable> notifications) {
+        TombstonesEnd soonest = tombstoneEnds.peek();
         while (soonest != null && soonest.until() <= now()) {
-            buried.remove();
-            buriedNames.remove(soonest.name());
+            tombstoneEnds.remove();
+            namesWithTombstones.remove(soonest.name());
             ResourceRecord record = recordOf(soonest.name());
             record.settle(now(), mintFloor());
-            settled(record, told);
-            soonest = buried.peek();
+            settled(record, notifications);
+            soonest = tombstoneEnds.peek();
         }
     }
 
-    // Not marked as repeated: a refused attempt must leave no tombstone behind, or it could not be made again.
+    // The claim is not marked as repeated, because a refused attempt must leave no tombstone: it could not be made
+    // again.
     private void undo(List<Claim> taken) {
         for (Claim claim : taken) {
             Claim once =
@@ -304,7 +313,7 @@ public final class MemoryLockStore implements LockStore {
         }
     }
 
-    private void forget(ClaimId id, ClaimListener listener) {
+    private void removeListener(ClaimId id, ClaimListener listener) {
         mutex.lock();
         try {
             listeners.remove(id, listener);
@@ -317,7 +326,7 @@ public final class MemoryLockStore implements LockStore {
         return records.computeIfAbsent(name, unused -> new ResourceRecord(name, traits.ticketTtl()));
     }
 
-    // Counted from the store's birth, so that the sum of a time and a lease cannot overflow.
+    // The time is counted from the creation of the store, so that the sum of a time and a lease cannot overflow.
     private long now() {
         return (clock.nanoTime() - origin) / 1_000;
     }

@@ -4,7 +4,10 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
 
-/** Opens {@code memory:}, a new store each time. To share one, pass a {@link MemoryLockStore} to {@code Holdfast.over}. */
+/**
+ * Opens {@code memory:} as a new store each time. To share one, pass a {@link MemoryLockStore} to {@code
+ * Holdfast.over}.
+ */
 public final class MemoryLockStoreProvider implements LockStoreProvider {
 
     /** For {@link java.util.ServiceLoader}. */

@@ -1,4 +1,4 @@
-/** The store in this JVM's memory: the executable model of the laws, and the users' test double. */
+/** The store in this JVM's memory: the executable model of the laws, and a test double for users. */
 @NullMarked
 package dev.holdfast.memory;
 

@@ -3,7 +3,8 @@ package dev.holdfast.spi;
 import java.time.Duration;
 
 /**
- * A wish for a weighted grant on a named resource. The resource admits it while {@code permits <= limit - granted}.
+ * A request for a weighted grant on a named resource. The resource admits it while {@code permits <= limit -
+ * granted}.
  *
  * <table>
  * <caption>Kinds</caption>
@@ -12,19 +13,20 @@ import java.time.Duration;
  * <tr><td>read lock</td><td>{@link #ALL}</td><td>1</td></tr>
  * <tr><td>write lock</td><td>{@link #ALL}</td><td>{@link #ALL}</td></tr>
  * <tr><td>semaphore of n</td><td>n</td><td>k</td></tr>
- * <tr><td>wait set</td><td>0</td><td>1: never admitted, only ended</td></tr>
+ * <tr><td>wait set</td><td>0</td><td>1: it is never admitted, it can only be ended</td></tr>
  * </table>
  *
  * @param name the resource
- * @param id the identity of this attempt
+ * @param id the id of this attempt
  * @param permits how much of the resource is claimed: 1 to {@code limit} (1 for a wait set)
  * @param limit how much the resource has in all; a claim whose limit differs from that of the live grants or waiters is
  *     refused with {@link KindConflictException}
- * @param lease how long the grant lives unless it is renewed: {@link #MIN_LEASE} to {@link #MAX_LEASE}
- * @param owner who asks, for people
- * @param repeated whether an acquire of this id was sent more than once, or may be by the time of its release. A copy
- *     may then still be on its way when the claim is released, so that the release must leave a tombstone (law 4). A
- *     claim that was sent once and answered needs none, which is why the common release costs nothing extra.
+ * @param lease how long the grant lasts if it is not renewed: {@link #MIN_LEASE} to {@link #MAX_LEASE}
+ * @param owner who makes the claim, as information for people
+ * @param repeated whether an acquire of this id was sent more than once, or may be by the time of its release. A
+ *     copy of the request may then still be on its way to the store when the claim is released, so the release must
+ *     leave a tombstone (law 4). A claim that was sent once and answered needs no tombstone, which is why the
+ *     common release costs nothing extra.
  */
 public record Claim(
         LockName name, ClaimId id, int permits, int limit, Duration lease, OwnerInfo owner, boolean repeated) {
@@ -35,13 +37,13 @@ public record Claim(
     /** The most permits that a semaphore can have. */
     public static final int MAX_SEMAPHORE = ALL - 1;
 
-    /** The shortest lease. */
+    /** The shortest lease that a claim may have. */
     public static final Duration MIN_LEASE = Duration.ofMillis(100);
 
-    /** The longest lease. */
+    /** The longest lease that a claim may have. */
     public static final Duration MAX_LEASE = Duration.ofHours(24);
 
-    /** @throws IllegalArgumentException if a number is out of its range */
+    /** @throws IllegalArgumentException if the limit, the permits or the lease is out of its range */
     public Claim {
         if (limit < 0 || limit > ALL) {
             throw new IllegalArgumentException(
@@ -74,12 +76,12 @@ public record Claim(
         return lease;
     }
 
-    /** Whether this claim shuts everybody else out. */
+    /** Whether no other claim can be granted while this one is. */
     public boolean isExclusive() {
         return permits == limit;
     }
 
-    /** Whether this claim can never be admitted, only ended. */
+    /** Whether this claim belongs to a wait set: it is never admitted, it can only be ended. */
     public boolean isWaitSet() {
         return limit == 0;
     }

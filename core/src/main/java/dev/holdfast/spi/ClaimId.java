@@ -4,8 +4,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The identity of one acquisition attempt: unique per attempt, never per thread or process, so that a repeated request
- * is recognised (law 2) and a late release cannot touch a newer grant (law 3).
+ * The id of one acquisition attempt. It is unique per attempt, not per thread or process, so that a repeated
+ * request is recognised (law 2) and a late release cannot touch a newer grant (law 3).
  *
  * @param client the random id of the client ({@code Holdfast} instance) that made the claim; 1 to 64 letters, digits,
  *     {@code _} or {@code -}
@@ -26,7 +26,7 @@ public record ClaimId(String client, long sequence) {
         }
     }
 
-    /** Reads what {@link #toString()} wrote. */
+    /** Parses the text that {@link #toString()} returns. */
     public static ClaimId parse(String text) {
         int dot = text.lastIndexOf('.');
         if (dot < 0) {
@@ -35,14 +35,14 @@ public record ClaimId(String client, long sequence) {
         return new ClaimId(text.substring(0, dot), Long.parseLong(text.substring(dot + 1), Character.MAX_RADIX));
     }
 
-    /** {@code CLIENT.SEQUENCE}, the sequence in base 36. */
+    /** The text {@code CLIENT.SEQUENCE}, with the sequence in base 36. */
     @Override
     public String toString() {
         return client + '.' + Long.toString(sequence, Character.MAX_RADIX);
     }
 
-    // Written by hand, because maps are looked up by it on the hot path, and what a record has by itself is slow until
-    // the JIT has compiled it for the last time.
+    // Written by hand because maps use it as a key on the hot path, and the methods that a record generates are
+    // slow until the JIT compiler has fully optimised them.
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof ClaimId id && sequence == id.sequence && client.equals(id.client);
@@ -53,7 +53,8 @@ public record ClaimId(String client, long sequence) {
         return 31 * client.hashCode() + Long.hashCode(sequence);
     }
 
-    // A hand-written match: claim ids are made on the hot path, where a regular expression would be most of the cost.
+    // A loop instead of the pattern: claim ids are created on the hot path, where a regular expression would be
+    // most of the cost.
     private static boolean isPlain(String client) {
         if (client.isEmpty() || client.length() > 64) {
             return false;

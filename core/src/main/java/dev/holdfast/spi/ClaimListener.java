@@ -3,31 +3,32 @@ package dev.holdfast.spi;
 import java.time.Duration;
 
 /**
- * Hears what becomes of a claim that was enqueued: exactly one of {@link #granted}, {@link #ended} and {@link #failed},
- * perhaps before {@code enqueue} returns. The methods are called on any thread, by a store that holds no lock of its own
- * at that moment; they must not block and must not throw.
+ * Is notified of the outcome of a claim that was enqueued: exactly one of {@link #granted}, {@link #ended} and
+ * {@link #failed} is called, possibly before {@code enqueue} returns. The methods are called on any thread, while
+ * the store holds none of its own locks. They must not block and must not throw.
  *
- * <p>After {@link ListenerRegistration#close()} nothing more is told.
+ * <p>After {@link ListenerRegistration#close()} the listener is not called any more.
  */
 public interface ClaimListener {
 
     /**
-     * The claim has taken a place in the queue. Told at most once; a grant that comes at once may overtake it.
+     * The claim has entered the queue. Called at most once; a grant that follows immediately may be reported before
+     * it.
      *
      * @param position how many claims wait before this one
-     * @param retryAfter when the first of the present grants ends unless it is renewed; zero if not known
+     * @param retryAfter the time until the first of the present grants ends if it is not renewed; zero if not known
      */
     void waiting(int position, Duration retryAfter);
 
     /**
-     * The claim holds.
+     * The claim is granted.
      *
-     * @param counter the grant's number
-     * @param lease how long the grant lives, counted by the store from when it granted
+     * @param counter the number of the grant
+     * @param lease how long the grant lasts, counted from the moment at which the store granted it
      */
     void granted(long counter, Duration lease);
 
-    /** The claim neither holds nor waits: somebody else released it, or its ticket ran out. */
+    /** The claim neither holds nor waits any more: it was released by somebody else, or its ticket expired. */
     void ended(Renewed.Reason reason);
 
     /** The request to enqueue failed; {@link StoreException#effect()} says whether it may have had an effect. */

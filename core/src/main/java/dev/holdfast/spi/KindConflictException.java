@@ -1,6 +1,9 @@
 package dev.holdfast.spi;
 
-/** The name is in use as another kind: its live grants or waiters have another limit than the claim. No effect. */
+/**
+ * The name is in use as another kind: its live grants or waiters have another limit than the claim. The request had
+ * no effect.
+ */
 public final class KindConflictException extends StoreException {
 
     private static final long serialVersionUID = 1L;

@@ -1,13 +1,16 @@
 package dev.holdfast.spi;
 
-/** A listener that a store holds for somebody. Closing it forgets the listener; it sends nothing and ends no claim. */
+/**
+ * The registration of a listener with a store. Closing it removes the listener; it sends nothing to the store's
+ * server and ends no claim.
+ */
 @FunctionalInterface
 public interface ListenerRegistration extends AutoCloseable {
 
-    /** A ticket with no listener behind it. */
+    /** A registration without a listener. */
     ListenerRegistration NONE = () -> {};
 
-    /** Forgets the listener. Idempotent, never throws, and never waits for anything that does I/O. */
+    /** Removes the listener. Idempotent; never throws, and never waits for anything that does I/O. */
     @Override
     void close();
 }

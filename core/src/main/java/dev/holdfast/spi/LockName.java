@@ -6,17 +6,23 @@ import java.util.Arrays;
 /**
  * The name of a resource: 1 to {@value #MAX_BYTES} bytes of UTF-8 without control characters.
  *
- * <p>Names are compared byte by byte: {@code "A"}, {@code "a"} and {@code "a "} are three resources on every store. The
- * natural order is the order of the UTF-8 bytes, which is the order in which several names are locked.
+ * <p>Names are compared byte by byte: {@code "A"}, {@code "a"} and {@code "a "} are three resources on every store.
+ * The natural order is the order of the UTF-8 bytes. Several names are locked in this order.
  *
  * @param value the name as text
  */
 public record LockName(String value) implements Comparable<LockName> {
 
-    /** The longest name, in bytes of UTF-8. It fits the narrowest key of the stores (Memcached: 250 with its prefix hashed). */
+    /**
+     * The longest name, in bytes of UTF-8. It fits the shortest maximum key length of the stores (Memcached: 250,
+     * with the prefix hashed).
+     */
     public static final int MAX_BYTES = 255;
 
-    /** @throws IllegalArgumentException if the name is empty, too long, has a control character or is no valid text */
+    /**
+     * @throws IllegalArgumentException if the name is empty, too long, has a control character or is not valid
+     *     Unicode text
+     */
     public LockName {
         if (value.isEmpty()) {
             throw new IllegalArgumentException(
@@ -33,7 +39,7 @@ public record LockName(String value) implements Comparable<LockName> {
         });
     }
 
-    /** The name's bytes in UTF-8; a new array each time. */
+    /** The bytes of the name in UTF-8, as a new array each time. */
     public byte[] bytes() {
         return value.getBytes(StandardCharsets.UTF_8);
     }

@@ -7,44 +7,46 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A shared place that grants claims. This is all that a backend implements; queues of threads, re-entry, waiting, retry,
- * renewal, loss and events are the engine's.
+ * A shared store that grants claims. This interface is all that a backend implements; the engine does the rest:
+ * queues of threads, re-entry, waiting, retries, renewal, loss and events.
  *
  * <h2>Contract</h2>
  *
- * A store is thread-safe. It never retries, never renews by itself and never compares two clients' clocks. It keeps the
- * laws of {@code docs/guarantees.md}; the TCK ({@code LockStoreTck} of the testkit) has a group of tests for each.
+ * A store is thread-safe. It never retries, never renews by itself and never compares two clients' clocks. It obeys
+ * the laws of {@code docs/guarantees.md}; the TCK ({@code LockStoreTck} of the testkit) has a group of tests for
+ * each law.
  *
- * <p>A stage fails with a {@link StoreException} only. A store whose client blocks works on the calling thread when that
- * is a platform thread and returns a completed stage; it moves calls from virtual threads to an executor of its own
- * ({@link dev.holdfast.store.BlockingCalls} does that). No call takes longer than {@link StoreTraits#callTimeout()}.
+ * <p>A stage that is returned here fails with a {@link StoreException} only. A store whose client blocks works on
+ * the calling thread when that is a platform thread and returns a completed stage; it moves calls from virtual
+ * threads to an executor of its own ({@link dev.holdfast.store.BlockingCalls} does that). No call takes longer than
+ * {@link StoreTraits#callTimeout()}.
  *
- * <p>A call may arrive with the thread's interrupt flag set. It works all the same and keeps the flag.
+ * <p>A call may arrive with the thread's interrupt flag set. The store executes it all the same and keeps the flag.
  *
  * <p>Implementing this interface, and {@link LockStoreProvider} for a URL scheme, is the only supported way to extend
  * Holdfast to another store.
  */
 public interface LockStore extends AutoCloseable {
 
-    /** The most claims of one {@link #tryAcquireAll}. */
+    /** The maximum number of claims of one {@link #tryAcquireAll}. */
     int MAX_SEVERAL = 64;
 
-    /** The most waiters of one name; a further one is refused. */
+    /** The maximum number of waiters of one name. A further waiter is refused. */
     int MAX_QUEUE = 10_000;
 
-    /** The most claims of one {@link #renew}. */
+    /** The maximum number of claims of one {@link #renew}. */
     int MAX_BATCH = 10_000;
 
-    /** The most names that {@link #list} returns. */
+    /** The maximum number of names that {@link #list} returns. */
     int MAX_LIST = 10_000;
 
     /** Constant facts about this store. */
     StoreTraits traits();
 
     /**
-     * Takes the grant now or not at all. An id that holds already is given the same grant and token; with fewer permits
-     * than it holds, the grant shrinks to them at once and keeps its token (a downgrade); with more, it is refused. A
-     * claim does not pass others that wait.
+     * Takes the grant now or not at all. An id that holds already gets the same grant and token again. If the claim
+     * asks for fewer permits than it holds, the grant shrinks to them at once and keeps its token (a downgrade); if
+     * it asks for more, it is refused. A claim does not overtake claims that wait.
      *
      * @return {@link Attempt.Granted} or {@link Attempt.Busy}; fails with {@link KindConflictException} if the name is in
      *     use as another kind
@@ -63,11 +65,12 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
-     * Takes the grant now, or a place in the store's queue; one trip. A repeated enqueue keeps the place.
+     * Takes the grant now, or enters the store's queue, with one round trip. A repeated enqueue keeps the position
+     * in the queue.
      *
      * @param claim the claim
-     * @param listener hears what becomes of it
-     * @return a handle that forgets the listener
+     * @param listener is notified of the outcome of the claim
+     * @return a handle that removes the listener
      * @throws UnsupportedOperationException unless {@link StoreTraits#fifo()}
      */
     default ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
@@ -75,31 +78,33 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
-     * Renews claims that hold and refreshes the tickets of claims that wait, in one batch. A held claim then ends no
-     * earlier than before and no earlier than its lease from now. A claim whose time is over is not revived.
+     * Renews claims that hold and refreshes the tickets of claims that wait, in one batch. A held claim then ends
+     * no earlier than before, and not before one lease from now. A claim whose time is over is not revived.
      *
      * @param claims at most {@value #MAX_BATCH}
-     * @return one answer for each claim, in the order in which the collection gives them; a store that could ask only for
-     *     some answers {@link Renewed.Failed} for the others
+     * @return one answer for each claim, in the order in which the collection gives them; a store that could renew
+     *     only some of them answers {@link Renewed.Failed} for the others
      */
     CompletionStage<List<Renewed>> renew(Collection<Claim> claims);
 
     /**
-     * Ends holding and waiting, and hands what became free to the next waiters. If the claim was not found, or is marked
-     * {@link Claim#repeated()}, an acquire of it that arrives later, within its lease, is refused.
+     * Ends the grant or the waiting of a claim, and grants the permits that became free to the next waiters. If the
+     * claim was not found, or is marked {@link Claim#repeated()}, an acquire of it that arrives later, within its
+     * lease, is refused.
      */
     CompletionStage<Released> release(Claim claim);
 
     /**
-     * Asks for a hint that the resource may have become free: no place, no grant, and no promise that a hint comes.
+     * Asks for a hint when the resource may have become free. This gives no position in the queue and no grant, and
+     * a hint may never come.
      *
-     * @return a handle that forgets the listener; {@link ListenerRegistration#NONE} if the store has no hints
+     * @return a handle that removes the listener; {@link ListenerRegistration#NONE} if the store has no hints
      */
     default ListenerRegistration watch(LockName name, Runnable mayBeFree) {
         return ListenerRegistration.NONE;
     }
 
-    /** What the store knows of a resource; empty if nobody uses it and no record of it is left. */
+    /** What the store knows about a resource. It is empty if nobody uses the resource and no record of it is left. */
     CompletionStage<Optional<ResourceState>> inspect(LockName name);
 
     /**
@@ -110,11 +115,14 @@ public interface LockStore extends AutoCloseable {
      */
     CompletionStage<List<LockName>> list(String prefix, int limit);
 
-    /** Gives up connections and threads; listeners hear nothing more. Claims that hold live on in the store until their lease ends. Idempotent. */
+    /**
+     * Closes connections and threads. Listeners are not called any more. Claims that hold stay in the store until
+     * their lease ends. Idempotent.
+     */
     @Override
     void close();
 
-    /** The lease that a store with this step keeps: the same, rounded up. */
+    /** The lease that a store with this step grants: the same lease, rounded up to a multiple of the step. */
     static Duration roundUp(Duration lease, Duration step) {
         long stepNanos = step.toNanos();
         long steps = (lease.toNanos() + stepNanos - 1) / stepNanos;

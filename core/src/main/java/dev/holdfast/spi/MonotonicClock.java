@@ -5,9 +5,10 @@ import java.time.temporal.ChronoUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The time, as the engine and the stores see it: injected, so that a test can hold and advance it.
+ * The clock of the engine and the stores. It is injected, so that a test can stop and advance it.
  *
- * <p>Durations and deadlines come from {@link #nanoTime()} only, which no step of the wall clock moves.
+ * <p>Durations and deadlines are computed from {@link #nanoTime()} only, because steps of the wall clock do not
+ * affect it.
  */
 public interface MonotonicClock {
 
@@ -35,17 +36,20 @@ public interface MonotonicClock {
     };
 
     /**
-     * Nanoseconds since an arbitrary moment. It never goes back, and differences overflow correctly: compare
-     * {@code a - b < 0}, never {@code a < b}.
+     * Nanoseconds since an arbitrary moment. It never goes back. The value may overflow, so compare {@code a - b <
+     * 0}, never {@code a < b}.
      */
     long nanoTime();
 
-    /** The wall clock in microseconds since 1970. For numbers that should keep growing over restarts; never for durations. */
+    /**
+     * The wall clock in microseconds since 1970. Use it for numbers that should keep growing over restarts, never
+     * for durations.
+     */
     long epochMicros();
 
     /**
-     * Parks the calling thread until it is unparked with {@link LockSupport#unpark}, interrupted, the time is over by this
-     * clock, or for no reason.
+     * Parks the calling thread until it is unparked with {@link LockSupport#unpark}, it is interrupted, or the time
+     * is over by this clock. It may also return for no reason.
      */
     void parkNanos(Object blocker, long nanos);
 }

@@ -3,23 +3,23 @@ package dev.holdfast.spi;
 import java.util.List;
 
 /**
- * Who made a claim, for people and for the search for deadlocks. It is no part of a claim's identity, and a renewal
- * replaces it. Texts are cut to {@value #MAX_TEXT} characters, control characters become {@code ?}, and at most
- * {@value #MAX_HELD} held names are kept.
+ * Describes who made a claim, for people and for the detection of deadlocks. It is not part of a claim's identity,
+ * and a renewal replaces it. Texts are cut to {@value #MAX_TEXT} characters, control characters become {@code ?},
+ * and at most {@value #MAX_HELD} held names are kept.
  *
  * @param client the id of the client
  * @param host the host's name, or empty
  * @param pid the process id on that host, or 0
  * @param thread the name of the thread that asked, or empty
- * @param label a text of the user's choice, or empty
+ * @param label a text that the user chose, or empty
  * @param held names that the threads waiting behind this claim hold already
  */
 public record OwnerInfo(String client, String host, long pid, String thread, String label, List<String> held) {
 
-    /** The longest text of a field, in characters. */
+    /** The maximum length of a text field, in characters. */
     public static final int MAX_TEXT = 128;
 
-    /** The most held names that are told. */
+    /** The maximum number of held names that are kept. */
     public static final int MAX_HELD = 16;
 
     public OwnerInfo {
@@ -30,7 +30,7 @@ public record OwnerInfo(String client, String host, long pid, String thread, Str
         held = held.isEmpty() ? List.of() : List.copyOf(held.subList(0, Math.min(MAX_HELD, held.size())));
     }
 
-    /** An owner of whom only the client id is known. */
+    /** An owner with a client id only. */
     public static OwnerInfo of(String client) {
         return new OwnerInfo(client, "", 0, "", "", List.of());
     }
@@ -61,12 +61,12 @@ public record OwnerInfo(String client, String host, long pid, String thread, Str
         }
         int end = Math.min(text.length(), MAX_TEXT);
         if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
-            end--; // not half of a character
+            end--; // do not keep half of a surrogate pair
         }
         return text.substring(0, end).replaceAll("\\p{Cc}", "?");
     }
 
-    // A loop and no stream: owners are made on the hot path.
+    // A loop instead of a stream, because owners are created on the hot path.
     private static boolean hasControl(String text) {
         for (int i = 0; i < text.length(); i++) {
             if (Character.isISOControl(text.charAt(i))) {

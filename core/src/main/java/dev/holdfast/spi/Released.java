@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The answer to a release.
+ * The result of a release.
  *
  * @param wasOwner whether the claim held or waited until now
- * @param granted the claims that this release granted, in the order of the queue: the engine wakes local ones without a
- *     push or a poll. A store may leave out claims that it has told by their listeners already.
+ * @param granted the claims that this release granted, in the order of the queue, so that the engine can wake local
+ *     ones without a push or a poll. A store may leave out claims whose listeners it has notified already.
  */
 public record Released(boolean wasOwner, List<Handed> granted) {
 
@@ -23,11 +23,11 @@ public record Released(boolean wasOwner, List<Handed> granted) {
     }
 
     /**
-     * A waiting claim that was made a holder.
+     * A waiting claim that was granted.
      *
      * @param id the claim
-     * @param counter the grant's number
-     * @param lease how long the grant lives from now unless its owner renews it
+     * @param counter the number of the grant
+     * @param lease how long the grant lasts from now if its owner does not renew it
      */
     public record Handed(ClaimId id, long counter, Duration lease) {}
 }

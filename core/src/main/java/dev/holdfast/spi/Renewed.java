@@ -2,39 +2,39 @@ package dev.holdfast.spi;
 
 import java.time.Duration;
 
-/** What became of one claim of a batch of renewals. */
+/** The result for one claim of a batch of renewals. */
 public sealed interface Renewed {
 
     /**
-     * The claim holds. This is also how a waiting claim whose grant was pushed and lost hears of it, so the counter is
-     * told each time.
+     * The claim is granted. The counter is part of every such result, because a waiting claim whose pushed
+     * notification of its grant was lost learns of the grant in this way.
      *
-     * @param counter the grant's number
-     * @param lease how long the grant lives from the moment the store handled the request
+     * @param counter the number of the grant
+     * @param lease how long the grant lasts, counted from the moment at which the store handled the request
      */
     record Held(long counter, Duration lease) implements Renewed {}
 
     /**
-     * The claim waits, and its ticket is good for another {@link StoreTraits#ticketTtl()}.
+     * The claim waits, and its ticket is valid for another {@link StoreTraits#ticketTtl()}.
      *
      * @param position how many claims wait before this one
-     * @param retryAfter when the first of the present grants ends unless it is renewed
+     * @param retryAfter the time until the first of the present grants ends if it is not renewed
      */
     record Waiting(int position, Duration retryAfter) implements Renewed {}
 
     /** The claim neither holds nor waits. */
     record Gone(Reason reason) implements Renewed {}
 
-    /** The store could not say for this claim; the others of the batch are not concerned. */
+    /** The store could not answer for this claim. The other claims of the batch are not affected. */
     record Failed(StoreException cause) implements Renewed {}
 
     /** Why a claim is gone. */
     enum Reason {
-        /** Its time was over, or the store does not know it. */
+        /** The claim expired, or the store does not know it. */
         EXPIRED,
-        /** Its time was over and another claim holds what it held. */
+        /** The claim expired, and another claim holds what it held. */
         TAKEN,
-        /** Somebody released it: an operator broke the lock, or a condition was signalled. */
+        /** Somebody released the claim: an operator broke the lock, or a condition was signalled. */
         RELEASED
     }
 }

@@ -3,16 +3,22 @@ package dev.holdfast.spi;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** A store could not do what it was asked, and says whether the request may have had an effect all the same (law 11). */
+/**
+ * A store could not execute a request. The exception says whether the request may have had an effect all the same
+ * (law 11).
+ */
 public class StoreException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    /** What a failed request did. */
+    /** The effect that a failed request may have had. */
     public enum Effect {
-        /** Surely nothing. */
+        /** The request certainly had no effect. */
         NONE,
-        /** Perhaps all of it: the reply was lost. The engine repeats the request or releases the claim. */
+        /**
+         * The request may have had its full effect, because the reply was lost. The engine repeats the request or
+         * releases the claim.
+         */
         UNKNOWN
     }
 
@@ -30,19 +36,22 @@ public class StoreException extends RuntimeException {
         this(Effect.NONE, false, message, null);
     }
 
-    /** The store could not be reached, or refused for a passing reason: a repeat may work. */
+    /** The store could not be reached, or refused for a temporary reason. A repeated request may succeed. */
     public static StoreException unavailable(Effect effect, String message, @Nullable Throwable cause) {
         return new StoreException(effect, true, message, cause);
     }
 
-    /** The store will answer the same however often it is asked: wrong rights, a wrong table, a full queue. No effect. */
+    /**
+     * The store would give the same answer again: missing rights, a wrong table, a full queue. The request had no
+     * effect.
+     */
     public static StoreException refused(String message, @Nullable Throwable cause) {
         return new StoreException(Effect.NONE, false, message, cause);
     }
 
     /**
-     * What a stage failed with: the store's own exception, or one with an unknown effect for anything that a store should not
-     * have thrown.
+     * Converts the failure of a stage: the store's own exception is returned as it is; anything that a store should
+     * not have thrown becomes an exception with an unknown effect.
      */
     public static StoreException of(Throwable failure) {
         Throwable cause = failure;

@@ -17,16 +17,16 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * Where the calls of a store whose client blocks are made: on the calling thread when that is a platform thread, which
- * spares two thread switches on the common path; else on a bounded pool of this object's, because an interrupt would close
- * a virtual thread's socket.
+ * Makes the calls of a store whose client blocks. A call runs on the calling thread if that is a platform thread,
+ * which avoids two thread switches on the common path. Otherwise it runs on a bounded pool of this object, because
+ * an interrupt would close the socket of a virtual thread.
  *
- * <p>The interrupt flag of the calling thread is put aside during a call and restored after it, so that a client library
- * does not give up half-way.
+ * <p>The interrupt flag of the calling thread is cleared during a call and restored after it, so that a client
+ * library does not abort in the middle of a call.
  */
 public final class BlockingCalls implements AutoCloseable {
 
-    /** The most calls that wait for a thread of the pool; a further one is refused. */
+    /** The maximum number of calls that wait for a thread of the pool. A further call is refused. */
     public static final int MAX_QUEUED = 10_000;
 
     private static final MethodHandle IS_VIRTUAL = isVirtualHandle();
@@ -35,7 +35,7 @@ public final class BlockingCalls implements AutoCloseable {
     private final ThreadPoolExecutor pool;
 
     /**
-     * @param name the names of the pool's threads begin with this
+     * @param name the prefix of the names of the pool's threads
      * @param threads how many calls may run on the pool at once
      * @param callerMayWork false if every call must be made on the pool, because an interrupt of the calling thread in the
      *     middle of a call would harm the client (a file database over an interruptible channel)
@@ -52,7 +52,10 @@ public final class BlockingCalls implements AutoCloseable {
         pool.allowCoreThreadTimeOut(true);
     }
 
-    /** Makes a call here or on the pool. What the call throws fails the stage; a refusal fails it with effect NONE. */
+    /**
+     * Makes a call on the calling thread or on the pool. An exception of the call fails the stage; if the pool
+     * refuses the call, the stage fails with effect NONE.
+     */
     public <T> CompletionStage<T> call(Supplier<T> call) {
         if (callerMayWork && !isVirtual(Thread.currentThread())) {
             return callHere(call);
@@ -60,7 +63,10 @@ public final class BlockingCalls implements AutoCloseable {
         return callOnPool(call);
     }
 
-    /** Makes a call on the calling thread whatever it is: for threads that are known to belong to the store. */
+    /**
+     * Makes a call on the calling thread, of whatever kind it is. This is for threads that are known to belong to
+     * the store.
+     */
     public static <T> CompletionStage<T> callHere(Supplier<T> call) {
         boolean interrupted = Thread.interrupted();
         try {
@@ -92,9 +98,10 @@ public final class BlockingCalls implements AutoCloseable {
     }
 
     /**
-     * Locks like {@link ReentrantLock#lock}, which no interrupt ends, but for a limited time. The flag is kept.
+     * Locks like {@link ReentrantLock#lock}, that is, without ending the wait on an interrupt, but for a limited
+     * time. The interrupt flag is kept.
      *
-     * @param clock says how much of the time is left between two interrupts
+     * @param clock measures how much of the time is left after an interrupt
      * @return false if the lock was not free in time
      */
     public static boolean lockWithin(ReentrantLock mutex, long nanos, MonotonicClock clock) {
@@ -124,7 +131,7 @@ public final class BlockingCalls implements AutoCloseable {
         }
     }
 
-    /** Lets running calls end and refuses further ones. */
+    /** Refuses further calls and lets running ones end. */
     @Override
     public void close() {
         pool.shutdown();

@@ -5,7 +5,7 @@ import dev.holdfast.spi.LockStore;
 import java.util.Collection;
 import java.util.List;
 
-/** The bounds of a store's calls (law 10), checked before anything is sent and refused in the same words everywhere. */
+/** Checks the bounds of a store's calls (law 10) before anything is sent, with the same messages for all stores. */
 public final class Bounds {
 
     private Bounds() {}

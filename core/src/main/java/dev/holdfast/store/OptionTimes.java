@@ -6,7 +6,10 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The times in the options of a store's URL, so that they look the same and are refused in the same words everywhere. */
+/**
+ * Parses and checks the times in the options of a store's URL, with the same format and the same messages for all
+ * stores.
+ */
 public final class OptionTimes {
 
     private static final Pattern SHORT = Pattern.compile("(\\d{1,9})(ms|s|m|h|d)");
@@ -17,7 +20,7 @@ public final class OptionTimes {
      * Reads a time such as {@code 500ms}, {@code 5s}, {@code 10m}, {@code 24h}, {@code 30d} or {@code PT5S}.
      *
      * @param name the option, for the message
-     * @throws IllegalArgumentException if the value does not look so
+     * @throws IllegalArgumentException if the value does not have this form
      */
     public static Duration parse(String name, String value) {
         Matcher matcher = SHORT.matcher(value);
@@ -42,7 +45,7 @@ public final class OptionTimes {
     }
 
     /**
-     * Refuses a time that is out of its range.
+     * Checks that a time is in its range.
      *
      * @throws IllegalArgumentException if it is shorter than {@code least} or longer than {@code most}
      */

@@ -20,30 +20,34 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The whole state of one resource and its transitions: the laws of admission, order, tokens and tombstones as a state
- * machine without I/O, threads or a clock. Stores that keep a resource as one value (memory, JDBC) are built on it; the
- * others (scripts inside a server) are compared with it.
+ * The whole state of one resource and its transitions. It implements the laws of admission, order, tokens and
+ * tombstones as a state machine without I/O, threads or a clock. Stores that keep a resource as one value (memory,
+ * JDBC) use it; the tests compare the other stores (scripts inside a server) with it.
  *
- * <p>Not thread-safe. Times are microseconds on the store's clock, and never go back between two calls; a step back of
- * the store's clock lengthens leases and does nothing worse.
+ * <p>Not thread-safe. Times are microseconds on the store's clock and never go back between two calls. If the
+ * store's clock steps back, leases last longer; there is no other effect.
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>Every transition begins with {@link #settle}: what is over is dropped, then the head of the queue is admitted while it
- * fits. So between two transitions the head of the queue never fits, and an operation of any client moves the queue past
- * dead holders and dead waiters.
+ * <p>Every transition begins with {@link #settle}: entries whose time is over are dropped, then the head of the
+ * queue is admitted while it fits. So between two transitions the head of the queue never fits, and an operation of
+ * any client advances the queue past dead holders and dead waiters.
  *
- * <p>Invariants: the permits of the grants sum to at most the limit; a claim is in at most one of grants, waiters and
- * tombstones; the queue is in order of arrival; the counter never falls. Grants and waiters have the limit of the record;
- * with neither, the next claim sets it.
+ * <p>Invariants: the permits of the grants sum to at most the limit; a claim is in at most one of grants, waiters
+ * and tombstones; the queue is in order of arrival; the counter never decreases. Grants and waiters have the limit
+ * of the record; if there are neither, the next claim sets the limit.
  *
- * <p>A grant that settling hands to a waiter lives for the ticket's time to live only (or the lease, if that is shorter):
- * its owner may be frozen, and shows that it is not by renewing. Grants that are handed out are collected until {@link
- * #takeHanded} fetches them, so that the store can tell their owners.
+ * <p>A grant that {@link #settle} hands to a waiter lasts for the ticket's time to live only (or for the lease, if
+ * that is shorter), because its owner may be frozen. The owner shows by a renewal that it is not. Grants that are
+ * handed to waiters are collected until {@link #takeHanded} fetches them, so that the store can notify their
+ * owners.
  */
 public final class ResourceRecord {
 
-    /** The most tombstones of one name. The oldest are forgotten first; only lost replies leave any. */
+    /**
+     * The maximum number of tombstones of one name. The oldest are dropped first. Only lost replies leave
+     * tombstones.
+     */
     public static final int MAX_TOMBSTONES = 1_000;
 
     /**
@@ -52,7 +56,7 @@ public final class ResourceRecord {
      * @param claim the claim
      * @param counter the grant's number; 0 while it waits
      * @param since when it was granted or enqueued
-     * @param expires when the grant or the ticket ends unless it is renewed
+     * @param expires when the grant or the ticket ends if it is not renewed
      */
     public record Place(Claim claim, long counter, long since, long expires) {}
 
@@ -69,14 +73,18 @@ public final class ResourceRecord {
      * A resource that nobody has used yet.
      *
      * @param name its name
-     * @param ticketTtl how long a place in the queue, and a grant that was handed to a waiter, live unless renewed
+     * @param ticketTtl how long a position in the queue, and a grant that was handed to a waiter, last if they are
+     *     not renewed
      */
     public ResourceRecord(LockName name, Duration ticketTtl) {
         this.name = name;
         this.ticketTtl = micros(ticketTtl);
     }
 
-    /** Restores a resource from what {@link #limit}, {@link #counter}, {@link #grants()} and so on told. */
+    /**
+     * Restores a resource from the values that {@link #limit}, {@link #counter}, {@link #grants()} and the other
+     * accessors returned.
+     */
     public ResourceRecord(
             LockName name,
             Duration ticketTtl,
@@ -96,8 +104,8 @@ public final class ResourceRecord {
     /**
      * Takes the grant now or not at all.
      *
-     * @param now the time
-     * @param epochMicros the store's wall clock, under which no counter is minted
+     * @param now the time on the store's clock
+     * @param epochMicros the store's wall clock; a new counter is never smaller than this
      * @throws KindConflictException if the resource is in use as another kind
      * @throws StoreException if the claim holds with fewer permits already
      */
@@ -115,7 +123,7 @@ public final class ResourceRecord {
     }
 
     /**
-     * Takes the grant now, or a place in the queue.
+     * Takes the grant now, or enters the queue.
      *
      * @return held, waiting, or gone if the claim was released before it arrived
      * @throws KindConflictException if the resource is in use as another kind
@@ -143,7 +151,7 @@ public final class ResourceRecord {
         return waiting(waiters.size() - 1, now);
     }
 
-    /** Renews a grant or refreshes a ticket. Never shortens, never revives. */
+    /** Renews a grant or refreshes a ticket. It never shortens one, and never revives one whose time is over. */
     public Renewed renew(Claim claim, long now, long epochMicros) {
         settle(now, epochMicros);
         Place held = grants.get(claim.id());
@@ -165,22 +173,22 @@ public final class ResourceRecord {
     }
 
     /**
-     * Ends holding and waiting.
+     * Ends the grant or the waiting of a claim.
      *
-     * @return whether the claim held or waited; what this granted is told by {@link #takeHanded}
+     * @return whether the claim held or waited; {@link #takeHanded} returns the grants that this release made
      */
     public boolean release(Claim claim, long now, long epochMicros) {
         settle(now, epochMicros);
         boolean held = grants.remove(claim.id()) != null;
         boolean found = waiters.remove(claim.id()) != null || held;
         if (!found || claim.repeated()) {
-            bury(claim.id(), now + micros(claim.lease()));
+            addTombstone(claim.id(), now + micros(claim.lease()));
         }
         settle(now, epochMicros);
         return found;
     }
 
-    /** What a store tells of the resource; empty if it is unused and has never granted. */
+    /** What a store reports about the resource. It is empty if the resource is unused and has never been granted. */
     public Optional<ResourceState> inspect(long now, long epochMicros) {
         settle(now, epochMicros);
         if (counter == 0 && waiters.isEmpty()) {
@@ -190,7 +198,7 @@ public final class ResourceRecord {
         return Optional.of(new ResourceState(name, limitInUse, counter, entries(grants, now), entries(waiters, now)));
     }
 
-    /** Drops what is over and admits the waiters that fit, in their order. */
+    /** Drops the entries whose time is over and admits the waiters that fit, in their order. */
     public void settle(long now, long epochMicros) {
         grants.values().removeIf(place -> place.expires() <= now);
         waiters.values().removeIf(place -> place.expires() <= now);
@@ -218,13 +226,15 @@ public final class ResourceRecord {
         return taken;
     }
 
-    /** Whether a claim holds or waits, as far as is known without settling. */
+    /**
+     * The entry of a claim that holds or waits, as far as is known without {@link #settle}; null if there is none.
+     */
     public @Nullable Place placeOf(ClaimId id) {
         Place held = grants.get(id);
         return held != null ? held : waiters.get(id);
     }
 
-    /** Whether nobody holds and nobody waits, as far as is known without settling. */
+    /** Whether nobody holds and nobody waits, as far as is known without {@link #settle}. */
     public boolean isFree() {
         return grants.isEmpty() && waiters.isEmpty();
     }
@@ -251,7 +261,7 @@ public final class ResourceRecord {
         return List.copyOf(waiters.values());
     }
 
-    /** The released claims whose acquire may still arrive, and until when they are refused; a copy. */
+    /** The released claims whose acquire may still arrive, each with the time until which it is refused; a copy. */
     public Map<ClaimId, Long> tombstones() {
         return new LinkedHashMap<>(tombstones);
     }
@@ -282,7 +292,7 @@ public final class ResourceRecord {
         return place;
     }
 
-    // A renewal replaces the lease and the owner. How much of what is claimed is not its to change.
+    // A renewal replaces the lease and the owner. It cannot change the permits or the limit.
     private static Claim renewed(Place place, Claim claim) {
         Claim old = place.claim();
         return new Claim(
@@ -295,7 +305,7 @@ public final class ResourceRecord {
         }
     }
 
-    // A record with no grant takes a claim of any limit: checkKind has made sure that it may.
+    // A record without a grant admits a claim of any limit, because checkKind has checked before that it may.
     private boolean fits(Claim claim) {
         int granted = 0;
         for (Place place : grants.values()) {
@@ -304,7 +314,7 @@ public final class ResourceRecord {
         return claim.permits() <= claim.limit() - granted;
     }
 
-    private void bury(ClaimId id, long until) {
+    private void addTombstone(ClaimId id, long until) {
         tombstones.put(id, until);
         Iterator<ClaimId> oldest = tombstones.keySet().iterator();
         while (tombstones.size() > MAX_TOMBSTONES) {
@@ -347,7 +357,7 @@ public final class ResourceRecord {
                 .toList();
     }
 
-    // Rounded up: a lease never ends before its time.
+    // Rounds up, so that a lease never ends before its time.
     private static long micros(Duration duration) {
         return (duration.toNanos() + 999) / 1_000;
     }

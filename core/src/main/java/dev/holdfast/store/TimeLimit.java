@@ -14,12 +14,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
 /**
- * The same limit of time for each of many calls, for stores whose clients answer by callbacks.
+ * The same time limit for each of many calls, for stores whose clients answer by callbacks.
  *
- * <p>Nearly all calls end long before the limit, so it must cost them nothing: a timer for each call, as in {@link
- * CompletableFuture#orTimeout}, wakes the timer's thread for each call that finds no other one waiting. Here a call is noted
- * in a set, and a look at the set is due as long after the first as the limit is. A call is told that it is late not before
- * its limit, and some milliseconds after it on a machine that is not overloaded. Thread-safe.
+ * <p>Nearly all calls end long before the limit, so the limit must not cost them anything. A timer for each call,
+ * as in {@link CompletableFuture#orTimeout}, would wake the timer's thread for each call that finds no other one
+ * waiting. Here a call is added to a set, and a sweep of the set runs one {@code limit} after the first call. The
+ * callback of a late call runs not before its limit, and some milliseconds after it on a machine that is not
+ * overloaded. Thread-safe.
  */
 public final class TimeLimit {
 
@@ -27,7 +28,7 @@ public final class TimeLimit {
     private final MonotonicClock clock;
     private final Function<Duration, Executor> later;
     private final Set<Call> underWay = ConcurrentHashMap.newKeySet();
-    private final AtomicBoolean lookIsDue = new AtomicBoolean();
+    private final AtomicBoolean sweepIsDue = new AtomicBoolean();
 
     /** A call that is under way. */
     public final class Call {
@@ -40,7 +41,10 @@ public final class TimeLimit {
             this.late = late;
         }
 
-        /** The call has ended. May be called more than once, and after it was told that it is late. */
+        /**
+         * Notes that the call has ended. This may be called more than once, and after the callback of the late call
+         * has run.
+         */
         public void end() {
             underWay.remove(this);
         }
@@ -56,8 +60,8 @@ public final class TimeLimit {
 
     /**
      * @param limit how long a call may take
-     * @param clock the time
-     * @param later what runs something after a delay
+     * @param clock measures the time
+     * @param later returns an executor that runs its tasks after the given delay
      */
     public TimeLimit(Duration limit, MonotonicClock clock, Function<Duration, Executor> later) {
         this.limit = limit;
@@ -66,19 +70,22 @@ public final class TimeLimit {
     }
 
     /**
-     * Begins the time of a call.
+     * Starts the time limit of a call.
      *
-     * @param late is run once, on another thread, if the call has not ended in time; it must not block. It may run while the
-     *     call ends
+     * @param late is run once, on another thread, if the call has not ended in time; it must not block. It may run
+     *     while the call ends.
      */
     public Call begin(Runnable late) {
         Call call = new Call(clock.nanoTime() + limit.toNanos(), late);
         underWay.add(call);
-        lookLater(limit);
+        sweepLater(limit);
         return call;
     }
 
-    /** Begins the time of a future, which fails with a {@link TimeoutException} if it is not complete by then. */
+    /**
+     * Starts the time limit of a future, which fails with a {@link TimeoutException} if it is not complete at the
+     * end of the limit.
+     */
     public <T> CompletableFuture<T> on(CompletableFuture<T> future) {
         Call call = begin(() ->
                 future.completeExceptionally(new TimeoutException("no answer within " + limit.toMillis() + " ms")));
@@ -86,15 +93,15 @@ public final class TimeLimit {
         return future;
     }
 
-    private void lookLater(Duration delay) {
-        if (!lookIsDue.get() && lookIsDue.compareAndSet(false, true)) {
-            later.apply(delay).execute(this::look);
+    private void sweepLater(Duration delay) {
+        if (!sweepIsDue.get() && sweepIsDue.compareAndSet(false, true)) {
+            later.apply(delay).execute(this::sweep);
         }
     }
 
-    private void look() {
-        // From now on whoever begins sees to the next look; what began before is in the set.
-        lookIsDue.set(false);
+    private void sweep() {
+        // A call that begins from now on schedules the next sweep. Calls that began before are in the set.
+        sweepIsDue.set(false);
         long now = clock.nanoTime();
         long first = Long.MAX_VALUE;
         List<Call> overdue = new ArrayList<>();
@@ -112,7 +119,7 @@ public final class TimeLimit {
             }
         }
         if (first < Long.MAX_VALUE) {
-            lookLater(Duration.ofNanos(first));
+            sweepLater(Duration.ofNanos(first));
         }
     }
 }

@@ -5,15 +5,18 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The options behind the question mark of a store's URL, so that they look the same and are refused in the same words. */
+/**
+ * Parses the options after the question mark of a store's URL, with the same format and the same messages for all
+ * stores.
+ */
 public final class UrlOptions {
 
     private UrlOptions() {}
 
     /**
-     * Reads {@code NAME=VALUE&NAME=VALUE}; an empty text has none. Values may be percent-encoded.
+     * Parses {@code NAME=VALUE&NAME=VALUE}; an empty text has no options. Values may be percent-encoded.
      *
-     * @throws IllegalArgumentException if it does not look so, or an option is given twice
+     * @throws IllegalArgumentException if the text does not have this form, or an option is given twice
      */
     public static Map<String, String> decoded(String query) {
         Map<String, String> values = query.isEmpty() ? new TreeMap<>() : split(query);
@@ -24,7 +27,7 @@ public final class UrlOptions {
     /**
      * Splits {@code NAME=VALUE&NAME=VALUE}, which must not be empty. Values are left as they are.
      *
-     * @throws IllegalArgumentException if it does not look so, or an option is given twice
+     * @throws IllegalArgumentException if the text does not have this form, or an option is given twice
      */
     public static Map<String, String> split(String query) {
         Map<String, String> values = new TreeMap<>();
@@ -42,9 +45,9 @@ public final class UrlOptions {
     }
 
     /**
-     * A part of a URL without its percent signs. A plus stays a plus: this is no form.
+     * Decodes the percent-encoding in a part of a URL. A plus stays a plus, because this is not an HTML form.
      *
-     * @throws IllegalArgumentException if a percent sign has no two hexadecimal digits behind it
+     * @throws IllegalArgumentException if a percent sign is not followed by two hexadecimal digits
      */
     public static String decodedText(String text) {
         if (text.indexOf('%') < 0) {

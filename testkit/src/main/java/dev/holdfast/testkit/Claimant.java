@@ -9,7 +9,7 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
-/** Somebody who makes claims: a client id and a sequence of its own. Each claim is a new attempt. Thread-safe. */
+/** A client that makes claims, with its own client id and sequence. Each claim is a new attempt. Thread-safe. */
 public final class Claimant {
 
     private final String client;
@@ -25,7 +25,7 @@ public final class Claimant {
         this(label, lease, claim -> {});
     }
 
-    /** @param check is given each claim before it is handed out, and may throw */
+    /** @param check is called with each claim before it is returned, and may throw */
     public Claimant(String label, Duration lease, Consumer<Claim> check) {
         this.check = check;
         this.client = label + '-' + UUID.randomUUID().toString().substring(0, 8);
@@ -49,12 +49,12 @@ public final class Claimant {
         return claim(name, Claim.ALL, Claim.ALL);
     }
 
-    /** A place in a wait set. */
+    /** A claim of a wait set. */
     public Claim waitSet(LockName name) {
         return claim(name, 1, 0);
     }
 
-    /** {@code permits} of a semaphore of {@code limit}, or any other kind by its numbers. */
+    /** A claim of {@code permits} of a semaphore of {@code limit}, or of any other kind by its numbers. */
     public Claim claim(LockName name, int permits, int limit) {
         ClaimId id = new ClaimId(client, sequence.incrementAndGet());
         Claim claim = new Claim(name, id, permits, limit, lease, OwnerInfo.of(client));

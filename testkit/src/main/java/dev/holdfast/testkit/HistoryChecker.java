@@ -9,19 +9,19 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Remembers who held a resource from when to when, and says afterwards whether that was lawful: weights never exceeded the
- * limit, tokens grew, and nobody was overtaken in the queue.
+ * Records who held a resource from when to when, and checks afterwards that the history obeys the laws: the permits
+ * never exceeded the limit, tokens grew, and nobody was overtaken in the queue.
  *
- * <p>A hold is counted from when its owner knew of it until just before its owner sent the release, so every violation that
- * is found is one that a user could have suffered. Times may come from any one monotonic clock; on Linux {@link
- * System#nanoTime()} is the same for all processes of a machine, so histories of several processes can be put together with
- * {@link #add}.
+ * <p>A hold is counted from the moment at which its owner knew of it until just before its owner sent the release,
+ * so every violation that is found could have affected a user. Times may come from any one monotonic clock; on
+ * Linux {@link System#nanoTime()} is the same for all processes of a machine, so histories of several processes can
+ * be put together with {@link #add}.
  *
  * <p>One checker is for one resource. Thread-safe while it records.
  */
 public final class HistoryChecker {
 
-    /** Said of a hold that never waited in a queue, or whose place is not known. */
+    /** The value for a hold that never waited in a queue, or whose position in the queue is not known. */
     public static final long NEVER_QUEUED = Long.MAX_VALUE;
 
     private final int limit;
@@ -35,13 +35,13 @@ public final class HistoryChecker {
      * @param permits how much was held; the limit if exclusive
      * @param token the token or counter of the grant
      * @param asked when the request was about to be sent
-     * @param queued when the owner knew that it had a place in the queue, or {@link #NEVER_QUEUED}
+     * @param queued when the owner knew that it was in the queue, or {@link #NEVER_QUEUED}
      * @param from when the owner knew that it held
      * @param to when the owner was about to release, or its validity was over
      */
     public record Hold(String owner, int permits, long token, long asked, long queued, long from, long to) {}
 
-    /** A hold that is not over yet. */
+    /** A hold that has not ended yet. */
     public final class OpenHold {
 
         private final Hold begun;
@@ -53,7 +53,7 @@ public final class HistoryChecker {
         /** Call after a renewal: the token must be the one that was granted. */
         public void renewed(long token) {
             if (token != begun.token()) {
-                wrongRenewals.add("a renewal told token " + token + " of " + begun);
+                wrongRenewals.add("a renewal returned token " + token + " of " + begun);
             }
         }
 
@@ -79,7 +79,8 @@ public final class HistoryChecker {
      * Call as soon as a grant is known.
      *
      * @param asked {@link System#nanoTime()} before the request was sent
-     * @param queued {@link System#nanoTime()} after a place in the queue was told, or {@link #NEVER_QUEUED}
+     * @param queued {@link System#nanoTime()} after the position in the queue was reported, or {@link
+     *     #NEVER_QUEUED}
      */
     public OpenHold acquired(String owner, int permits, long token, long asked, long queued) {
         return new OpenHold(new Hold(owner, permits, token, asked, queued, System.nanoTime(), Long.MAX_VALUE));
@@ -109,7 +110,10 @@ public final class HistoryChecker {
         checkTokens(byStart);
     }
 
-    /** {@link #check()}, and that whoever had a place in the queue before another asked was granted before it. */
+    /**
+     * Checks the same as {@link #check()}, and that a waiter that was in the queue before another one asked was
+     * granted before that one.
+     */
     public void checkFifo() {
         check();
         List<Hold> queued = sorted(Comparator.comparingLong(Hold::queued));
@@ -144,7 +148,7 @@ public final class HistoryChecker {
     }
 
     // Exclusive holds do not overlap others, so the order of their beginnings is the order of their grants. Shared
-    // ones may have been told in another order than they were granted, and have no order among each other.
+    // holds may have been reported in another order than they were granted, and have no order among each other.
     private void checkTokens(List<Hold> byStart) {
         Hold largest = null;
         Hold largestExclusive = null;

@@ -7,11 +7,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The tests that every store passes: a group for each of the twelve laws, the views, many threads at once, and a long random
- * run beside the model. What is asserted follows from the store's {@link dev.holdfast.spi.StoreTraits traits}; no test can
- * be overridden or switched off otherwise.
+ * The tests that every store must pass: a group for each of the twelve laws, the inspection, many threads at once,
+ * and a long random run that compares the store with the model. The store's {@link dev.holdfast.spi.StoreTraits
+ * traits} determine what is asserted; no test can be overridden or switched off in another way.
  *
- * <p>A store's own test says how to open it, and no more:
+ * <p>A store's own test defines only how to open the store:
  *
  * <pre>{@code
  * class SqliteLockStoreTest extends LockStoreTck {
@@ -26,19 +26,20 @@ import org.junit.jupiter.api.Timeout;
  * }
  * }</pre>
  *
- * <p>A store whose data live in the object overrides {@link #openAnother}: there is no other handle.
+ * <p>A store that keeps its data in the object overrides {@link #openAnother}, because there is no other handle.
  *
- * <p>A store whose leases end by a clock that cannot be injected overrides {@link #runsOnRealTime()}; its tests then really
- * wait, for little more than its ticket's time to live each. Such a store should be opened with a short one: 1 to 2 seconds.
+ * <p>A store whose leases end by a clock that cannot be injected overrides {@link #runsOnRealTime()}. Its tests
+ * then wait in real time, each for little more than the time to live of a ticket. Such a store should be opened
+ * with a short one: 1 to 2 seconds.
  *
- * <p>Random tests print their seed once for each JVM; {@code -Dholdfast.seed=NUMBER} repeats them. The length of the
- * run beside the model is {@code -Dholdfast.model.operations=NUMBER}, 10,000 by default.
+ * <p>Random tests print their seed once for each JVM; {@code -Dholdfast.seed=NUMBER} repeats them. The length of
+ * the model run is {@code -Dholdfast.model.operations=NUMBER}, 10,000 by default.
  */
 public abstract class LockStoreTck extends ThreadSafety {
 
     /**
-     * How many operations the run beside the model has, unless the system property says so. A second client or topology of a
-     * store that has its long run elsewhere may ask for fewer.
+     * The number of operations of the model run, unless the system property sets it. A second client or topology of
+     * a store that has its long run in another test may return a smaller number.
      */
     protected int modelOperations() {
         return 10_000;

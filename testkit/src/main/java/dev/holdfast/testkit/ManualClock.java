@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
  * A clock that stands still until a test moves it.
  *
  * <p>It starts at a random number, half of the time so close to the largest {@code long} that it overflows within a
- * minute, because code that compares times in the wrong way works with small numbers. The wall clock advances with it, and
- * can be stepped by itself.
+ * minute, because code that compares times in the wrong way works with small numbers. The wall clock advances with
+ * it, and can also be stepped alone.
  *
- * <p>Thread-safe. {@link #parkNanos} really parks; {@link #advance} wakes whoever has parked until a time that is now over.
- * No wake-up is lost between the two, in whatever order they happen.
+ * <p>Thread-safe. {@link #parkNanos} really parks the thread; {@link #advance} wakes the threads that have parked
+ * until a time that is now over. No wake-up is lost between the two, in whatever order they run.
  */
 public final class ManualClock implements MonotonicClock {
 
@@ -27,12 +27,15 @@ public final class ManualClock implements MonotonicClock {
     private static final long SOME_DAY =
             ChronoUnit.MICROS.between(Instant.EPOCH, Instant.parse("2026-01-01T00:00:00Z"));
 
-    /** How long a thread that {@link #advanceUntil} has woken is given, in real time, before the next step. */
+    /**
+     * The real time, in nanoseconds, that {@link #advanceUntil} gives the threads it has woken before the next
+     * step.
+     */
     private static final long BREATH_NANOS = 1_000_000;
 
     private final Object monitor = new Object();
 
-    /** What each thread has read last, until it parks: see {@link #parkNanos}. */
+    /** The last time that each thread has read, until it parks; see {@link #parkNanos}. */
     private final ThreadLocal<@Nullable Long> lastRead = new ThreadLocal<>();
 
     private final List<Parked> parked = new ArrayList<>();
@@ -40,7 +43,7 @@ public final class ManualClock implements MonotonicClock {
     private long nanos;
     private long epochNanos;
 
-    // No record: two entries are never equal, so that removing one cannot remove another.
+    // This is not a record, so that two entries are never equal, and removing one cannot remove another.
     private static final class Parked {
         private final Thread thread;
         private final long deadline;
@@ -51,12 +54,12 @@ public final class ManualClock implements MonotonicClock {
         }
     }
 
-    /** A clock that starts at a number drawn from the JVM's seed (see {@link Seeds}). */
+    /** Creates a clock that starts at a number drawn from the JVM's seed (see {@link Seeds}). */
     public ManualClock() {
         this(Seeds.of("clock"));
     }
 
-    /** A clock whose start is drawn from a seed. */
+    /** Creates a clock whose start is drawn from a seed. */
     public ManualClock(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         boolean nearTheEnd = random.nextBoolean();
@@ -83,7 +86,7 @@ public final class ManualClock implements MonotonicClock {
     }
 
     /**
-     * Lets time pass, on the wall too, and wakes those whose time is over.
+     * Lets time pass, for the wall clock too, and wakes the threads whose time is over.
      *
      * @throws IllegalArgumentException if the duration is negative: a monotonic clock never goes back
      */
@@ -133,13 +136,15 @@ public final class ManualClock implements MonotonicClock {
     }
 
     /**
-     * Parks until the manual time passes. The time counts from what the calling thread has read last: who computes how much
-     * is left until a deadline, and parks for that, is woken at the deadline, though the clock was advanced in between.
+     * Parks until the manual time passes. The time counts from the value that the calling thread has read last. So
+     * a thread that computes how much time is left until a deadline, and parks for that time, is woken at the
+     * deadline, even if the clock was advanced in between.
      */
     @Override
     public void parkNanos(Object blocker, long duration) {
         Long read = lastRead.get();
-        // Read once only: a thread that parks again without looking at the clock means from now on.
+        // The value is used once only: for a thread that parks again without reading the clock, the time counts
+        // from now.
         lastRead.remove();
         if (duration <= 0) {
             return;

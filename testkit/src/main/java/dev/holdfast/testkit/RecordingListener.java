@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A listener that remembers what it was told, and that notices when it is told too much. Thread-safe. */
+/** A listener that records its notifications, and can check that there were not too many. Thread-safe. */
 public final class RecordingListener implements ClaimListener {
 
-    /** What a listener was told. */
+    /** A notification of the listener. */
     public sealed interface Event {
 
-        /** The claim took a place. */
+        /** The claim entered the queue. */
         record Waiting(int position, Duration retryAfter) implements Event {}
 
-        /** The claim holds. */
+        /** The claim was granted. */
         record Granted(long counter, Duration lease) implements Event {}
 
         /** The claim is gone. */
@@ -49,7 +49,7 @@ public final class RecordingListener implements ClaimListener {
         events.add(new Event.Failed(cause));
     }
 
-    /** All that was told, in order. */
+    /** All events, in order. */
     public List<Event> events() {
         return List.copyOf(events);
     }
@@ -66,27 +66,28 @@ public final class RecordingListener implements ClaimListener {
                 .findFirst();
     }
 
-    /** Whether the place in the queue, or an outcome, was told. */
+    /** Whether the position in the queue, or an outcome, was reported. */
     public boolean hasHeard() {
         return !events.isEmpty();
     }
 
     /**
-     * Checks that no more was told than a listener may hear.
+     * Checks that there were no more notifications than the contract allows.
      *
-     * @throws AssertionError if there was more than one outcome, or more than one place in the queue
+     * @throws AssertionError if there was more than one outcome, or more than one position in the queue
      */
     public void checkContract() {
-        List<Event> heard = events();
-        long places = heard.stream().filter(Event.Waiting.class::isInstance).count();
-        if (places > 1 || heard.size() - places > 1) {
+        List<Event> notified = events();
+        long positions =
+                notified.stream().filter(Event.Waiting.class::isInstance).count();
+        if (positions > 1 || notified.size() - positions > 1) {
             throw new AssertionError(
-                    "A listener hears of at most one place and exactly one outcome, but heard " + heard);
+                    "A listener is notified of at most one position and exactly one outcome, but got " + notified);
         }
     }
 
     @Override
     public String toString() {
-        return "heard " + events;
+        return "notified of " + events;
     }
 }

@@ -3,8 +3,8 @@ package dev.holdfast.testkit;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Where the tests' random numbers begin. The seed of a JVM is random, or given as {@code -Dholdfast.seed=NUMBER} to see a
- * failure again; it is printed once.
+ * The seeds of the tests' random numbers. The seed of a JVM is random, or set by {@code -Dholdfast.seed=NUMBER} to
+ * reproduce a failure. It is printed once.
  */
 public final class Seeds {
 
@@ -15,7 +15,7 @@ public final class Seeds {
 
     private Seeds() {}
 
-    /** A seed for one purpose: the same for the same purpose and JVM seed, whatever else has run before. */
+    /** A seed for one purpose. It is the same for the same purpose and JVM seed, no matter what has run before. */
     public static long of(String purpose) {
         long mixed = BASE;
         for (int i = 0; i < purpose.length(); i++) {

@@ -23,10 +23,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What the tests of a store's own have in common, beside the {@linkplain LockStoreTck laws}: two claimants, a name that
- * nobody else uses, and short words for calls and their answers. Time is real time.
+ * The base class of a store's own tests, in addition to the {@linkplain LockStoreTck laws}. It has two claimants, a
+ * name that nobody else uses, and short methods for calls and their answers. The tests run in real time.
  *
- * <p>A wait that lasts longer than {@value #PATIENCE_SECONDS} seconds fails; on a healthy machine none lasts long.
+ * <p>A wait that takes longer than {@value #PATIENCE_SECONDS} seconds fails; normally none takes long.
  */
 @Timeout(120)
 public abstract class StoreTest {
@@ -36,7 +36,7 @@ public abstract class StoreTest {
 
     private static final int PATIENCE_SECONDS = 60;
 
-    private static final Duration LOOK_EVERY = Duration.ofMillis(1);
+    private static final Duration POLL_EVERY = Duration.ofMillis(1);
     private static final Duration TRY_EVERY = Duration.ofMillis(20);
 
     public final Claimant alice = new Claimant("alice", LONG);
@@ -45,7 +45,7 @@ public abstract class StoreTest {
 
     private final List<AutoCloseable> opened = new ArrayList<>();
 
-    /** Closes something after the test, what was opened last at first. */
+    /** Closes a resource after the test. Resources are closed in the reverse order of their opening. */
     protected final <T extends AutoCloseable> T closing(T resource) {
         opened.add(resource);
         return resource;
@@ -58,7 +58,7 @@ public abstract class StoreTest {
         }
     }
 
-    /** Waits for what a stage gives. */
+    /** Waits for the value of a stage. */
     public static <T> T get(CompletionStage<T> stage) {
         try {
             return stage.toCompletableFuture().join();
@@ -79,7 +79,7 @@ public abstract class StoreTest {
         }
     }
 
-    /** Waits until a listener hears that it failed. */
+    /** Waits until a listener is notified of a failure. */
     public static StoreException failure(RecordingListener listener) {
         awaitUntil(listener::hasHeard);
         return listener.first(RecordingListener.Event.Failed.class)
@@ -101,7 +101,7 @@ public abstract class StoreTest {
         return get(store.renew(List.of(claim))).get(0);
     }
 
-    /** Releases a claim; whether it held or waited. */
+    /** Releases a claim. Returns whether it held or waited. */
     public static boolean released(LockStore store, Claim claim) {
         return get(store.release(claim)).wasOwner();
     }
@@ -113,7 +113,7 @@ public abstract class StoreTest {
                 .toList();
     }
 
-    /** Enqueues a claim and waits for the first word about it. */
+    /** Enqueues a claim and waits for its first notification. */
     public static RecordingListener enqueued(LockStore store, Claim claim) {
         RecordingListener listener = new RecordingListener();
         store.enqueue(claim, listener);
@@ -143,7 +143,10 @@ public abstract class StoreTest {
         return listener.outcome().orElseThrow();
     }
 
-    /** Repeats, as the engine does, what fails because the server was away, whatever its effect; a renewal, too. */
+    /**
+     * Repeats a call that fails because the server was unavailable, whatever the effect, as the engine does. This
+     * includes a failed renewal.
+     */
     public static <T> T repaired(Supplier<T> call) {
         long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
         while (true) {
@@ -165,12 +168,12 @@ public abstract class StoreTest {
         awaitUntil(condition, "waited for too long");
     }
 
-    /** Waits, and fails with what is to be said if it was in vain. */
+    /** Waits until a condition holds, and fails with this message if it does not in time. */
     public static void awaitUntil(BooleanSupplier condition, String otherwise) {
         long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
         while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime() - deadline).as(otherwise).isNegative();
-            LockSupport.parkNanos(LOOK_EVERY.toNanos());
+            LockSupport.parkNanos(POLL_EVERY.toNanos());
         }
     }
 

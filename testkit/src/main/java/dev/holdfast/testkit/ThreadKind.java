@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The kinds of threads of this JDK: platform threads, and virtual ones where it has them.
+ * The kinds of threads of this JDK: platform threads, and virtual threads if the JDK has them.
  *
  * @param name the kind, for people
  * @param factory makes unstarted threads
@@ -36,14 +36,17 @@ public record ThreadKind(String name, ThreadFactory factory) {
         return kinds;
     }
 
-    /** Runs a body on one thread of each kind in turn; what it throws is thrown here. */
+    /** Runs a body on one thread of each kind in turn. An exception of the body is thrown here. */
     public static void runOnEach(Consumer<ThreadKind> body) {
         for (ThreadKind kind : all()) {
             kind.runAll(List.of(() -> body.accept(kind)));
         }
     }
 
-    /** Runs tasks at once, each on a thread of this kind, and waits for them; the first failure is thrown here. */
+    /**
+     * Runs tasks at the same time, each on its own thread of this kind, and waits for them. The first failure is
+     * thrown here.
+     */
     public void runAll(List<Runnable> tasks) {
         AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
         List<Thread> threads = new ArrayList<>();
@@ -82,7 +85,7 @@ public record ThreadKind(String name, ThreadFactory factory) {
         return name;
     }
 
-    // Thread.ofVirtual().factory(), which Java 17 cannot name.
+    // Calls Thread.ofVirtual().factory() by reflection, because Java 17 does not have it.
     private static @Nullable ThreadFactory virtualFactory() {
         try {
             Class<?> builder = Class.forName("java.lang.Thread$Builder$OfVirtual");

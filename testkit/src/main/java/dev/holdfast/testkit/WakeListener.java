@@ -7,20 +7,23 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Unparks the thread that made it when the claim is granted, and remembers when that was: for figures, where {@link
- * RecordingListener} would cost time of its own. Thread-safe; for one claim.
+ * Unparks the thread that created it when the claim is granted, and remembers the time of the grant. It is for
+ * measurements, where a {@link RecordingListener} would itself take time. Thread-safe; for one claim.
  */
 public final class WakeListener implements ClaimListener {
 
     private final Thread waiter = Thread.currentThread();
     private volatile long at;
 
-    /** Waits for the grant. Returns when it came, by {@link System#nanoTime}. */
+    /** Waits for the grant, and returns its time by {@link System#nanoTime}. */
     public long awaitGrant() {
         return awaitGrant(() -> {});
     }
 
-    /** The same, and does something every second until then, such as to refresh the ticket. */
+    /**
+     * Waits like {@link #awaitGrant()}, and runs {@code meanwhile} every second until then, for example to refresh
+     * the ticket.
+     */
     public long awaitGrant(Runnable meanwhile) {
         while (at == 0) {
             LockSupport.parkNanos(this, 1_000_000_000);

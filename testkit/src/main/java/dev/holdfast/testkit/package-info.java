@@ -1,4 +1,4 @@
-/** The tests that every store passes, and the tools they are made of. */
+/** The tests that every store must pass, and the tools that they use. */
 @NullMarked
 package dev.holdfast.testkit;
 

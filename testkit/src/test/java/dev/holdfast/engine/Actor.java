@@ -10,10 +10,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A thread that does what a test tells it, one thing after the other: holds belong to threads. */
+/** A thread that runs the actions of a test one after the other. Tests need it because holds belong to threads. */
 final class Actor implements AutoCloseable {
 
-    /** Something to do that may throw. */
+    /** An action that may throw. */
     interface Action {
         void run() throws Exception;
     }
@@ -44,12 +44,12 @@ final class Actor implements AutoCloseable {
                 }
                 action.run();
             } catch (Exception between) {
-                // An interrupt that came between two actions: an action itself catches what it throws.
+                // An interrupt came between two actions. Exceptions of an action itself are caught inside it.
             }
         }
     }
 
-    /** Begins something and returns at once. An interrupt flag that it leaves behind is cleared. */
+    /** Starts an action and returns at once. If the action leaves the interrupt flag set, the flag is cleared. */
     <T> CompletableFuture<T> start(Callable<T> call) {
         CompletableFuture<T> result = new CompletableFuture<>();
         begun.incrementAndGet();
@@ -74,12 +74,12 @@ final class Actor implements AutoCloseable {
         return result;
     }
 
-    /** Whether it has done all that it was told to do. */
+    /** Whether it has completed all its actions. */
     boolean isBetweenActions() {
         return ended.get() == begun.get();
     }
 
-    /** Whether it has taken up something, and not ended it. */
+    /** Whether it has begun an action that has not ended. */
     boolean isInAction() {
         return inAction;
     }
@@ -89,7 +89,7 @@ final class Actor implements AutoCloseable {
         return begun.get() + ended.get();
     }
 
-    /** Begins something that has no result. */
+    /** Starts an action without a result. */
     CompletableFuture<Void> begin(Action action) {
         return start(() -> {
             action.run();
@@ -97,24 +97,27 @@ final class Actor implements AutoCloseable {
         });
     }
 
-    /** Does something and waits for its end. */
+    /** Runs an action and waits for its end. */
     <T> T get(Callable<T> call) {
         return end(start(call));
     }
 
-    /** Does something and waits for its end. */
+    /** Runs an action and waits for its end. */
     void run(Action action) {
         end(begin(action));
     }
 
-    /** Begins something and waits until the thread is parked in it on the engine's clock, its steps so far done. */
+    /**
+     * Starts an action and waits until the thread is parked in it on the engine's clock, after all its steps so
+     * far.
+     */
     <T> CompletableFuture<T> park(Callable<T> call) {
         CompletableFuture<T> result = start(call);
         awaitParked(result);
         return result;
     }
 
-    /** {@link #park} for what has no result. */
+    /** Does the same as {@link #park} for an action without a result. */
     CompletableFuture<Void> parkIn(Action action) {
         CompletableFuture<Void> result = begin(action);
         awaitParked(result);
@@ -143,7 +146,7 @@ final class Actor implements AutoCloseable {
         thread.interrupt();
     }
 
-    /** The result of something that was begun. */
+    /** Waits for the result of an action that was started. */
     static <T> T end(CompletableFuture<T> begun) {
         try {
             return begun.get(Wait.LONGEST_SECONDS, TimeUnit.SECONDS);
@@ -154,7 +157,7 @@ final class Actor implements AutoCloseable {
         }
     }
 
-    /** What something that was begun threw, which must be of this type. */
+    /** Waits for the exception of an action that was started. It must be of this type. */
     static <E extends Throwable> E failure(Class<E> type, CompletableFuture<?> begun) {
         try {
             Object value = begun.get(Wait.LONGEST_SECONDS, TimeUnit.SECONDS);

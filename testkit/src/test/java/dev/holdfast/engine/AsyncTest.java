@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** Acquisitions and releases without a thread that waits. */
+/** Tests of acquisitions and releases that block no thread. */
 class AsyncTest extends EngineFixture {
 
     private final DistributedLock lock = locks.lock("async");
@@ -86,7 +86,7 @@ class AsyncTest extends EngineFixture {
         awaitUnused("async");
     }
 
-    /** The usual idiom for a time limit of one's own ends the future without cancelling it. */
+    /** The usual way to set a time limit on a future ends the future without cancelling it. */
     @Test
     void aFutureThatItsUserEndsInAnotherWayLeavesNothing() {
         c.run(rival.lock("async")::lock);
@@ -103,7 +103,7 @@ class AsyncTest extends EngineFixture {
         Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
         Holdfast mine = client(Holdfast.builder().store(memory).callbacks(callbacks::add));
         CompletableFuture<Lease> future = mine.lock("async").acquireAsync();
-        Wait.until("it is granted, but not told yet", () -> !callbacks.isEmpty());
+        Wait.until("it is granted, but not reported yet", () -> !callbacks.isEmpty());
         assertThat(holders("async")).isEqualTo(1);
         future.cancel(false);
         callbacks.forEach(Runnable::run);
@@ -137,7 +137,7 @@ class AsyncTest extends EngineFixture {
     }
 
     @Test
-    void manyFuturesOfOneNameAreServedOneAfterTheOtherOverOnePlace() {
+    void manyFuturesOfOneNameAreServedOneAfterTheOtherThroughOneQueueEntry() {
         c.run(rival.lock("async")::lock);
         List<CompletableFuture<Lease>> futures = new ArrayList<>();
         for (int i = 0; i < 500; i++) {
@@ -178,7 +178,7 @@ class AsyncTest extends EngineFixture {
         assertThat(locks.list("async", 1_000)).isEmpty();
     }
 
-    /** What a user hangs on a future may block: it must not be a thread that others need. */
+    /** A user's callback of a future may block, so it must not run on a thread that others need. */
     @Test
     void futuresAreCompletedOnCallbackThreads() {
         c.run(rival.lock("async")::lock);
@@ -253,7 +253,10 @@ class AsyncTest extends EngineFixture {
         b.run(lock::unlock);
     }
 
-    /** The user cancels in the very moment in which the engine asks the store for hints: the hints must not come for ever. */
+    /**
+     * The user cancels at the moment at which the engine asks the store for hints. The registration for hints must
+     * not stay for ever.
+     */
     @Test
     void aCancellationThatCrossesARequestForHintsForgetsTheListener() {
         AtomicReference<CompletableFuture<Lease>> future = new AtomicReference<>();

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** The end of a client: nobody waits for ever, holders hear of it, and the store is free at once. */
+/** Tests of the end of a client: nobody waits for ever, holders are notified, and the store is free at once. */
 class CloseTest extends EngineFixture {
 
     private final DistributedLock lock = locks.lock("close");
@@ -50,15 +50,15 @@ class CloseTest extends EngineFixture {
     }
 
     @Test
-    void holdersHearThatTheClientWasClosedAndTheStoreIsFreeAtOnce() throws InterruptedException {
+    void holdersAreNotifiedThatTheClientWasClosedAndTheStoreIsFreeAtOnce() throws InterruptedException {
         a.run(lock::lock);
         Lease lease = locks.lock("lease").acquire();
-        CompletableFuture<LossReason> told = new CompletableFuture<>();
-        lease.onLost(told::complete);
+        CompletableFuture<LossReason> reported = new CompletableFuture<>();
+        lease.onLost(reported::complete);
         locks.close();
         assertThat(isUnused("close")).as("released before close() returned").isTrue();
         assertThat(isUnused("lease")).isTrue();
-        assertThat(Actor.end(told)).isEqualTo(LossReason.CLOSED);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.CLOSED);
         assertThat(lease.isValid()).isFalse();
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(lease::release)
@@ -107,7 +107,7 @@ class CloseTest extends EngineFixture {
         a.run(rival.lock("other")::unlock);
     }
 
-    /** Releases cannot be sent, and close does not wait for ever. */
+    /** If releases cannot be sent, close does not wait for ever. */
     @Test
     void closeDuringAnOutageEnds() throws InterruptedException {
         Lease lease = lock.acquire();

@@ -19,21 +19,21 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * A {@link ManualClock} that knows who is parked on it, so that a test can go on when a thread really waits, and when all
- * that a moment brings has been done.
+ * A {@link ManualClock} that knows which threads are parked on it, so that a test can continue when a thread really
+ * waits, and when all work that was due has been done.
  *
- * <p>A park ends at the time that its thread had in mind: it is counted from the thread's last look at the clock, and not
- * from the park, so that an {@link #advance} between the two cannot make it longer.
+ * <p>The time of a park is counted from the moment at which the thread last read the clock, and not from the park,
+ * so that an {@link #advance} between the two cannot make it longer.
  */
 final class EngineClock implements MonotonicClock {
 
     private static final int BREATHS = 4;
     private static final long BREATH_NANOS = 100_000;
 
-    /** One stay of a thread in {@link #parkNanos}. */
+    /** One call of {@link #parkNanos} by a thread. */
     private record Park(Object blocker, long deadline) {
 
-        /** Whether its thread has something to do, and only has not come to it yet. */
+        /** Whether its thread is due to wake up, and has not done so yet. */
         boolean isOver(long now) {
             return deadline - now <= 0
                     || (blocker instanceof Wakeable wakeable && wakeable.isWoken())
@@ -69,31 +69,31 @@ final class EngineClock implements MonotonicClock {
         long deadline = lastLook.get() + nanos;
         parked.put(self, new Park(blocker, deadline));
         try {
-            // An advance before this line is seen here, one after it unparks this thread.
+            // An advance before this line is seen here. An advance after it unparks this thread.
             manual.parkNanos(blocker, deadline - manual.nanoTime());
         } finally {
-            // In this order: a look that still sees the park must find the count changed by the next look.
+            // The order matters: a check that still sees the park must find a changed count at the next check.
             parked.remove(self);
             parks.incrementAndGet();
         }
     }
 
-    /** From now on {@link #settle} waits for this engine too. */
+    /** Makes {@link #settle} wait for this engine too, from now on. */
     void watch(Engine engine) {
         engines.add(engine);
     }
 
-    /** From now on {@link #settle} waits for this actor too. */
+    /** Makes {@link #settle} wait for this actor too, from now on. */
     void watch(Actor actor) {
         actors.add(actor);
     }
 
-    /** An executor whose tasks run when so much time has passed, in the thread that lets it pass. */
+    /** An executor whose tasks run after this delay, on the thread that advances the clock. */
     Executor after(Duration delay) {
         return work -> tasks.add(new Task(manual.nanoTime() + delay.toNanos(), work));
     }
 
-    /** Lets time pass. Threads whose time has come run on meanwhile. */
+    /** Lets time pass. Threads whose time is over continue concurrently. */
     void advance(Duration duration) {
         manual.advance(duration);
         runTasks();
@@ -113,23 +113,22 @@ final class EngineClock implements MonotonicClock {
         }
     }
 
-    /** Lets time pass, and waits until engines and actors have done what was due. */
+    /** Lets time pass, and waits until engines and actors have done all work that was due. */
     void advanceAndSettle(Duration duration) {
         advance(duration);
         settle();
     }
 
     /**
-     * Waits until engines and actors have done what is due, and what follows from it. Call-backs of users are not waited
-     * for, since they may block for ever.
+     * Waits until engines and actors have done all work that is due, and all work that follows from it. It does not
+     * wait for callbacks of users, because these may block for ever.
      */
     void settle() {
         Wait.until("engines and actors have done what is due", this::isSettled);
     }
 
-    // Two looks, because what was quiet at its turn may be woken by another whose turn comes later. If nothing has
-    // begun
-    // or ended meanwhile, then the second look has seen them all quiet together.
+    // Checks twice, because a thread that was idle when it was checked may be woken by another one that is checked
+    // later. If nothing has begun or ended meanwhile, the second check has seen all of them idle at the same time.
     private boolean isSettled() {
         runTasks();
         long before = steps();
@@ -151,7 +150,7 @@ final class EngineClock implements MonotonicClock {
                 && engines.stream().mapToLong(Engine::tasks).sum() == parkedTasks();
     }
 
-    // An actor that waits for something else than time and the lock waits for its test.
+    // An actor that waits for something other than time and the lock waits for its test.
     private boolean isQuiet(Actor actor) {
         if (actor.isBetweenActions() || parked.containsKey(actor.thread())) {
             return true;
@@ -176,8 +175,8 @@ final class EngineClock implements MonotonicClock {
     }
 
     /**
-     * Lets time pass in steps until something has come to be. After each, all that was due is done first, and threads that
-     * call users back are given a moment.
+     * Lets time pass in steps until a condition holds. After each step it waits for all work that was due, and
+     * gives threads that run callbacks of users a moment.
      */
     void advanceUntil(String what, Duration step, BooleanSupplier condition) {
         Wait.until(what, () -> {

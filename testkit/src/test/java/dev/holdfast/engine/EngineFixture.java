@@ -16,17 +16,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 
 /**
- * Two clients of one store in memory, on a clock that stands still. What {@link #locks} sends is counted, and can be lost
- * on its way; {@link #rival} is another process, as far as the store can see.
+ * Two clients of one store in memory, on a clock that stands still. The requests of {@link #locks} are counted and
+ * can be lost on their way. For the store, {@link #rival} is another process.
  *
- * <p>After every test all clients are closed, and then nothing may be left in the store.
+ * <p>After every test all clients are closed. Then nothing may be left in the store.
  */
 abstract class EngineFixture {
 
     /** The default lease. */
     static final Duration LEASE = Duration.ofSeconds(30);
 
-    /** The longest that a grant is passed on inside the JVM; after that a waiter takes a place in the store's queue. */
+    /** The longest time for which a grant is passed on inside the JVM. After it a waiter enters the store's queue. */
     static final Duration HAND_OFF_TIME = Duration.ofMillis(10);
 
     private static final Duration CLOSING_STEP = Duration.ofMillis(20);
@@ -81,7 +81,7 @@ abstract class EngineFixture {
         return made;
     }
 
-    /** Said by a test that cuts the store off, so that a client cannot release what it held. */
+    /** A test calls this if it cuts off the store, so that a client cannot release its claims. */
     final void mayLeaveClaims() {
         mayLeaveClaims = true;
     }
@@ -108,7 +108,7 @@ abstract class EngineFixture {
         Wait.until(count + " claims wait for " + name, () -> waiters(name) == count);
     }
 
-    /** Of a hold that has just been taken: lets its hand-off time pass, so that waiters take a place in the store. */
+    /** Lets the hand-off time of a hold that has just been acquired pass, so that waiters enter the store's queue. */
     final void handOffTimeIsOver() {
         clock.advance(HAND_OFF_TIME);
     }
@@ -127,8 +127,8 @@ abstract class EngineFixture {
         return memory.inspect(new LockName(name)).toCompletableFuture().join();
     }
 
-    // Releases that are to be repeated wait for the clock; it stops long before a lease or a ticket would end by
-    // itself.
+    // Releases that will be repeated wait for the clock. The clock stops long before a lease or a ticket would end
+    // by itself.
     private void closeAll() {
         Thread closing = new Thread(() -> clients.forEach(Holdfast::close), "closing");
         closing.start();

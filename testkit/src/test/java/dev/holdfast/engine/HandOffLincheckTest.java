@@ -13,10 +13,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a lock guards is linearizable, however its hand-offs fall. The clock stands still, so that neither a bound of the
- * hand-offs nor a lease is ever over.
+ * Checks that the data which a lock guards is linearizable, in whatever order its hand-offs occur. The clock stands
+ * still, so that neither the time bound of the hand-offs nor a lease is ever over.
  *
- * <p>Under stress only: Lincheck's model checker wants to command every thread, and cannot those of a client.
+ * <p>It uses the stress mode only: Lincheck's model checker must control every thread, and cannot control those of
+ * a client.
  */
 class HandOffLincheckTest {
 
@@ -37,7 +38,7 @@ class HandOffLincheckTest {
         }
     };
 
-    /** One client for all runs: its threads would outlive each of them. */
+    /** All runs share one client, because its threads would outlive each run. */
     private static final Holdfast LOCKS = Holdfast.builder()
             .store(new MemoryLockStore(STANDING))
             .clock(STANDING)
@@ -50,7 +51,7 @@ class HandOffLincheckTest {
         LOCKS.close();
     }
 
-    /** A counter behind a lock, of a name of its own for each run. */
+    /** A counter that a lock guards. Each run uses a lock name of its own. */
     public static class Counter {
         private final DistributedLock lock = LOCKS.lock("run " + RUNS.incrementAndGet());
         private int value;
@@ -73,7 +74,7 @@ class HandOffLincheckTest {
         }
     }
 
-    /** What the counter is to look like from outside. */
+    /** The sequential specification of the counter. */
     public static class Plain {
         private int value;
 

@@ -20,7 +20,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A lock as a handle, and how long it lasts. */
+/** Tests of leases: a lock as a handle, and how long it lasts. */
 class LeaseTest extends EngineFixture {
 
     private final DistributedLock lock = locks.lock("lease");
@@ -74,7 +74,7 @@ class LeaseTest extends EngineFixture {
         assertThat(isUnused("lease")).isTrue();
     }
 
-    /** The body's own failure is not hidden by the loss. */
+    /** The loss does not hide the failure of the body. */
     @Test
     void tryWithResourcesOfALostLeaseSuppressesTheLossBehindTheFailureOfTheBody() {
         assertThatExceptionOfType(IllegalStateException.class)
@@ -146,13 +146,13 @@ class LeaseTest extends EngineFixture {
     @Test
     void aFixedLeaseEndsAtItsTimeAndFreesTheStore() throws InterruptedException {
         Lease lease = fixed.acquire();
-        CompletableFuture<LossReason> told = new CompletableFuture<>();
-        lease.onLost(told::complete);
+        CompletableFuture<LossReason> reported = new CompletableFuture<>();
+        lease.onLost(reported::complete);
         clock.advance(Duration.ofMillis(29_697));
         assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
         clock.advance(Duration.ofMillis(1));
         assertThat(lease.isValid()).isFalse();
-        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
         awaitUnused("lease");
         assertThat(store.count(Verb.RENEW)).isZero();
         assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
@@ -162,13 +162,13 @@ class LeaseTest extends EngineFixture {
     void maxHoldEndsARenewedHoldAndFreesTheStore() throws InterruptedException {
         DistributedLock bounded = locks.lock("lease", LockOptions.defaults().withMaxHold(Duration.ofSeconds(95)));
         Lease lease = bounded.acquire();
-        CompletableFuture<LossReason> told = new CompletableFuture<>();
-        lease.onLost(told::complete);
+        CompletableFuture<LossReason> reported = new CompletableFuture<>();
+        lease.onLost(reported::complete);
         pass(Duration.ofMillis(94_999));
         assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
         assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(1));
         clock.advance(Duration.ofMillis(1));
-        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
         awaitUnused("lease");
         assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
     }
@@ -185,7 +185,7 @@ class LeaseTest extends EngineFixture {
         assertThatExceptionOfType(LockLostException.class).isThrownBy(bounded::unlock);
     }
 
-    /** A hand-off is a new acquisition of an old grant. */
+    /** A hand-off is a new acquisition that uses an old grant. */
     @Test
     void aHandOffBeginsMaxHoldAnew() {
         DistributedLock bounded = locks.lock("lease", LockOptions.defaults().withMaxHold(Duration.ofMillis(100)));
@@ -263,7 +263,7 @@ class LeaseTest extends EngineFixture {
 
         Lease broken = lock.acquire();
         rival.lock("lease").forceRelease();
-        assertThat(broken.isValid()).as("nobody has told yet").isTrue();
+        assertThat(broken.isValid()).as("nobody has reported it yet").isTrue();
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(() -> broken.extend(LEASE))
                 .satisfies(lost -> assertThat(lost.reason()).isEqualTo(LossReason.BROKEN));

@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** An exclusive grant is passed from thread to thread of one JVM without a trip, within bounds. */
+/** An exclusive grant is passed from thread to thread of one JVM without a round trip, within bounds. */
 class LocalHandOffTest extends EngineFixture {
 
     private static final int MOST = 1_023;
@@ -38,7 +38,10 @@ class LocalHandOffTest extends EngineFixture {
         assertThat(isUnused("baton")).isTrue();
     }
 
-    /** From then on other processes have their turn: the store sees a release, and a new claim that queues behind theirs. */
+    /**
+     * After that other processes get their turn: the store gets a release, and a new claim that queues behind
+     * theirs.
+     */
     @Test
     void aGrantIsPassedOnAtMost1023TimesAndThenGoesBackToTheStore() {
         a.run(lock::lock);
@@ -158,7 +161,7 @@ class LocalHandOffTest extends EngineFixture {
         awaitUnused("baton");
     }
 
-    /** With a hand-off time of a minute, so that only what is left of the lease decides. */
+    /** The hand-off time is one minute, so that only the remaining time of the lease decides. */
     @Test
     void noHandOffWhenLessThanTwoThirdsOfTheLeaseAreLeft() {
         Holdfast patient = client(Holdfast.builder().store(store).handOffTime(Duration.ofMinutes(1)));
@@ -191,7 +194,7 @@ class LocalHandOffTest extends EngineFixture {
         b.run(fixed::unlock);
     }
 
-    /** The grant belongs to the JVM: a lease passes it to a thread, and the other way round. */
+    /** The grant belongs to the JVM: a lease passes it to a thread, and a thread to a lease. */
     @Test
     void aLeaseAndAThreadPassTheGrantToEachOther() {
         Lease lease = a.get(() -> lock.acquire());
@@ -206,7 +209,7 @@ class LocalHandOffTest extends EngineFixture {
         Actor.end(next).release();
     }
 
-    /** A thread that runs may take the grant before a waiter has woken up, but not for longer than a millisecond. */
+    /** A running thread may take the grant before a waiter has woken up, but only for one millisecond. */
     @Test
     void noRunningThreadPassesAWaiterThatWasPassedForAMillisecond() {
         for (int round = 0; round < 50; round++) {
@@ -239,7 +242,10 @@ class LocalHandOffTest extends EngineFixture {
         a.run(lock::unlock);
     }
 
-    /** One thread gives the grant up while it lies idle between two holders: then it goes back and is not kept for nobody. */
+    /**
+     * A waiter gives up while the grant is idle between two holders. Then the grant goes back to the store, because
+     * nobody needs it.
+     */
     @Test
     void aGrantThatNobodyTakesGoesBack() throws InterruptedException {
         FaultyStore ownNetwork = new FaultyStore(memory);

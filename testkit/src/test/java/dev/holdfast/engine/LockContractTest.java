@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The contract of {@link java.util.concurrent.locks.Lock}, clause by clause. */
+/** Tests each clause of the contract of {@link java.util.concurrent.locks.Lock}. */
 class LockContractTest extends EngineFixture {
 
     private final DistributedLock lock = locks.lock("contract");
@@ -201,7 +201,7 @@ class LockContractTest extends EngineFixture {
         a.run(lock::unlock);
     }
 
-    /** A time server or an administrator steps the wall clock: no wait gets longer or shorter. */
+    /** If a time server or an administrator steps the wall clock, no wait becomes longer or shorter. */
     @Test
     void timedTryLockDoesNotCareForTheWallClock() {
         c.run(theirs::lock);
@@ -258,7 +258,10 @@ class LockContractTest extends EngineFixture {
                 .withMessageContaining("contract");
     }
 
-    /** What was written before unlock is read after the next lock of the name in this JVM, without any volatile. */
+    /**
+     * A value that was written before unlock is read after the next lock of the name in this JVM, without a
+     * volatile field.
+     */
     @Test
     void whatOneHolderWroteTheNextOneReads() {
         int[] counter = new int[1];

@@ -25,34 +25,37 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** Who is told of a loss: each listener once, on a thread of its own, and the holder's thread if it asked for that. */
+/**
+ * Tests of the notifications of a loss: each listener is called once, on a thread of its own, and the holder's
+ * thread is interrupted if it asked for that.
+ */
 class LossListenerTest extends EngineFixture {
 
     private static final LockOptions FIXED = LockOptions.defaults().withFixedLease(LEASE);
 
-    private final DistributedLock fixed = locks.lock("told", FIXED);
+    private final DistributedLock fixed = locks.lock("listener", FIXED);
 
     @Test
-    void eachListenerHearsOnceOnAThreadThatIsNeitherTheHoldersNorTheTimers() throws InterruptedException {
-        Queue<String> heard = new ConcurrentLinkedQueue<>();
+    void eachListenerIsCalledOnceOnAThreadThatIsNeitherTheHoldersNorTheTimers() throws InterruptedException {
+        Queue<String> calls = new ConcurrentLinkedQueue<>();
         Queue<Thread> on = new ConcurrentLinkedQueue<>();
-        DistributedLock lock = locks.lock("told", FIXED.withOnLost(reason -> {
-            heard.add("option " + reason);
+        DistributedLock lock = locks.lock("listener", FIXED.withOnLost(reason -> {
+            calls.add("option " + reason);
             on.add(Thread.currentThread());
         }));
         Lease lease = lock.acquire();
         for (int i = 0; i < 3; i++) {
             String name = "listener " + i + " ";
             lease.onLost(reason -> {
-                heard.add(name + reason);
+                calls.add(name + reason);
                 on.add(Thread.currentThread());
             });
         }
         clock.advance(LEASE);
-        Wait.until("all have heard", () -> on.size() >= 4);
+        Wait.until("all listeners were called", () -> on.size() >= 4);
         assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
         clock.advanceAndSettle(LEASE);
-        assertThat(heard)
+        assertThat(calls)
                 .containsExactlyInAnyOrder(
                         "option EXPIRED", "listener 0 EXPIRED", "listener 1 EXPIRED", "listener 2 EXPIRED");
         assertThat(on)
@@ -105,11 +108,11 @@ class LossListenerTest extends EngineFixture {
     @Test
     void aListenerThatThrowsHarmsNoOther() throws InterruptedException {
         Lease lease = fixed.acquire();
-        CountDownLatch heard = new CountDownLatch(4);
+        CountDownLatch called = new CountDownLatch(4);
         for (int i = 0; i < 4; i++) {
             boolean throwsUp = i % 2 == 0;
             lease.onLost(reason -> {
-                heard.countDown();
+                called.countDown();
                 if (throwsUp) {
                     Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> {});
                     throw new IllegalStateException("a listener's own failure");
@@ -117,31 +120,32 @@ class LossListenerTest extends EngineFixture {
             });
         }
         clock.advance(LEASE);
-        assertThat(heard.await(Wait.LONGEST_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(called.await(Wait.LONGEST_SECONDS, TimeUnit.SECONDS)).isTrue();
         Lease next = fixed.acquire();
-        CompletableFuture<LossReason> told = new CompletableFuture<>();
-        next.onLost(told::complete);
+        CompletableFuture<LossReason> reported = new CompletableFuture<>();
+        next.onLost(reported::complete);
         clock.advance(LEASE);
-        Actor.end(told);
+        Actor.end(reported);
     }
 
     @Test
     void aListenerThatComesAfterTheLossIsCalledAtOnce() throws InterruptedException {
         Lease lease = fixed.acquire();
         clock.advance(LEASE);
-        awaitUnused("told");
-        CompletableFuture<LossReason> told = new CompletableFuture<>();
-        lease.onLost(told::complete);
-        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        awaitUnused("listener");
+        CompletableFuture<LossReason> reported = new CompletableFuture<>();
+        lease.onLost(reported::complete);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
         assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
     }
 
-    /** Callbacks go to a queue of the test's, which stays empty. */
+    /** Callbacks go to a queue of the test, which stays empty. */
     @Test
     void noListenerIsCalledAfterARelease() throws InterruptedException {
         Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
         Holdfast mine = client(Holdfast.builder().store(memory).callbacks(callbacks::add));
-        DistributedLock lock = mine.lock("told", FIXED.withOnLost(reason -> {}).withInterruptOnLoss(true));
+        DistributedLock lock =
+                mine.lock("listener", FIXED.withOnLost(reason -> {}).withInterruptOnLoss(true));
         Lease lease = lock.acquire();
         lease.onLost(reason -> {});
         lease.release();
@@ -157,14 +161,14 @@ class LossListenerTest extends EngineFixture {
     void listenersGoToTheUsersExecutorIfThereIsOne() throws InterruptedException {
         Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
         Holdfast mine = client(Holdfast.builder().store(memory).callbacks(callbacks::add));
-        Lease lease = mine.lock("told", FIXED).acquire();
-        AtomicInteger heard = new AtomicInteger();
-        lease.onLost(reason -> heard.incrementAndGet());
+        Lease lease = mine.lock("listener", FIXED).acquire();
+        AtomicInteger called = new AtomicInteger();
+        lease.onLost(reason -> called.incrementAndGet());
         clock.advance(LEASE);
         Wait.until("a callback was handed over", () -> !callbacks.isEmpty());
-        assertThat(heard).hasValue(0);
+        assertThat(called).hasValue(0);
         callbacks.forEach(Runnable::run);
-        assertThat(heard).hasValue(1);
+        assertThat(called).hasValue(1);
     }
 
     @Test
@@ -172,16 +176,16 @@ class LossListenerTest extends EngineFixture {
         ExecutorService executor = Executors.newSingleThreadExecutor();
         Holdfast mine = client(Holdfast.builder().store(memory).callbacks(executor));
         executor.shutdown();
-        Lease lease = mine.lock("told", FIXED).acquire();
-        CompletableFuture<LossReason> told = new CompletableFuture<>();
-        lease.onLost(told::complete);
+        Lease lease = mine.lock("listener", FIXED).acquire();
+        CompletableFuture<LossReason> reported = new CompletableFuture<>();
+        lease.onLost(reported::complete);
         clock.advance(LEASE);
-        Actor.end(told);
+        Actor.end(reported);
     }
 
     @Test
     void interruptOnLossHitsTheThreadThatHolds() {
-        DistributedLock lock = locks.lock("told", FIXED.withInterruptOnLoss(true));
+        DistributedLock lock = locks.lock("listener", FIXED.withInterruptOnLoss(true));
         CountDownLatch held = new CountDownLatch(1);
         CompletableFuture<Void> working = a.begin(() -> {
             lock.lock();
@@ -202,17 +206,17 @@ class LossListenerTest extends EngineFixture {
     void noInterruptWithoutTheOption() {
         a.run(fixed::lock);
         clock.advance(LEASE);
-        awaitUnused("told");
+        awaitUnused("listener");
         assertThat(a.get(() -> Thread.currentThread().isInterrupted())).isFalse();
         Actor.failure(LockLostException.class, a.begin(fixed::unlock));
     }
 
-    /** The interrupt waits in an executor until the holder has released: then it must hit nobody. */
+    /** The interrupt waits in an executor until the holder has released. Then it must not interrupt any thread. */
     @Test
     void anInterruptThatIsLateDoesNotHitAThreadThatHasReleased() {
         Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
         Holdfast mine = client(Holdfast.builder().store(memory).callbacks(callbacks::add));
-        DistributedLock lock = mine.lock("told", FIXED.withInterruptOnLoss(true));
+        DistributedLock lock = mine.lock("listener", FIXED.withInterruptOnLoss(true));
         a.run(lock::lock);
         clock.advance(LEASE);
         Wait.until("the interrupt is on its way", () -> !callbacks.isEmpty());
@@ -224,12 +228,15 @@ class LossListenerTest extends EngineFixture {
         assertThat(Actor.end(flag)).isFalse();
     }
 
-    /** Losses at random moments around the unlock: after it has returned, the flag stays as it is. */
+    /**
+     * Losses come at random moments around the unlock. After unlock has returned, the interrupt flag must not
+     * change.
+     */
     @Test
     void noInterruptOnLossEverHitsAThreadAfterItsUnlock() throws InterruptedException {
         long seed = Seeds.of("interruptOnLoss");
         Random random = new Random(seed);
-        DistributedLock lock = locks.lock("told", FIXED.withInterruptOnLoss(true));
+        DistributedLock lock = locks.lock("listener", FIXED.withInterruptOnLoss(true));
         int hits = 0;
         for (int round = 0; round < 1_000; round++) {
             int before = random.nextInt(200);

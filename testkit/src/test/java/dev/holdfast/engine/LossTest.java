@@ -23,7 +23,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
-/** SAFE, IN_DOUBT, LOST: decided by the local clock, whatever the store does, and final. */
+/**
+ * Tests of the states SAFE, IN_DOUBT and LOST. The local clock decides them, whatever the store does, and LOST is
+ * final.
+ */
 class LossTest extends EngineFixture {
 
     private final DistributedLock lock = locks.lock("loss");
@@ -44,11 +47,11 @@ class LossTest extends EngineFixture {
                 .satisfies(lost -> assertThat(lost.reason()).isEqualTo(reason));
     }
 
-    /** The store has cut us off: every renewal is lost. */
+    /** The connection to the store is cut, so every renewal is lost. */
     @Test
     void aPartitionLeadsFromSafeOverInDoubtToStoreUnreachable() throws InterruptedException {
         Lease lease = lock.acquire();
-        CompletableFuture<LossReason> told = reasonOf(lease);
+        CompletableFuture<LossReason> reported = reasonOf(lease);
         network.partition();
         pass(Duration.ofSeconds(15));
         assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
@@ -58,10 +61,10 @@ class LossTest extends EngineFixture {
         assertThat(lease.remaining()).isBetween(Duration.ofSeconds(14), Duration.ofSeconds(15));
         pass(Duration.ofMillis(14_696));
         assertThat(lease.state()).isEqualTo(LeaseState.IN_DOUBT);
-        assertThat(told).isNotDone();
+        assertThat(reported).isNotDone();
         clock.advance(Duration.ofMillis(1));
         assertThat(lease.state()).isEqualTo(LeaseState.LOST);
-        assertThat(Actor.end(told)).isEqualTo(LossReason.STORE_UNREACHABLE);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.STORE_UNREACHABLE);
         assertLost(lease, LossReason.STORE_UNREACHABLE);
         network.heal();
         clock.advanceUntil("what was lost is released", Duration.ofMillis(100), () -> isUnused("loss"));
@@ -70,7 +73,7 @@ class LossTest extends EngineFixture {
     @Test
     void aPartitionThatEndsInTimeLeadsBackToSafe() throws InterruptedException {
         Lease lease = lock.acquire();
-        CompletableFuture<LossReason> told = reasonOf(lease);
+        CompletableFuture<LossReason> reported = reasonOf(lease);
         network.partition();
         pass(Duration.ofSeconds(25));
         assertThat(lease.state()).isEqualTo(LeaseState.IN_DOUBT);
@@ -79,11 +82,11 @@ class LossTest extends EngineFixture {
         assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
         pass(Duration.ofSeconds(60));
         assertThat(lease.state()).isEqualTo(LeaseState.SAFE);
-        assertThat(told).isNotDone();
+        assertThat(reported).isNotDone();
         lease.release();
     }
 
-    /** The renewal never comes back, and its thread neither: the timer is another one. */
+    /** The renewal never returns and blocks its thread. The timer runs on another thread. */
     @Test
     void aRenewalThatBlocksItsThreadDelaysNoLoss() throws InterruptedException {
         CountDownLatch renewing = new CountDownLatch(1);
@@ -101,22 +104,22 @@ class LossTest extends EngineFixture {
             }
         });
         Lease lease = mine.lock("loss").acquire();
-        CompletableFuture<LossReason> told = reasonOf(lease);
+        CompletableFuture<LossReason> reported = reasonOf(lease);
         clock.advance(Duration.ofSeconds(10));
         renewing.await();
         clock.advance(Duration.ofMillis(5_001));
         assertThat(lease.state()).isEqualTo(LeaseState.IN_DOUBT);
         clock.advance(Duration.ofSeconds(15));
-        assertThat(Actor.end(told)).isNotNull();
+        assertThat(Actor.end(reported)).isNotNull();
         assertThat(lease.state()).isEqualTo(LeaseState.LOST);
         end.countDown();
     }
 
-    /** It was the store that did not answer, not this process that was paused: the advice in the message depends on it. */
+    /** The store did not answer, and this process was not paused. The advice in the message depends on that. */
     @Test
     void aStoreThatNeverAnswersIsUnreachable() throws InterruptedException {
         Lease lease = lock.acquire();
-        CompletableFuture<LossReason> told = reasonOf(lease);
+        CompletableFuture<LossReason> reported = reasonOf(lease);
         for (int i = 0; i < 100; i++) {
             network.next(Verb.RENEW, Fault.HANG);
         }
@@ -124,20 +127,23 @@ class LossTest extends EngineFixture {
         assertThat(lease.state()).isEqualTo(LeaseState.IN_DOUBT);
         pass(Duration.ofSeconds(15));
         assertThat(lease.state()).isEqualTo(LeaseState.LOST);
-        assertThat(Actor.end(told)).isEqualTo(LossReason.STORE_UNREACHABLE);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.STORE_UNREACHABLE);
         awaitUnused("loss");
     }
 
-    /** SIGSTOP, a long collection: when the process runs again its lock is invalid before any trip. */
+    /**
+     * A pause, by SIGSTOP or a long garbage collection: when the process runs again, its lock is invalid before any
+     * round trip.
+     */
     @Test
     void aPauseBeyondTheLeaseEndsTheHoldAsExpired() throws InterruptedException {
         Lease lease = lock.acquire();
-        CompletableFuture<LossReason> told = reasonOf(lease);
+        CompletableFuture<LossReason> reported = reasonOf(lease);
         store.reset();
         clock.advance(Duration.ofMinutes(5));
         assertThat(lease.isValid()).isFalse();
         assertThat(lease.remaining()).isZero();
-        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
         assertLost(lease, LossReason.EXPIRED);
         awaitUnused("loss");
     }
@@ -151,7 +157,10 @@ class LossTest extends EngineFixture {
         lease.release();
     }
 
-    /** The store's clock was faster than it may be, or it lost its data: another client holds what we believe to hold. */
+    /**
+     * The store's clock was faster than allowed, or the store lost its data. So another client holds what this
+     * client believes to hold.
+     */
     @Test
     void aRenewalThatFindsAnotherHolderEndsTheHoldAsTaken() throws InterruptedException {
         ForwardingStore forgetful = new ForwardingStore(memory) {
@@ -163,14 +172,14 @@ class LossTest extends EngineFixture {
             }
         };
         Lease lease = client(forgetful).lock("loss").acquire();
-        CompletableFuture<LossReason> told = reasonOf(lease);
+        CompletableFuture<LossReason> reported = reasonOf(lease);
         clock.advance(Duration.ofSeconds(10));
-        assertThat(Actor.end(told)).isEqualTo(LossReason.TAKEN);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.TAKEN);
         assertLost(lease, LossReason.TAKEN);
         rival.lock("loss").forceRelease();
     }
 
-    /** An answer about another grant than ours: the same id was granted anew after our grant was lost. */
+    /** The answer is about another grant: the same id was granted again after the first grant was lost. */
     @Test
     void aRenewalThatFindsAnotherCounterEndsTheHoldAsTaken() throws InterruptedException {
         ForwardingStore restored = new ForwardingStore(memory) {
@@ -192,12 +201,12 @@ class LossTest extends EngineFixture {
     }
 
     @Test
-    void aForcedReleaseByAnotherClientIsHeardAsBroken() throws InterruptedException {
+    void aForcedReleaseByAnotherClientIsReportedAsBroken() throws InterruptedException {
         Lease lease = lock.acquire();
-        CompletableFuture<LossReason> told = reasonOf(lease);
+        CompletableFuture<LossReason> reported = reasonOf(lease);
         assertThat(rival.lock("loss").forceRelease()).isEqualTo(1);
         clock.advance(Duration.ofSeconds(10));
-        assertThat(Actor.end(told)).isEqualTo(LossReason.BROKEN);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.BROKEN);
         assertLost(lease, LossReason.BROKEN);
     }
 
@@ -210,7 +219,7 @@ class LossTest extends EngineFixture {
                 .satisfies(lost -> assertThat(lost.reason()).isEqualTo(LossReason.BROKEN));
     }
 
-    /** Exactly the claim that was seen is broken, and not the next holder's. */
+    /** Exactly the claim that was inspected is broken, and not the claim of the next holder. */
     @Test
     void breakingAClaimThatWasSeenTouchesNoLaterOne() throws InterruptedException {
         Lease first = lock.acquire();
@@ -242,7 +251,10 @@ class LossTest extends EngineFixture {
         b.run(rival.lock("loss")::unlock);
     }
 
-    /** The reply comes when the lease that it prolongs is over by the local clock, before the timer has looked. */
+    /**
+     * The reply comes when the lease that it prolongs is over by the local clock, but before the timer has checked
+     * it.
+     */
     @Test
     void aReplyThatComesAfterTheDeadlineRevivesNothing() throws InterruptedException {
         Lease lease = lock.acquire();
@@ -282,7 +294,7 @@ class LossTest extends EngineFixture {
         b.run(fixed::unlock);
     }
 
-    /** The lost grant's wait is over for another client, too, as soon as the loser knows. */
+    /** Another client gets the lock as soon as the client that lost it knows of the loss. */
     @Test
     void aLossFreesTheStoreBeforeTheStoreWouldHaveExpiredIt() {
         DistributedLock fixed = locks.lock("loss", LockOptions.defaults().withFixedLease(LEASE));

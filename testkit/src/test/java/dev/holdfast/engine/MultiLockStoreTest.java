@@ -23,7 +23,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Multi-locks without a thread, on a store that cannot take several names at once, and on one that fails. */
+/**
+ * Tests of multi-locks that block no thread, of stores that cannot take several names at once, and of stores that
+ * fail.
+ */
 class MultiLockStoreTest extends EngineFixture {
 
     private static final List<String> NAMES = List.of("x", "y", "z");
@@ -133,7 +136,7 @@ class MultiLockStoreTest extends EngineFixture {
         assertUnused();
     }
 
-    /** One lost reply is no outage of ten seconds. */
+    /** One lost reply does not count as an outage of ten seconds. */
     @Test
     void aLostReplyOfTryingAllIsRepaired() {
         network.next(Verb.TRY_ACQUIRE_ALL, Fault.DROP_REPLY);

@@ -30,7 +30,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Several names as one lock: all or nothing, in one order, on one time budget. */
+/** Tests of several names as one lock: all or nothing, in one order, with one time budget. */
 class MultiLockTest extends EngineFixture {
 
     private static final List<String> NAMES = List.of("x", "y", "z");
@@ -70,7 +70,10 @@ class MultiLockTest extends EngineFixture {
         assertUnused();
     }
 
-    /** While it waits it holds what comes before, and nothing that comes after, what is not free. */
+    /**
+     * While it waits for a name that is not free, it holds the names before this one and none of the names after
+     * it.
+     */
     @Test
     void namesAreTakenInTheOrderOfTheirBytes() {
         c.run(rival.lock("y")::lock);
@@ -133,7 +136,7 @@ class MultiLockTest extends EngineFixture {
         assertUnused();
     }
 
-    /** The user would work for a whole lease, of which one name has only a part. */
+    /** The user would work for a whole lease, but one name is held for only a part of it. */
     @Test
     void aFixedLeaseThatCannotBeBegunForOneNameFailsAndRollsBack() {
         ForwardingStore failingForOne = new ForwardingStore(memory) {
@@ -196,7 +199,7 @@ class MultiLockTest extends EngineFixture {
         c.run(rival.lock("z")::unlock);
     }
 
-    /** Six seconds for the first, six for the second: together more than the ten that there are. */
+    /** The first name takes six seconds and the second one six: together more than the limit of ten. */
     @Test
     void allNamesShareOneTimeBudget() {
         c.run(rival.lock("x")::lock);
@@ -233,7 +236,7 @@ class MultiLockTest extends EngineFixture {
         assertUnused();
     }
 
-    /** The rollback gives back what this call took, and not what the thread held before. */
+    /** The rollback releases what this call acquired, and not what the thread held before. */
     @Test
     void aRollbackKeepsWhatTheThreadHeldBefore() {
         DistributedLock y = locks.lock("y");
@@ -269,7 +272,7 @@ class MultiLockTest extends EngineFixture {
     }
 
     @Test
-    void theLossOfOneNameIsToldOnceThoughAllAreLost() throws InterruptedException {
+    void theLossOfOneNameIsReportedOnceThoughAllAreLost() throws InterruptedException {
         Queue<LossReason> option = new ConcurrentLinkedQueue<>();
         Queue<LossReason> listener = new ConcurrentLinkedQueue<>();
         Lease lease = with(LockOptions.defaults().withOnLost(option::add)).acquire();
@@ -277,7 +280,7 @@ class MultiLockTest extends EngineFixture {
         rival.lock("y").forceRelease();
         pass(Duration.ofSeconds(10));
         assertThat(lease.state()).isEqualTo(LeaseState.LOST);
-        Wait.until("the loss was told", () -> !option.isEmpty() && !listener.isEmpty());
+        Wait.until("the loss was reported", () -> !option.isEmpty() && !listener.isEmpty());
         assertThat(lease.remaining()).isZero();
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(lease::release)
@@ -290,12 +293,12 @@ class MultiLockTest extends EngineFixture {
     }
 
     @Test
-    void theLossOfAllNamesAtOnceIsToldOnce() throws InterruptedException {
-        Queue<LossReason> told = new ConcurrentLinkedQueue<>();
+    void theLossOfAllNamesAtOnceIsReportedOnce() throws InterruptedException {
+        Queue<LossReason> reported = new ConcurrentLinkedQueue<>();
         for (boolean waits : new boolean[] {false, true}) {
-            told.clear();
+            reported.clear();
             DistributedLock fixed =
-                    with(LockOptions.defaults().withFixedLease(LEASE).withOnLost(told::add));
+                    with(LockOptions.defaults().withFixedLease(LEASE).withOnLost(reported::add));
             if (waits) {
                 c.run(rival.lock("z")::lock);
             }
@@ -308,9 +311,9 @@ class MultiLockTest extends EngineFixture {
             clock.advanceAndSettle(LEASE);
             assertUnused();
             assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
-            Wait.until("the loss was told", () -> !told.isEmpty());
+            Wait.until("the loss was reported", () -> !reported.isEmpty());
             locks.lock("w").acquireAsync().join().release();
-            assertThat(told).containsExactly(LossReason.EXPIRED);
+            assertThat(reported).containsExactly(LossReason.EXPIRED);
         }
     }
 

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A store without a queue, like Memcached, that can hint at releases made through it. */
+/** A store without a queue, like Memcached. It gives hints of releases that are made through it. */
 class NoQueueStore extends ForwardingStore {
 
     private final List<Runnable> watching = new CopyOnWriteArrayList<>();

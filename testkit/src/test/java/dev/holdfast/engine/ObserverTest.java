@@ -21,20 +21,20 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What an observer is told, and the checking half of fencing. */
+/** Tests of the notifications of an observer, and of the check of fencing tokens. */
 class ObserverTest extends EngineFixture {
 
-    /** Remembers what it was told as text, and throws after that if it is to. */
-    private static final class Diary implements LockObserver {
-        private final Queue<String> entries = new ConcurrentLinkedQueue<>();
+    /** Records its notifications as text, and then throws if it is configured to. */
+    private static final class RecordingObserver implements LockObserver {
+        private final Queue<String> events = new ConcurrentLinkedQueue<>();
         private final boolean throwing;
 
-        private Diary(boolean throwing) {
+        private RecordingObserver(boolean throwing) {
             this.throwing = throwing;
         }
 
-        private void write(String entry) {
-            entries.add(entry);
+        private void write(String event) {
+            events.add(event);
             if (throwing) {
                 Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> {});
                 throw new IllegalStateException("an observer's own failure");
@@ -67,18 +67,18 @@ class ObserverTest extends EngineFixture {
         }
     }
 
-    private final Diary diary = new Diary(false);
-    private final Holdfast observed = client(Holdfast.builder().store(network).observer(diary));
+    private final RecordingObserver observer = new RecordingObserver(false);
+    private final Holdfast observed = client(Holdfast.builder().store(network).observer(observer));
     private final DistributedLock lock = observed.lock("seen");
 
-    private void assertDiary(String... entries) {
-        Wait.until("all was told", () -> diary.entries.size() >= entries.length);
-        assertThat(diary.entries).containsExactly(entries);
-        diary.entries.clear();
+    private void assertEvents(String... events) {
+        Wait.until("all events were reported", () -> observer.events.size() >= events.length);
+        assertThat(observer.events).containsExactly(events);
+        observer.events.clear();
     }
 
     @Test
-    void everyOutcomeOfAnAcquisitionIsTold() {
+    void everyOutcomeOfAnAcquisitionIsReported() {
         a.run(lock::lock);
         assertThat(b.get(() -> lock.tryLock())).isFalse();
         CompletableFuture<Boolean> timed = b.park(() -> lock.tryLock(5, TimeUnit.MILLISECONDS));
@@ -90,9 +90,9 @@ class ObserverTest extends EngineFixture {
         Actor.failure(InterruptedException.class, interrupted);
         CompletableFuture<Lease> cancelled = lock.acquireAsync();
         cancelled.cancel(false);
-        Wait.until("the cancellation was told", () -> diary.entries.size() == 5);
+        Wait.until("the cancellation was reported", () -> observer.events.size() == 5);
         a.run(lock::unlock);
-        assertDiary(
+        assertEvents(
                 "seen ACQUIRED 0",
                 "seen BUSY 0",
                 "seen TIMED_OUT 5",
@@ -102,15 +102,15 @@ class ObserverTest extends EngineFixture {
     }
 
     @Test
-    void aFailureIsTold() {
+    void aFailureIsReported() {
         DistributedLock hasty = observed.lock("seen", LockOptions.defaults().withStoreTimeout(Duration.ofMillis(1)));
         network.next(Verb.TRY_ACQUIRE, Fault.REFUSE);
         Actor.failure(StoreUnavailableException.class, a.start(hasty::tryLock));
-        assertDiary("seen FAILED 0");
+        assertEvents("seen FAILED 0");
     }
 
     @Test
-    void reentryIsNotToldAndAHandOffIsToldWhenTheGrantGoesBack() {
+    void reentryIsNotReportedAndAHandOffIsReportedWhenTheGrantGoesBack() {
         a.run(lock::lock);
         a.run(lock::lock);
         CompletableFuture<Void> waiting = b.parkIn(lock::lock);
@@ -119,7 +119,7 @@ class ObserverTest extends EngineFixture {
         a.run(lock::unlock);
         Actor.end(waiting);
         b.run(lock::unlock);
-        assertThat(diary.entries)
+        assertThat(observer.events)
                 .containsExactlyInAnyOrder(
                         "seen ACQUIRED 0",
                         "seen released 3",
@@ -129,42 +129,42 @@ class ObserverTest extends EngineFixture {
     }
 
     @Test
-    void renewalsAreToldWithTheirFailures() throws InterruptedException {
+    void renewalsAreReportedWithTheirFailures() throws InterruptedException {
         Lease first = lock.acquire();
         Lease second = observed.lock("seen too").acquire();
-        diary.entries.clear();
+        observer.events.clear();
         network.next(Verb.RENEW, Fault.DROP_REQUEST);
         clock.advanceAndSettle(Duration.ofSeconds(10));
         clock.advanceAndSettle(Duration.ofSeconds(2));
-        assertDiary("renewed 2 failed 2", "renewed 2 failed 0");
+        assertEvents("renewed 2 failed 2", "renewed 2 failed 0");
         first.release();
         second.release();
     }
 
     @Test
-    void aLossIsToldOnce() throws InterruptedException {
+    void aLossIsReportedOnce() throws InterruptedException {
         Lease lease = observed.lock("seen", LockOptions.defaults().withFixedLease(LEASE))
                 .acquire();
         clock.advance(LEASE);
-        Wait.until("the loss was told", () -> diary.entries.contains("seen lost EXPIRED"));
+        Wait.until("the loss was reported", () -> observer.events.contains("seen lost EXPIRED"));
         assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
-        assertDiary("seen ACQUIRED 0", "seen lost EXPIRED", "seen released 30000");
+        assertEvents("seen ACQUIRED 0", "seen lost EXPIRED", "seen released 30000");
     }
 
     @Test
-    void aLossByMaxHoldIsToldOnceHoweverOftenItsOwnerUnlocks() {
+    void aLossByMaxHoldIsReportedOnceHoweverOftenItsOwnerUnlocks() {
         DistributedLock bounded = observed.lock("seen", LockOptions.defaults().withMaxHold(Duration.ofSeconds(5)));
         a.run(bounded::lock);
         a.run(bounded::lock);
         clock.advance(Duration.ofSeconds(5));
-        Wait.until("the loss was told", () -> diary.entries.contains("seen lost EXPIRED"));
+        Wait.until("the loss was reported", () -> observer.events.contains("seen lost EXPIRED"));
         Actor.failure(LockLostException.class, a.begin(bounded::unlock));
         Actor.failure(LockLostException.class, a.begin(bounded::unlock));
         observed.close();
-        assertDiary("seen ACQUIRED 0", "seen lost EXPIRED", "seen released 5000");
+        assertEvents("seen ACQUIRED 0", "seen lost EXPIRED", "seen released 5000");
     }
 
-    /** With callbacks in a queue of the test's, so that the number of interrupts that are to be delivered can be counted. */
+    /** Callbacks go to a queue of the test, so that the interrupts that will be delivered can be counted. */
     @Test
     void aLossByMaxHoldInterruptsItsOwnerOnce() {
         Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
@@ -183,7 +183,7 @@ class ObserverTest extends EngineFixture {
 
     @Test
     void anObserverThatThrowsDoesNoHarm() throws InterruptedException {
-        Diary rude = new Diary(true);
+        RecordingObserver rude = new RecordingObserver(true);
         Holdfast mine = client(Holdfast.builder().store(network).observer(rude));
         DistributedLock rudeLock = mine.lock("seen", LockOptions.defaults().withFixedLease(LEASE));
         a.run(rudeLock::lock);
@@ -198,18 +198,21 @@ class ObserverTest extends EngineFixture {
         }
         renewed.release();
         Lease lost = rudeLock.acquire();
-        CompletableFuture<LossReason> told = new CompletableFuture<>();
-        lost.onLost(told::complete);
+        CompletableFuture<LossReason> reported = new CompletableFuture<>();
+        lost.onLost(reported::complete);
         clock.advance(LEASE);
-        assertThat(Actor.end(told)).isEqualTo(LossReason.EXPIRED);
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
         Actor.end(mine.lock("seen").acquireAsync()).release();
-        assertThat(rude.entries).anyMatch(entry -> entry.startsWith("renewed"));
+        assertThat(rude.events).anyMatch(event -> event.startsWith("renewed"));
     }
 
-    /** A class that its library misses, for instance. Thrown in the middle of a change, it would leave half of it. */
+    /**
+     * For example, a library of the observer may miss a class. An error that escaped in the middle of a change
+     * would leave the change incomplete.
+     */
     @Test
     void anObserverThatFailsWithAnErrorDoesNoHarm() throws InterruptedException {
-        Queue<String> told = new ConcurrentLinkedQueue<>();
+        Queue<String> reported = new ConcurrentLinkedQueue<>();
         LockObserver broken = new LockObserver() {
             @Override
             public void acquireEnded(String name, Outcome outcome, Duration waited) {
@@ -222,7 +225,7 @@ class ObserverTest extends EngineFixture {
             }
 
             private void fail(String what) {
-                told.add(what);
+                reported.add(what);
                 Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> {});
                 throw new NoClassDefFoundError("an observer's own failure");
             }
@@ -237,7 +240,7 @@ class ObserverTest extends EngineFixture {
         passedOn.onLost(lost::complete);
         clock.advance(LEASE);
         assertThat(Actor.end(lost)).isEqualTo(LossReason.EXPIRED);
-        assertThat(told).contains("acquired", "handed off");
+        assertThat(reported).contains("acquired", "handed off");
         awaitUnused("seen");
     }
 
@@ -256,7 +259,7 @@ class ObserverTest extends EngineFixture {
                 .satisfies(stale -> assertThat(stale.reason()).isEqualTo(LossReason.TAKEN));
     }
 
-    /** The two-client time line of the javadoc of Lease. */
+    /** Tests the time line with two clients from the javadoc of Lease. */
     @Test
     void aPausedHoldersLateWriteIsRefused() throws InterruptedException {
         FenceGuard guard = new FenceGuard();

@@ -20,7 +20,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** However many threads of a JVM wait for a name, one claim waits for all of them in the store, and it is never orphaned. */
+/**
+ * However many threads of a JVM wait for a name, one claim waits in the store for all of them, and it is never
+ * orphaned.
+ */
 class OneContenderTest extends EngineFixture {
 
     private static final int MANY = 50;
@@ -29,7 +32,7 @@ class OneContenderTest extends EngineFixture {
     private final DistributedLock theirs = rival.lock("one");
 
     @Test
-    void fiftyWaitingThreadsTakeOnePlaceInTheStore() {
+    void fiftyWaitingThreadsMakeOneClaimInTheStore() {
         c.run(theirs::lock);
         List<Actor> threads = actors("waiter", MANY);
         List<CompletableFuture<Void>> waiting = new ArrayList<>();
@@ -45,13 +48,13 @@ class OneContenderTest extends EngineFixture {
             threads.get(i).run(lock::unlock);
         }
         assertThat(store.count(Verb.ENQUEUE))
-                .as("places in the store for all hand-offs")
+                .as("claims in the store's queue for all hand-offs")
                 .isEqualTo(1);
         assertThat(store.count(Verb.RELEASE)).isEqualTo(1);
         awaitUnused("one");
     }
 
-    /** What the tickets cost does not grow with the number of threads. */
+    /** The cost of refreshing tickets does not grow with the number of threads. */
     @Test
     void fiftyWaitingThreadsRefreshOneTicket() {
         c.run(theirs::lock);
@@ -71,26 +74,26 @@ class OneContenderTest extends EngineFixture {
     }
 
     @Test
-    void aWaiterThatIsInterruptedPassesItsPlaceToTheNextOne() {
-        assertPassesItsPlace(() -> {
+    void aWaiterThatIsInterruptedPassesItsQueuePositionToTheNextOne() {
+        assertPassesItsQueuePosition(() -> {
             a.interrupt();
             return InterruptedException.class;
         });
     }
 
     @Test
-    void aWaiterWhoseTimeIsOverPassesItsPlaceToTheNextOne() {
-        assertPassesItsPlace(() -> {
+    void aWaiterWhoseTimeIsOverPassesItsQueuePositionToTheNextOne() {
+        assertPassesItsQueuePosition(() -> {
             pass(Duration.ofSeconds(10));
             return LockTimeoutException.class;
         });
     }
 
     private interface GivingUp {
-        Class<? extends Throwable> happen();
+        Class<? extends Throwable> run();
     }
 
-    private void assertPassesItsPlace(GivingUp givingUp) {
+    private void assertPassesItsQueuePosition(GivingUp givingUp) {
         c.run(theirs::lock);
         CompletableFuture<Lease> first = a.park(() -> lock.acquire(Duration.ofSeconds(10)));
         CompletableFuture<Void> second = b.parkIn(lock::lock);
@@ -99,8 +102,10 @@ class OneContenderTest extends EngineFixture {
         handOffTimeIsOver();
         awaitWaiters("one", 2);
 
-        Actor.failure(givingUp.happen(), first);
-        assertThat(store.count(Verb.ENQUEUE)).as("places taken in the store").isEqualTo(1);
+        Actor.failure(givingUp.run(), first);
+        assertThat(store.count(Verb.ENQUEUE))
+                .as("claims that entered the store's queue")
+                .isEqualTo(1);
         assertThat(waiters("one")).isEqualTo(2);
         assertThat(second).isNotDone();
 
@@ -112,9 +117,12 @@ class OneContenderTest extends EngineFixture {
         d.run(rival.lock("one")::unlock);
     }
 
-    /** The place belongs to a claim of 30 s: a waiter that wants another lease cannot use it. */
+    /**
+     * The position in the queue belongs to a claim with a lease of 30 s. A waiter that wants another lease cannot
+     * use it.
+     */
     @Test
-    void aPlaceThatTheNextWaiterCannotUseIsGivenUpAndANewOneTaken() {
+    void aQueuePositionThatTheNextWaiterCannotUseIsReleasedAndANewOneTaken() {
         DistributedLock other = locks.lock("one", LockOptions.defaults().withLease(Duration.ofSeconds(31)));
         c.run(theirs::lock);
         CompletableFuture<Void> first = a.parkIn(lock::lockInterruptibly);
@@ -131,7 +139,7 @@ class OneContenderTest extends EngineFixture {
     }
 
     @Test
-    void theLastWaiterThatGivesUpReleasesThePlace() {
+    void theLastWaiterThatGivesUpReleasesTheQueuePosition() {
         c.run(theirs::lock);
         CompletableFuture<Void> first = a.parkIn(lock::lockInterruptibly);
         CompletableFuture<Boolean> second = b.park(() -> lock.tryLock(5, TimeUnit.SECONDS));
@@ -150,7 +158,7 @@ class OneContenderTest extends EngineFixture {
         assertThat(locks.state("one")).isEmpty();
     }
 
-    /** Two give up at once, the head and the one behind it. */
+    /** Two waiters give up at once, the head of the queue and the one behind it. */
     @Test
     void nothingIsLeftWhenAllGiveUpAtOnce() {
         List<Actor> threads = actors("waiter", 5);
@@ -167,7 +175,10 @@ class OneContenderTest extends EngineFixture {
         }
     }
 
-    /** The grant comes while its waiter gives up: it is either taken or given back, and the next local waiter has it. */
+    /**
+     * The grant arrives while its waiter gives up. It is either taken or given back, and the next local waiter gets
+     * it.
+     */
     @Test
     void aGrantThatCrossesAnInterruptIsNotLost() {
         for (int round = 0; round < 100; round++) {
@@ -188,9 +199,12 @@ class OneContenderTest extends EngineFixture {
         }
     }
 
-    /** A short hold ends before the store could answer, so no trip is made for it; a longer one is worth a place. */
+    /**
+     * A short hold ends before the store could answer, so no round trip is made for it. For a longer hold, a waiter
+     * enters the store's queue.
+     */
     @Test
-    void noPlaceIsTakenInTheStoreWhileALocalHoldMayEndSoon() {
+    void nobodyEntersTheStoresQueueWhileALocalHoldMayEndSoon() {
         a.run(lock::lock);
         store.reset();
         CompletableFuture<Void> waiting = b.parkIn(lock::lock);
@@ -203,9 +217,9 @@ class OneContenderTest extends EngineFixture {
         b.run(lock::unlock);
     }
 
-    /** A frozen JVM loses its place, and takes another when it is back. */
+    /** A frozen JVM loses its position in the queue, and enters the queue again when it continues. */
     @Test
-    void aPlaceThatRanOutIsTakenAnew() {
+    void aWaiterWhoseTicketExpiredEntersTheQueueAgain() {
         c.run(theirs::lock);
         CompletableFuture<Void> waiting = a.parkIn(lock::lock);
         clock.advanceAndSettle(Duration.ofSeconds(6));
@@ -218,18 +232,18 @@ class OneContenderTest extends EngineFixture {
     }
 
     /**
-     * The renewal says that the old place is gone. Its listener has told that before, and the waiter has a new place by the
-     * time that the answer is read: the answer speaks of the old claim and must not end the new one, which nobody would
-     * release then.
+     * The answer to the renewal says that the old claim is gone. The listener has reported that before, and the
+     * waiter has a new claim in the queue when the answer is read. The answer is about the old claim and must not
+     * end the new one, which nobody would release then.
      */
     @Test
-    void aLateAnswerAboutAnOldPlaceDoesNotOrphanTheNewOne() {
+    void aLateAnswerAboutAnOldClaimDoesNotOrphanTheNewOne() {
         ForwardingStore slow = new ForwardingStore(memory) {
             @Override
             public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
                 CompletionStage<List<Renewed>> answers = super.renew(claims);
                 if (answers.toCompletableFuture().join().stream().anyMatch(Renewed.Gone.class::isInstance)) {
-                    Wait.until("the waiter has taken a new place", () -> waiters("one") == 1);
+                    Wait.until("the waiter has entered the queue again", () -> waiters("one") == 1);
                 }
                 return answers;
             }

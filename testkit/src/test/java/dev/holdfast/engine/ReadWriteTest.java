@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Many read at once, one writes alone, and neither is starved. */
+/** Tests of read-write locks: many read at once, one writes alone, and neither side is starved. */
 class ReadWriteTest extends EngineFixture {
 
     private final DistributedReadWriteLock pair = locks.readWriteLock("book");
@@ -53,7 +53,7 @@ class ReadWriteTest extends EngineFixture {
         c.run(write::unlock);
     }
 
-    /** However many local readers overlap, the shared grant is joined for a bounded time only. */
+    /** However many local readers overlap, readers can join a shared grant for a bounded time only. */
     @Test
     void overlappingReadersDoNotStarveAWriterOfAnotherClient() {
         a.run(read::lock);
@@ -175,7 +175,7 @@ class ReadWriteTest extends EngineFixture {
         store.reset();
 
         a.run(write::unlock);
-        assertThat(store.total()).as("trips of a downgrade").isEqualTo(1);
+        assertThat(store.total()).as("round trips of a downgrade").isEqualTo(1);
         assertThat(a.get(read::token)).isEqualTo(token);
         assertThat(a.get(write::isHeldByCurrentThread)).isFalse();
         assertThat(a.get(read::isHeldByCurrentThread)).isTrue();
@@ -236,7 +236,10 @@ class ReadWriteTest extends EngineFixture {
         awaitUnused("book");
     }
 
-    /** The request to shrink is slow, and the read lock is released before it arrives: it must not acquire anew. */
+    /**
+     * The request to shrink the grant is slow, and the read lock is released before it arrives. It must not acquire
+     * the lock again.
+     */
     @Test
     void aReleaseThatOvertakesADowngradeLeavesNothing() {
         a.run(write::lock);

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** A thread that holds a lock and asks for it again. */
+/** Tests of threads that hold a lock and ask for it again. */
 class ReentryTest extends EngineFixture {
 
     private final DistributedLock lock = locks.lock("again");
@@ -46,7 +46,7 @@ class ReentryTest extends EngineFixture {
         assertThat(isUnused("again")).isTrue();
     }
 
-    /** Others stay out until the last unlock. */
+    /** No other thread gets the lock before the last unlock. */
     @Test
     void theLockIsFreeOnlyAfterAsManyUnlocksAsLocks() {
         a.run(lock::lock);
@@ -152,7 +152,7 @@ class ReentryTest extends EngineFixture {
         pair.readLock().unlock();
     }
 
-    /** A lease owns itself: a second one waits for the first, on the same thread too. */
+    /** A lease belongs to no thread: a second lease waits for the first, even on the same thread. */
     @Test
     void aLeaseIsNeverReentrant() throws InterruptedException {
         Lease first = a.get(() -> lock.acquire());

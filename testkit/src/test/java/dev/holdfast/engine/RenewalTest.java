@@ -28,12 +28,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Leases are renewed in time whatever else hangs, fails or blocks. */
+/** Leases are renewed in time, no matter what else hangs, fails or blocks. */
 class RenewalTest extends EngineFixture {
 
     private static final Duration THIRD = Duration.ofSeconds(10);
 
-    /** Once it is stuck, every call but a renewal blocks its thread until the test lets it go. */
+    /** Once it is stuck, every call except a renewal blocks its thread until the test releases it. */
     private static final class StuckStore extends ForwardingStore {
         private final CountDownLatch go = new CountDownLatch(1);
         private final AtomicInteger blocked = new AtomicInteger();
@@ -125,7 +125,7 @@ class RenewalTest extends EngineFixture {
         lease.extend(Duration.ofSeconds(90));
         isSlow.set(true);
         long before = store.count(Verb.RENEW);
-        // After a third of the extension it is renewed, for less than is left of it.
+        // After a third of the extension the lease is renewed, for a shorter time than is left of the extension.
         pass(Duration.ofSeconds(40));
         assertThat(store.count(Verb.RENEW) - before).isEqualTo(1);
         assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(45));
@@ -143,7 +143,7 @@ class RenewalTest extends EngineFixture {
         awaitUnused("renewed");
     }
 
-    /** One lock's trouble is not the others'. */
+    /** A failure of one lock does not affect the others. */
     @Test
     void anAnswerThatFailsForOneClaimOfABatchConcernsNoOther() throws InterruptedException {
         Holdfast mine = client(new ForwardingStore(memory) {
@@ -201,7 +201,7 @@ class RenewalTest extends EngineFixture {
         assertThat(store.total()).isZero();
     }
 
-    /** A grant that waited for its renewal is not made immortal by the answer. */
+    /** The answer to a renewal does not revive a grant that has been released meanwhile. */
     @Test
     void aRenewalThatCrossesTheReleaseRevivesNothing() throws InterruptedException {
         Lease lease = locks.lock("renewed").acquire();
@@ -217,7 +217,7 @@ class RenewalTest extends EngineFixture {
         assertThat(store.count(Verb.RENEW)).isZero();
     }
 
-    /** A waiter's push is lost: its next refresh finds the grant. */
+    /** If the push to a waiter is lost, its next refresh finds the grant. */
     @Test
     void aGrantWhosePushWasLostIsFoundByTheNextRefresh() {
         c.run(rival.lock("pushed")::lock);
@@ -231,7 +231,10 @@ class RenewalTest extends EngineFixture {
         a.run(locks.lock("pushed")::unlock);
     }
 
-    /** A pushed grant lives as long as a ticket only, so it is renewed before it is handed to a user of a fixed lease. */
+    /**
+     * A pushed grant lasts only as long as a ticket, so it is renewed before it is given to a user of a fixed
+     * lease.
+     */
     @Test
     void aGrantThatWaitedIsHandedOutWithItsWholeLease() {
         c.run(rival.lock("pushed")::lock);
@@ -245,7 +248,10 @@ class RenewalTest extends EngineFixture {
         lease.release();
     }
 
-    /** The holder died: the first waiter has the lock soon after its lease is over, without anybody's release. */
+    /**
+     * The holder has died. The first waiter gets the lock soon after the holder's lease is over, without any
+     * release.
+     */
     @Test
     void theLeaseOfADeadHolderEndsAndTheWaiterAsksInTime() throws InterruptedException {
         Holdfast dead = client(network);

@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Permits that all processes share, held as leases, granted in the order of arrival whatever their number. */
+/**
+ * Tests of permits that all processes share. They are held as leases and granted in the order of arrival, whatever
+ * their number.
+ */
 class SemaphoreTest extends EngineFixture {
 
     private final DistributedSemaphore pool = locks.semaphore("pool", 5);
@@ -115,7 +118,7 @@ class SemaphoreTest extends EngineFixture {
         awaitUnused("pool");
     }
 
-    /** All permits at once are exclusive, so that the grant can be passed on with a larger token each time. */
+    /** A grant of all permits is exclusive, so it can be passed on with a larger token each time. */
     @Test
     void allPermitsAtOnceAreHandedOffLocally() throws InterruptedException {
         Lease all = pool.acquire(5);
@@ -161,7 +164,7 @@ class SemaphoreTest extends EngineFixture {
         awaitUnused("pool");
     }
 
-    /** A waiter of one kind and a waiter of another meet: the earlier one is served, the later one is told by then. */
+    /** Waiters of two kinds meet. The earlier one is served, and the later one has got the conflict by then. */
     @Test
     void aConflictWithWaitersOfAnotherKindHarmsOnlyTheLater() throws InterruptedException {
         Lease held = theirs.acquire(5);

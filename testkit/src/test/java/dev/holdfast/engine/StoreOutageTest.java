@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The store is out of reach, for shorter or longer than {@code storeTimeout}, or refuses for good. */
+/** Tests of a store that is unreachable for shorter or longer than {@code storeTimeout}, or refuses permanently. */
 class StoreOutageTest extends EngineFixture {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(3);
@@ -152,8 +152,10 @@ class StoreOutageTest extends EngineFixture {
         Actor.failure(StoreUnavailableException.class, mine.acquireAsync());
     }
 
-    /** A defect of a store, thrown or returned, is told as a failure of the store and harms nobody else. */
-    /** Each of its grants is half over when it is heard of, and so is each renewal of it: nobody could use any. */
+    /**
+     * Each grant is more than half over when its answer arrives, and so is each renewal. So nobody could use any of
+     * them.
+     */
     @Test
     void aStoreThatAlwaysAnswersTooLateIsAnOutage() {
         Duration lease = Duration.ofSeconds(1);
@@ -179,6 +181,7 @@ class StoreOutageTest extends EngineFixture {
         awaitUnused("outage");
     }
 
+    /** A defect of a store, thrown or returned, is reported as a failure of the store and affects no other lock. */
     @Test
     void aStoreThatThrowsWhatItMayNotIsAnOutage() {
         ForwardingStore defective = new ForwardingStore(memory) {
@@ -213,7 +216,7 @@ class StoreOutageTest extends EngineFixture {
         Actor.failure(StoreUnavailableException.class, first);
         Actor.failure(StoreUnavailableException.class, second);
         network.heal();
-        clock.advanceUntil("the place is free", Duration.ofMillis(100), () -> waiters("outage") == 0);
+        clock.advanceUntil("nobody waits in the store", Duration.ofMillis(100), () -> waiters("outage") == 0);
         c.run(() -> {
             try {
                 rival.lock("outage").unlock();
@@ -223,7 +226,7 @@ class StoreOutageTest extends EngineFixture {
         });
     }
 
-    /** Each waiter has its own patience. */
+    /** Each waiter has its own store timeout. */
     @Test
     void aPatientWaiterOutlivesAnImpatientOne() {
         DistributedLock patient = locks.lock("outage", options.withStoreTimeout(Duration.ofMinutes(10)));
@@ -252,7 +255,9 @@ class StoreOutageTest extends EngineFixture {
         }
     }
 
-    /** The work is done and the hold was valid until now: an outage at the release is no failure of the work. */
+    /**
+     * The work is done and the hold was valid until now, so an outage at the release is not a failure of the work.
+     */
     @Test
     void unlockDuringAnOutageReturns() {
         a.run(lock::lock);

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Many threads that each do something in rounds, while another one interrupts them at random moments. */
+/** Many threads that each run an action in rounds, while another thread interrupts them at random moments. */
 final class Storm {
 
     static final int THREADS = 16;
@@ -21,9 +21,9 @@ final class Storm {
     private final ThreadKind kind;
     private final long seed;
 
-    /** What one thread does in one round. */
+    /** The action of one thread in one round. */
     interface Round {
-        /** @throws InterruptedException if an interrupt has ended it, which is as good as any other end */
+        /** @throws InterruptedException if an interrupt has ended the action, which is a normal end */
         void play(Random random, int thread) throws Exception;
     }
 
@@ -39,7 +39,7 @@ final class Storm {
         System.out.println("Storm \"" + purpose + "\" on " + kind + ", seed " + seed);
     }
 
-    /** Plays the rounds, and throws what went wrong in any of them. */
+    /** Runs the rounds, and throws the failure of any of them. */
     void rage(int rounds, Round round) {
         List<Thread> threads = new ArrayList<>();
         List<CompletableFuture<Void>> ends = new ArrayList<>();
@@ -72,9 +72,9 @@ final class Storm {
         try {
             round.play(random, thread);
         } catch (InterruptedException asGoodAsAnyEnd) {
-            // The next round begins without the flag.
+            // The next round begins with the interrupt flag cleared.
         }
-        // Half of the time the flag that is left meets the next round on entry.
+        // In half of the rounds the interrupt flag stays set, so the next round begins with it.
         if (random.nextBoolean()) {
             Thread.interrupted();
         }

@@ -28,8 +28,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Sixteen threads of two clients, interrupted at random moments: never more holders than there may be, every token larger
- * than the one before, and nothing left in the store. In real time, on the system's clock.
+ * Sixteen threads of two clients are interrupted at random moments. There are never more holders than allowed,
+ * every token is larger than the one before, and nothing is left in the store. The tests run in real time, on the
+ * system's clock.
  */
 class StormTest {
 
@@ -41,7 +42,7 @@ class StormTest {
     private Holdfast second = Holdfast.over(network);
     private final AtomicLong expected = new AtomicLong();
 
-    /** Guarded by the lock under test and by nothing else. */
+    /** The lock under test guards this field, and nothing else does. */
     private long counter;
 
     private Holdfast clientOf(int thread) {
@@ -98,7 +99,7 @@ class StormTest {
         assertSound(history);
     }
 
-    /** Waiters that cannot inherit each other's place or grant. */
+    /** The waiters cannot inherit each other's queue position or grant. */
     @ParameterizedTest
     @ValueSource(strings = {"platform", "virtual"})
     void aMutexWithMixedOptions(String kind) {
@@ -114,7 +115,7 @@ class StormTest {
         assertSound(history);
     }
 
-    /** Without hand-offs, so that every acquisition and every release meets the network. */
+    /** There are no hand-offs, so every acquisition and every release goes over the network. */
     @ParameterizedTest
     @ValueSource(strings = {"platform", "virtual"})
     void aMutexOverABadNetwork(String kind) {
@@ -136,7 +137,9 @@ class StormTest {
         network.randomly(0, 0);
         assertSound(history);
         for (Fault fault : List.of(Fault.REFUSE, Fault.DROP_REQUEST, Fault.DROP_REPLY, Fault.DELAY)) {
-            assertThat(network.met(fault)).as("how often %s happened", fault).isPositive();
+            assertThat(network.met(fault))
+                    .as("how often %s was injected", fault)
+                    .isPositive();
         }
     }
 
@@ -301,7 +304,10 @@ class StormTest {
         assertSound(history);
     }
 
-    /** One name is used and forgotten again and again, so that its record in the engine comes and goes under the threads. */
+    /**
+     * One name is used rarely, so that the engine creates and drops its record again and again while the threads
+     * run.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"platform", "virtual"})
     void aNameThatIsRarelyContended(String kind) {

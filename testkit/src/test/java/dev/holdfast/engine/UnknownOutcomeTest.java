@@ -28,9 +28,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A reply was lost, a copy came late, one request overtook another: one grant in the end, and no orphan.
+ * Tests of lost replies, late copies, and requests that overtake each other: in the end there is one grant, and no
+ * orphan.
  *
- * <p>Copies are those of requests that the engine has sent twice itself: the network below a store does not multiply any.
+ * <p>The copies are those of requests that the engine itself has sent twice: the network below a store does not
+ * duplicate requests.
  */
 class UnknownOutcomeTest extends EngineFixture {
 
@@ -76,7 +78,7 @@ class UnknownOutcomeTest extends EngineFixture {
     @EnumSource(
             value = Fault.class,
             names = {"REFUSE", "DROP_REQUEST", "DROP_REPLY", "DUPLICATE", "DELAY"})
-    void aWaitThatBeginsBadlyKeepsOnePlaceAndEndsWell(Fault fault) {
+    void aWaitThatBeginsWithAFaultKeepsOneQueuePositionAndEndsWell(Fault fault) {
         c.run(rival.lock("unknown")::lock);
         network.next(Verb.ENQUEUE, fault, fault);
         CompletableFuture<Void> waiting = a.begin(lock::lock);
@@ -119,7 +121,7 @@ class UnknownOutcomeTest extends EngineFixture {
         awaitUnused("unknown");
     }
 
-    /** After that the store has ended the claim by itself. */
+    /** After the lease the store has ended the claim by itself. */
     @Test
     void aReleaseIsNotRepeatedForLongerThanTheLease() throws InterruptedException {
         Lease lease = lock.acquire();
@@ -132,7 +134,7 @@ class UnknownOutcomeTest extends EngineFixture {
         assertThat(isUnused("unknown")).isTrue();
     }
 
-    /** The thread gives up while its request is still on the way; the release overtakes it. */
+    /** The thread gives up while its request is still on its way, and the release overtakes the request. */
     @Test
     void anAcquireThatIsOvertakenByItsReleaseIsRefused() {
         network.next(Verb.ENQUEUE, Fault.HANG);
@@ -158,7 +160,7 @@ class UnknownOutcomeTest extends EngineFixture {
         assertThat(a.get(lock::isHeldByCurrentThread)).isFalse();
     }
 
-    /** The next local waiter inherits the request whose reply is late, and the token is given once. */
+    /** The next local waiter inherits the request whose reply is late, and the token is used once. */
     @Test
     void aLateReplyServesTheNextLocalWaiter() {
         network.next(Verb.ENQUEUE, Fault.HANG_REPLY);
@@ -181,7 +183,7 @@ class UnknownOutcomeTest extends EngineFixture {
         assertThat(isUnused("unknown")).isTrue();
     }
 
-    /** The mark is what lets the store refuse a copy that is still on its way. */
+    /** With this mark the store can refuse a copy that is still on its way. */
     @Test
     void aClaimThatMayHaveBeenSentTwiceIsMarkedSoWhenItIsReleased() {
         Queue<Claim> released = new ConcurrentLinkedQueue<>();
@@ -204,24 +206,24 @@ class UnknownOutcomeTest extends EngineFixture {
         assertThat(released).extracting(Claim::repeated).containsExactly(false, true, true);
     }
 
-    /** The store listened too well: its grant comes twice, and once more after the release. */
+    /** The store reports its grant twice, and once more after the release. */
     @Test
-    void aGrantThatIsToldTwiceOrTooLateIsTakenOnce() {
+    void aGrantThatIsReportedTwiceOrTooLateIsTakenOnce() {
         Queue<ClaimListener> listeners = new ConcurrentLinkedQueue<>();
-        ForwardingStore chatty = new ForwardingStore(memory) {
+        ForwardingStore repeating = new ForwardingStore(memory) {
             @Override
             public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
                 listeners.add(listener);
-                RecordingListener heard = new RecordingListener();
-                ListenerRegistration ticket = super.enqueue(claim, heard);
-                heard.first(RecordingListener.Event.Granted.class).ifPresent(granted -> {
+                RecordingListener recorder = new RecordingListener();
+                ListenerRegistration registration = super.enqueue(claim, recorder);
+                recorder.first(RecordingListener.Event.Granted.class).ifPresent(granted -> {
                     listener.granted(granted.counter(), granted.lease());
                     listener.granted(granted.counter(), granted.lease());
                 });
-                return ticket;
+                return registration;
             }
         };
-        DistributedLock mine = client(chatty).lock("unknown");
+        DistributedLock mine = client(repeating).lock("unknown");
         a.run(mine::lock);
         long token = a.get(mine::token);
         a.run(mine::unlock);
@@ -232,7 +234,7 @@ class UnknownOutcomeTest extends EngineFixture {
         b.run(mine::unlock);
     }
 
-    /** The first request was lost on its way, so it may be a copy of it that comes when the lock is free again. */
+    /** The first request was lost on its way, so a copy of it may arrive when the lock is free again. */
     @Test
     void aTryThatFindsTheLockTakenAfterALostRequestLeavesNoOrphan() {
         c.run(rival.lock("unknown")::lock);
@@ -280,7 +282,7 @@ class UnknownOutcomeTest extends EngineFixture {
         awaitUnused("free");
     }
 
-    /** How long a claim may last in the store is what was asked for last, not what it began with. */
+    /** The last lease that was requested determines how long a claim may last in the store, not the first one. */
     @Test
     void theReleaseOfAnExtendedLeaseIsRepeatedForAsLongAsThatMayLast() throws InterruptedException {
         Lease lease = lock.acquire();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bad input is refused before anything is sent, and the message says what was wrong and what is allowed. */
+/** Bad input is refused before anything is sent, and the message names what is wrong and what is allowed. */
 class ValidationTest extends EngineFixture {
 
     private static final LockOptions OPTIONS = LockOptions.defaults();

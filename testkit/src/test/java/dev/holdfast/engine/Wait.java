@@ -5,10 +5,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Waits for something by looking again and again, and tells what it waited for in vain. */
+/** Waits for a condition by polling. If the condition does not hold in time, the failure names it. */
 final class Wait {
 
-    /** How long anything is waited for, in seconds of real time; a test that fails at a defect is then sooner done. */
+    /** The longest wait, in seconds of real time. With a smaller value, a test that finds a defect fails sooner. */
     static final int LONGEST_SECONDS = Integer.getInteger("holdfast.await", 60);
 
     private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
@@ -19,12 +19,12 @@ final class Wait {
 
     static void until(String what, BooleanSupplier condition) {
         long begun = System.nanoTime();
-        for (long looks = 0; !condition.getAsBoolean(); looks++) {
+        for (long polls = 0; !condition.getAsBoolean(); polls++) {
             if (System.nanoTime() - begun > LONGEST_NANOS) {
                 throw new AssertionError(
                         "Waited for " + LONGEST_SECONDS + " s in vain until " + what + "\n" + threads());
             }
-            if (looks < SPINS) {
+            if (polls < SPINS) {
                 Thread.onSpinWait();
             } else {
                 LockSupport.parkNanos(POLL_NANOS);
@@ -33,7 +33,7 @@ final class Wait {
         }
     }
 
-    /** What all threads do. */
+    /** The stack traces of all threads. */
     static String threads() {
         StringBuilder text = new StringBuilder();
         for (Map.Entry<Thread, StackTraceElement[]> entry :

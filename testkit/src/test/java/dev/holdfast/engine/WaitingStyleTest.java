@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** {@code fair}, {@code spin}, and stores that have no queue. */
+/** Tests of the options {@code fair} and {@code spin}, and of stores that have no queue. */
 class WaitingStyleTest extends EngineFixture {
 
     private static final LockOptions FAIR = LockOptions.defaults().withFair(true);
@@ -132,7 +132,7 @@ class WaitingStyleTest extends EngineFixture {
     }
 
     @Test
-    void aSpinningWaiterTriesWithGrowingPausesAndTakesNoPlace() {
+    void aSpinningWaiterTriesWithGrowingPausesAndDoesNotEnterTheQueue() {
         DistributedLock mine = locks.lock("spin", SPIN);
         c.run(rival.lock("spin")::lock);
         CompletableFuture<Void> waiting = a.parkIn(mine::lock);
@@ -164,7 +164,7 @@ class WaitingStyleTest extends EngineFixture {
         awaitUnused("spin");
     }
 
-    /** Local threads do not all spin: one attempt at a time is made for all of them. */
+    /** Local threads do not all spin: they make one attempt at a time for all of them. */
     @Test
     void manySpinningThreadsMakeOneAttemptAtATime() {
         DistributedLock mine = locks.lock("spin", SPIN);

@@ -17,14 +17,14 @@ class TimeLimitTest {
 
     private final ManualClock clock = new ManualClock();
     private final List<Duration> delays = new ArrayList<>();
-    private final List<Runnable> looks = new ArrayList<>();
+    private final List<Runnable> sweeps = new ArrayList<>();
     private final TimeLimit limit = new TimeLimit(LIMIT, clock, delay -> {
         delays.add(delay);
-        return looks::add;
+        return sweeps::add;
     });
 
-    private void look() {
-        looks.remove(0).run();
+    private void sweep() {
+        sweeps.remove(0).run();
     }
 
     @Test
@@ -33,7 +33,7 @@ class TimeLimitTest {
         CompletableFuture<String> late = limit.on(new CompletableFuture<>());
         early.complete("done");
         clock.advance(LIMIT);
-        look();
+        sweep();
         assertThat(early).isCompletedWithValue("done");
         assertThat(late).isCompletedExceptionally();
         assertThat(late.handle((value, failure) -> failure).join())
@@ -42,56 +42,56 @@ class TimeLimitTest {
     }
 
     @Test
-    void manyCallsCostOneLook() {
+    void manyCallsCostOneSweep() {
         for (int i = 0; i < 1_000; i++) {
             limit.on(CompletableFuture.completedFuture("done"));
             limit.begin(() -> {}).end();
         }
         assertThat(delays).containsExactly(LIMIT);
         clock.advance(LIMIT);
-        look();
-        assertThat(looks).as("nothing is under way").isEmpty();
+        sweep();
+        assertThat(sweeps).as("nothing is under way").isEmpty();
     }
 
     @Test
-    void aCallThatBeganLaterIsLookedAtWhenItsOwnTimeIsOver() {
+    void aCallThatBeganLaterIsCheckedWhenItsOwnTimeIsOver() {
         limit.begin(() -> {}).end();
         clock.advance(Duration.ofSeconds(7));
         AtomicInteger late = new AtomicInteger();
         limit.begin(late::incrementAndGet);
         clock.advance(Duration.ofSeconds(3));
-        look();
+        sweep();
         assertThat(late).hasValue(0);
         assertThat(delays).containsExactly(LIMIT, Duration.ofSeconds(7));
         clock.advance(Duration.ofSeconds(7));
-        look();
+        sweep();
         assertThat(late).hasValue(1);
-        assertThat(looks).isEmpty();
+        assertThat(sweeps).isEmpty();
     }
 
     @Test
     void afterAQuietTimeTheNextCallIsLimitedAgain() {
         limit.begin(() -> {}).end();
         clock.advance(LIMIT);
-        look();
+        sweep();
         AtomicInteger late = new AtomicInteger();
         limit.begin(late::incrementAndGet);
         assertThat(delays).containsExactly(LIMIT, LIMIT);
         clock.advance(LIMIT);
-        look();
+        sweep();
         assertThat(late).hasValue(1);
     }
 
     @Test
-    void aCallIsToldOnce() {
+    void aLateCallIsReportedOnce() {
         AtomicInteger late = new AtomicInteger();
         TimeLimit.Call call = limit.begin(late::incrementAndGet);
         limit.begin(() -> {});
         clock.advance(LIMIT);
-        look();
+        sweep();
         limit.begin(() -> {});
         clock.advance(LIMIT);
-        look();
+        sweep();
         call.end();
         assertThat(late).hasValue(1);
     }

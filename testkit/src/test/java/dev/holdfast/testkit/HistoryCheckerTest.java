@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.testkit.HistoryChecker.Hold;
 import org.junit.jupiter.api.Test;
 
-/** The checker finds what is seeded, and nothing in a lawful history. */
+/** The checker finds violations that were put into a history, and finds none in a correct history. */
 class HistoryCheckerTest {
 
     private static final long NEVER = HistoryChecker.NEVER_QUEUED;
@@ -21,7 +21,7 @@ class HistoryCheckerTest {
     }
 
     @Test
-    void sharedGrantsMayBeToldInAnyOrder() {
+    void sharedGrantsMayBeReportedInAnyOrder() {
         HistoryChecker semaphore = new HistoryChecker(3);
         semaphore.add(new Hold("a", 1, 2, 0, NEVER, 10, 30));
         semaphore.add(new Hold("b", 2, 1, 0, NEVER, 11, 30));

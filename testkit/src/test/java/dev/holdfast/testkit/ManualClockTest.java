@@ -81,8 +81,8 @@ class ManualClockTest {
         clock.parkNanos(this, -1);
     }
 
-    // Each round races advance() with a thread that is about to park for exactly that time. A lost wake-up hangs the
-    // test.
+    // In each round, advance() races with a thread that is about to park for exactly that time. A lost wake-up
+    // would make the test hang.
     @Test
     void noWakeUpIsLost() throws InterruptedException {
         Random random = new Random(Seeds.of("wake-up"));

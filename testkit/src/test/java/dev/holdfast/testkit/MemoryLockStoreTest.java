@@ -5,7 +5,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import java.util.Optional;
 
-/** The store in memory keeps the laws. */
+/** The store in memory obeys the laws. */
 class MemoryLockStoreTest extends LockStoreTck {
 
     @Override

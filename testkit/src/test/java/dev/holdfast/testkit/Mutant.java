@@ -24,7 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 
-/** Stores that break one law each, with a defect that has been seen in the wild or is easily made. */
+/** Stores that each break one law, with a defect that has been seen in real systems or is easy to make. */
 public enum Mutant {
     SECOND_HOLDER(1, SecondHolder::new),
     BUSY_WAITS(1, BusyWaits::new),
@@ -50,7 +50,7 @@ public enum Mutant {
         this.wrapper = wrapper;
     }
 
-    /** The law that it breaks. */
+    /** The number of the law that it breaks. */
     int law() {
         return law;
     }
@@ -108,7 +108,7 @@ public enum Mutant {
         }
     }
 
-    /** {@code DEL key}: whoever holds it. */
+    /** Releases like {@code DEL key}, no matter who holds the lock. */
     private static final class ForeignRelease extends ForwardingStore {
         ForeignRelease(LockStore store) {
             super(store);
@@ -166,7 +166,7 @@ public enum Mutant {
         }
     }
 
-    /** Tells the lease that was asked for, however little is left. */
+    /** Reports the lease that was requested, even if less is left. */
     private static final class PromisedTooLong extends ForwardingStore {
         PromisedTooLong(LockStore store) {
             super(store);
@@ -181,7 +181,7 @@ public enum Mutant {
         }
     }
 
-    /** A counter that begins anew when the record was cleaned up. */
+    /** Starts the counter again after the record was cleaned up. */
     private static final class TokenGoesBack extends ForwardingStore {
         private long first;
 
@@ -201,7 +201,7 @@ public enum Mutant {
         }
     }
 
-    /** Grants what fits, whoever waits. */
+    /** Grants any claim that fits, even if others wait. */
     private static final class Barging extends ForwardingStore {
         Barging(LockStore store) {
             super(store);
@@ -227,7 +227,7 @@ public enum Mutant {
         }
     }
 
-    /** Wakes everybody at each release. */
+    /** Wakes all waiters at each release. */
     private static final class Herd extends ForwardingStore {
         private final List<Runnable> everybody = new CopyOnWriteArrayList<>();
 
@@ -247,7 +247,7 @@ public enum Mutant {
         }
     }
 
-    /** Renews by itself whatever was enqueued once. */
+    /** Renews by itself every claim that was ever enqueued. */
     private static final class ImmortalWaiters extends ForwardingStore {
         private final Set<Claim> known = ConcurrentHashMap.newKeySet();
 
@@ -257,9 +257,9 @@ public enum Mutant {
 
         @Override
         public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-            ListenerRegistration ticket = store().enqueue(claim, listener);
+            ListenerRegistration registration = store().enqueue(claim, listener);
             known.add(claim);
-            return ticket;
+            return registration;
         }
 
         @Override
@@ -314,7 +314,7 @@ public enum Mutant {
         }
     }
 
-    /** {@code millis / 1000}. */
+    /** Computes the lease as {@code millis / 1000}. */
     private static final class LeaseCutToSeconds extends ForwardingStore {
         LeaseCutToSeconds(LockStore store) {
             super(store);

@@ -23,7 +23,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.opentest4j.TestAbortedException;
 
-/** The TCK bites: each store that breaks a law fails in the group of that law, and only a lawful store passes. */
+/**
+ * The TCK finds defects: each store that breaks a law fails in the group of that law, and only a correct store
+ * passes.
+ */
 @Timeout(120)
 class MutantTest {
 

@@ -16,7 +16,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** The TCK on a store that serves exclusive locks only, and has no queue: what it skips then, and what it still runs. */
+/**
+ * Runs the TCK on a store that serves exclusive locks only and has no queue, so that the TCK skips some of its
+ * tests.
+ */
 class MutexOnlyStoreTest extends LockStoreTck {
 
     @Override

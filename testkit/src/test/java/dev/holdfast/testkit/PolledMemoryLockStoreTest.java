@@ -21,8 +21,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The TCK does with a store that polls by its clock: whose listeners hear late and on another thread, and for which names
- * that are waited for are looked at all the time. Two handles share the data.
+ * The TCK works for a store that polls by its clock: its listeners are notified late and on another thread, and it
+ * inspects names that have waiters all the time. Two handles share the data.
  */
 class PolledMemoryLockStoreTest extends LockStoreTck {
 
@@ -44,7 +44,7 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
     private static final class PolledStore extends ForwardingStore {
         private final FaultyStore link;
         private final MonotonicClock clock;
-        private final ConcurrentLinkedQueue<Runnable> words = new ConcurrentLinkedQueue<>();
+        private final ConcurrentLinkedQueue<Runnable> notifications = new ConcurrentLinkedQueue<>();
         private final Set<LockName> polled = ConcurrentHashMap.newKeySet();
         private volatile boolean closed;
 
@@ -64,8 +64,10 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
         private void poll() {
             while (!closed) {
                 polled.forEach(name -> store().inspect(name));
-                for (Runnable word = words.poll(); word != null; word = words.poll()) {
-                    word.run();
+                for (Runnable notification = notifications.poll();
+                        notification != null;
+                        notification = notifications.poll()) {
+                    notification.run();
                 }
                 clock.parkNanos(this, POLL_EVERY.toNanos());
             }
@@ -88,45 +90,45 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
 
         @Override
         public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-            AtomicBoolean silent = new AtomicBoolean();
+            AtomicBoolean isClosed = new AtomicBoolean();
             polled.add(claim.name());
             ClaimListener later = new ClaimListener() {
                 @Override
                 public void waiting(int position, Duration retryAfter) {
-                    say(() -> listener.waiting(position, retryAfter));
+                    notifyLater(() -> listener.waiting(position, retryAfter));
                 }
 
                 @Override
                 public void granted(long counter, Duration lease) {
-                    say(() -> listener.granted(counter, lease));
+                    notifyLater(() -> listener.granted(counter, lease));
                 }
 
                 @Override
                 public void ended(Renewed.Reason reason) {
-                    say(() -> listener.ended(reason));
+                    notifyLater(() -> listener.ended(reason));
                 }
 
                 @Override
                 public void failed(StoreException cause) {
-                    say(() -> listener.failed(cause));
+                    notifyLater(() -> listener.failed(cause));
                 }
 
-                private void say(Runnable word) {
+                private void notifyLater(Runnable notification) {
                     if (closed) {
-                        word.run();
+                        notification.run();
                         return;
                     }
-                    words.add(() -> {
-                        if (!silent.get()) {
-                            word.run();
+                    notifications.add(() -> {
+                        if (!isClosed.get()) {
+                            notification.run();
                         }
                     });
                 }
             };
-            ListenerRegistration ticket = store().enqueue(claim, later);
+            ListenerRegistration registration = store().enqueue(claim, later);
             return () -> {
-                silent.set(true);
-                ticket.close();
+                isClosed.set(true);
+                registration.close();
             };
         }
 

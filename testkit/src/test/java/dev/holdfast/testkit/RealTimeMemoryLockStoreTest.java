@@ -6,7 +6,7 @@ import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
 import java.util.Optional;
 
-/** The TCK does without a clock that it holds, as it must for stores whose clock is a server's. */
+/** The TCK works without a manual clock. Stores that use the clock of a server need this. */
 class RealTimeMemoryLockStoreTest extends LockStoreTck {
 
     @Override

@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Counts the calls that reach a store, by verb: for tests of what costs a trip and what does not. Thread-safe. */
+/** Counts the calls that reach a store, by verb, for tests of which operations cost a round trip. Thread-safe. */
 public final class CountingStore extends ForwardingStore {
 
     private final Map<Verb, AtomicLong> counts = new EnumMap<>(Verb.class);
@@ -35,7 +35,7 @@ public final class CountingStore extends ForwardingStore {
         return counter(verb).get();
     }
 
-    /** How often each verb was called, without those that were not. */
+    /** How often each verb was called. Verbs that were never called are left out. */
     public Map<Verb, Long> counts() {
         Map<Verb, Long> copy = new EnumMap<>(Verb.class);
         for (Verb verb : Verb.values()) {
@@ -51,7 +51,7 @@ public final class CountingStore extends ForwardingStore {
         return counts().values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** Begins at zero again. */
+    /** Sets all counts to zero. */
     public void reset() {
         counts.values().forEach(count -> count.set(0));
     }

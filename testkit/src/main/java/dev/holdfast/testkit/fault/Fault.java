@@ -1,16 +1,16 @@
 package dev.holdfast.testkit.fault;
 
-/** What can happen to one request on its way to a store and back. */
+/** A fault that affects one request on its way to a store and back. */
 public enum Fault {
-    /** The request is not executed, and its sender is told that surely nothing happened. */
+    /** The request is not executed, and its sender gets a failure with effect NONE. */
     REFUSE,
-    /** The request is not executed, but its sender cannot know. */
+    /** The request is not executed, but its sender cannot know this: it gets a failure with effect UNKNOWN. */
     DROP_REQUEST,
-    /** The request is executed, but its sender cannot know. */
+    /** The request is executed, but its sender cannot know this: it gets a failure with effect UNKNOWN. */
     DROP_REPLY,
     /** The request is executed twice; the second answer is passed on. */
     DUPLICATE,
-    /** The request is executed after a while, and then answered. Later requests overtake it. */
+    /** The request is executed after a delay, and then answered. Later requests overtake it. */
     DELAY,
     /** The request is executed and answered, and a copy is kept to be executed later, perhaps after a release. */
     LATE_COPY,

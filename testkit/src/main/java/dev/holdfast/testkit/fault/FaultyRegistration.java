@@ -10,17 +10,18 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * Stands between a store and a listener, and passes on what the network lets through: at most one place and one outcome,
- * however often the request was executed; nothing during a partition, after a loss, or after the ticket was closed.
+ * Stands between a store and a listener, and passes on the notifications that the network lets through: at most one
+ * position in the queue and one outcome, however often the request was executed, and nothing during a partition,
+ * after a loss, or after the registration was closed.
  */
 final class FaultyRegistration implements ClaimListener, ListenerRegistration {
 
     private final ClaimListener listener;
     private final BooleanSupplier partitioned;
-    private final List<ListenerRegistration> tickets = new ArrayList<>();
+    private final List<ListenerRegistration> registrations = new ArrayList<>();
     private final List<Runnable> withheld = new ArrayList<>();
     private boolean withholding;
-    private boolean toldPlace;
+    private boolean positionDelivered;
     private boolean over;
 
     FaultyRegistration(ClaimListener listener, BooleanSupplier partitioned) {
@@ -28,32 +29,32 @@ final class FaultyRegistration implements ClaimListener, ListenerRegistration {
         this.partitioned = partitioned;
     }
 
-    /** Remembers the ticket of an executed request. */
-    void add(ListenerRegistration ticket) {
+    /** Remembers the store's registration for an executed request. */
+    void add(ListenerRegistration registration) {
         synchronized (this) {
-            tickets.add(ticket);
+            registrations.add(registration);
         }
     }
 
-    /** Tells the listener of a failure; whatever the store says later is lost. */
+    /** Notifies the listener of a failure. Later notifications of the store are lost. */
     void lose(StoreException failure) {
-        tell(true, () -> listener.failed(failure));
+        deliver(true, () -> listener.failed(failure));
     }
 
-    /** Keeps back what the store says. */
+    /** Keeps the store's notifications back. */
     synchronized void withhold() {
         withholding = true;
     }
 
-    /** Tells what was kept back. */
-    void tellWithheld() {
-        List<Runnable> told;
+    /** Delivers the notifications that were kept back. */
+    void deliverWithheld() {
+        List<Runnable> notifications;
         synchronized (this) {
             withholding = false;
-            told = List.copyOf(withheld);
+            notifications = List.copyOf(withheld);
             withheld.clear();
         }
-        told.forEach(Runnable::run);
+        notifications.forEach(Runnable::run);
     }
 
     @Override
@@ -82,33 +83,33 @@ final class FaultyRegistration implements ClaimListener, ListenerRegistration {
         synchronized (this) {
             over = true;
             withheld.clear();
-            closed = List.copyOf(tickets);
+            closed = List.copyOf(registrations);
         }
         closed.forEach(ListenerRegistration::close);
     }
 
-    private void pushed(boolean outcome, Runnable word) {
+    private void pushed(boolean outcome, Runnable notification) {
         if (!partitioned.getAsBoolean()) {
-            tell(outcome, word);
+            deliver(outcome, notification);
         }
     }
 
-    private void tell(boolean outcome, Runnable word) {
+    private void deliver(boolean outcome, Runnable notification) {
         synchronized (this) {
-            boolean heard = outcome ? over : over || toldPlace;
-            if (heard) {
+            boolean isDropped = outcome ? over : over || positionDelivered;
+            if (isDropped) {
                 return;
             }
             if (outcome) {
                 over = true;
             } else {
-                toldPlace = true;
+                positionDelivered = true;
             }
             if (withholding) {
-                withheld.add(word);
+                withheld.add(notification);
                 return;
             }
         }
-        word.run();
+        notification.run();
     }
 }

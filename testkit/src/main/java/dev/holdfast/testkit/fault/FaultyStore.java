@@ -30,14 +30,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store with a bad network in front of it. Faults are scripted ({@link #next}), random with a seed ({@link #randomly}), or
- * a partition in which every request is lost and nothing is pushed. A scripted fault goes before a random one.
+ * A store behind a bad network. Faults are scripted ({@link #next}), random with a seed ({@link #randomly}), or a
+ * partition in which every request is lost and nothing is pushed. A scripted fault is used before a random one.
  *
- * <p>Every failure it makes is honest about its effect: UNKNOWN where the sender could not know, NONE only if nothing was
- * executed. Pushes to listeners are exactly-once as the contract asks, whatever was duplicated.
+ * <p>Every injected failure states its effect correctly: UNKNOWN where the sender could not know, and NONE only if
+ * nothing was executed. Listeners get each push exactly once, as the contract requires, even if requests were
+ * duplicated.
  *
- * <p>Thread-safe. Delayed requests run on a thread of the JVM's, unless {@link #delayOn} says otherwise; hung requests and
- * late copies run on the thread that lets them go.
+ * <p>Thread-safe. Delayed requests run on a common thread of the JVM, unless {@link #delayOn} has set another
+ * executor. Hung requests and late copies run on the thread that lets them go.
  */
 public final class FaultyStore extends ForwardingStore {
 
@@ -59,7 +60,10 @@ public final class FaultyStore extends ForwardingStore {
         super(store);
     }
 
-    /** Lets the next calls of a verb meet these faults, one each, after those that were scripted before. */
+    /**
+     * Injects these faults into the next calls of a verb, one into each call, after the faults that were scripted
+     * before.
+     */
     public FaultyStore next(Verb verb, Fault... faults) {
         synchronized (monitor) {
             script.computeIfAbsent(verb, unused -> new ArrayDeque<>()).addAll(List.of(faults));
@@ -67,7 +71,7 @@ public final class FaultyStore extends ForwardingStore {
         return this;
     }
 
-    /** Lets each call meet one of these faults with a probability; {@code randomly(0, 0)} ends that. */
+    /** Injects one of these faults into each call with a probability. {@code randomly(0, 0)} ends this. */
     public FaultyStore randomly(long seed, double probability, Fault... faults) {
         if (probability > 0 && faults.length == 0) {
             throw new IllegalArgumentException("Name the faults that may happen");
@@ -80,7 +84,7 @@ public final class FaultyStore extends ForwardingStore {
         return this;
     }
 
-    /** How long {@link Fault#DELAY} delays; 20 ms unless told. */
+    /** Sets how long {@link Fault#DELAY} delays a request; the default is 20 ms. */
     public FaultyStore delayBy(Duration duration) {
         synchronized (monitor) {
             delay = duration;
@@ -89,8 +93,8 @@ public final class FaultyStore extends ForwardingStore {
     }
 
     /**
-     * Where delayed requests run, instead of real time: given a delay, an executor that runs a task when it has passed. For
-     * tests on a clock of their own.
+     * Sets where delayed requests run, instead of in real time. The function returns, for a delay, an executor that
+     * runs a task after this delay. This is for tests with a clock of their own.
      */
     public FaultyStore delayOn(Function<Duration, Executor> clock) {
         synchronized (monitor) {
@@ -125,12 +129,12 @@ public final class FaultyStore extends ForwardingStore {
         takeAll(hung).forEach(Runnable::run);
     }
 
-    /** Executes the late copies, in their order; what is answered to them is dropped. */
+    /** Executes the late copies, in their order. The answers to them are dropped. */
     public void deliverLateCopies() {
         takeAll(lateCopies).forEach(Runnable::run);
     }
 
-    /** How often a fault happened. */
+    /** How often a fault was injected. */
     public int met(Fault fault) {
         synchronized (monitor) {
             return met.getOrDefault(fault, 0);
@@ -179,18 +183,18 @@ public final class FaultyStore extends ForwardingStore {
 
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        FaultyRegistration ticket = new FaultyRegistration(listener, this::isPartitioned);
-        Runnable request = () -> ticket.add(store().enqueue(claim, ticket));
+        FaultyRegistration registration = new FaultyRegistration(listener, this::isPartitioned);
+        Runnable request = () -> registration.add(store().enqueue(claim, registration));
         Fault fault = faultOf(Verb.ENQUEUE);
         if (fault == null) {
             request.run();
-            return ticket;
+            return registration;
         }
         switch (fault) {
-            case REFUSE -> ticket.lose(failure(fault));
-            case DROP_REQUEST -> ticket.lose(failure(fault));
+            case REFUSE -> registration.lose(failure(fault));
+            case DROP_REQUEST -> registration.lose(failure(fault));
             case DROP_REPLY -> {
-                ticket.lose(failure(fault));
+                registration.lose(failure(fault));
                 request.run();
             }
             case DUPLICATE -> {
@@ -204,12 +208,12 @@ public final class FaultyStore extends ForwardingStore {
             }
             case HANG -> keep(hung, request);
             case HANG_REPLY -> {
-                ticket.withhold();
-                keep(hung, ticket::tellWithheld);
+                registration.withhold();
+                keep(hung, registration::deliverWithheld);
                 request.run();
             }
         }
-        return ticket;
+        return registration;
     }
 
     private <T> CompletionStage<T> call(Verb verb, Supplier<CompletionStage<T>> request) {

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
-/** A store that passes every call on to another. Subclasses change some of them. */
+/** A store that forwards every call to another store. Subclasses override some of the calls. */
 public abstract class ForwardingStore implements LockStore {
 
     private final LockStore store;
@@ -24,7 +24,7 @@ public abstract class ForwardingStore implements LockStore {
         this.store = store;
     }
 
-    /** The store behind this one. */
+    /** The store to which the calls are forwarded. */
     protected final LockStore store() {
         return store;
     }

@@ -1,4 +1,4 @@
-/** Stores around a store: one with a bad network in front of it, one that counts. */
+/** Stores that wrap another store: one simulates a bad network, one counts the calls. */
 @NullMarked
 package dev.holdfast.testkit.fault;
 

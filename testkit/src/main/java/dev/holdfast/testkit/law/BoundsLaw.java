@@ -153,7 +153,8 @@ abstract class BoundsLaw extends DeathLaw {
         }
     }
 
-    // One after the other the first ticket might be over before the last is there, on a busy machine.
+    // The claims are enqueued together, because on a busy machine the first ticket could expire before the last
+    // claim waits.
     private void waitingTogether(List<Claim> claims) {
         Map<Claim, RecordingListener> listeners = new LinkedHashMap<>();
         for (Claim claim : claims) {
@@ -162,12 +163,15 @@ abstract class BoundsLaw extends DeathLaw {
             listeners.put(claim, listener);
         }
         listeners.forEach((claim, listener) -> {
-            await(listener::hasHeard, () -> "nothing was told about " + claim);
+            await(listener::hasHeard, () -> "the listener was not notified about " + claim);
             assertThat(listener.events()).allMatch(RecordingListener.Event.Waiting.class::isInstance);
         });
     }
 
-    /** A store that writes the whole queue with each new waiter needs a long time to fill it: hence the time limit. */
+    /**
+     * A store that writes the whole queue for each new waiter needs a long time to fill it, so this test has a long
+     * time limit.
+     */
     @Law(10)
     @Timeout(600)
     public final void queueIsBounded() {
@@ -179,7 +183,7 @@ abstract class BoundsLaw extends DeathLaw {
             RecordingListener listener = new RecordingListener();
             store().enqueue(bob.mutex(name), listener);
             if (i % 100 == 0) {
-                await(listener::hasHeard, () -> "nothing was told of a waiter");
+                await(listener::hasHeard, () -> "the listener of a waiter was not notified");
             }
             assumeTrue(
                     clock().nanoTime() - start < traits().ticketTtl().toNanos() / 2,

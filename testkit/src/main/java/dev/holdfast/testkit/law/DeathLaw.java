@@ -10,7 +10,10 @@ import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
 import java.util.List;
 
-/** Law 9: dead waiters and dead holders delay the living by their ticket's time to live and their lease, at most. */
+/**
+ * Law 9: a dead waiter delays live clients by at most its ticket's time to live, a dead holder by at most its
+ * lease.
+ */
 abstract class DeathLaw extends HerdLaw {
 
     @Law(9)
@@ -76,7 +79,7 @@ abstract class DeathLaw extends HerdLaw {
     }
 
     @Law(9)
-    public final void refreshedWaiterKeepsItsPlace() {
+    public final void refreshedWaiterKeepsItsPosition() {
         assumeQueue();
         assumeLeases();
         LockName name = name();
@@ -89,7 +92,7 @@ abstract class DeathLaw extends HerdLaw {
         for (int i = 0; i < 3; i++) {
             mostOfATicket();
             assertThat(get(store().renew(List.of(first, second))))
-                    .extracting(DeathLaw::place)
+                    .extracting(DeathLaw::waitingPosition)
                     .containsExactly(0, 1);
         }
         released(holder);
@@ -145,8 +148,8 @@ abstract class DeathLaw extends HerdLaw {
             waiting(bob.mutex(name).withLease(brief()));
         }
         outlive(traits().ticketTtl().plus(brief().multipliedBy(2)));
-        // The first look may still hand the grant to a waiter whose ticket ran out in between, in a store that moves
-        // its queue by itself; nobody can hold it for longer than its lease.
+        // In a store that advances its queue by itself, the first inspection may still hand the grant to a waiter
+        // whose ticket has expired meanwhile. Nobody can hold it for longer than its lease.
         inspected(name);
         outlive(brief());
         assertThat(inspected(name)).isEmpty();
@@ -154,7 +157,7 @@ abstract class DeathLaw extends HerdLaw {
     }
 
     @Law(9)
-    public final void goneWaitersAreToldWhenTheyAsk() {
+    public final void goneWaitersAreReportedWhenTheyAsk() {
         assumeQueue();
         assumeLeases();
         LockName name = name();
@@ -168,12 +171,13 @@ abstract class DeathLaw extends HerdLaw {
         listener.checkContract();
     }
 
-    // Two of these outlive a ticket; after one, four tenths are left for a slow machine.
+    // Two of these periods are longer than a ticket's time to live; after one, four tenths are left for a slow
+    // machine.
     private void mostOfATicket() {
         advance(traits().ticketTtl().multipliedBy(6).dividedBy(10));
     }
 
-    private static int place(Renewed renewed) {
+    private static int waitingPosition(Renewed renewed) {
         assertThat(renewed).isInstanceOf(Renewed.Waiting.class);
         return ((Renewed.Waiting) renewed).position();
     }

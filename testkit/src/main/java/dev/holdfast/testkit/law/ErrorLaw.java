@@ -18,7 +18,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
-/** Law 11: a failure says whether the request may have had an effect. And the callers' interrupts harm nothing. */
+/**
+ * Law 11: a failure says whether the request may have had an effect. Interrupts of the callers have no effect on
+ * calls.
+ */
 abstract class ErrorLaw extends BoundsLaw {
 
     @Law(11)
@@ -130,14 +133,14 @@ abstract class ErrorLaw extends BoundsLaw {
         ThreadKind.runOnEach(kind -> {
             Thread victim = Thread.currentThread();
             AtomicBoolean done = new AtomicBoolean();
-            Thread tormentor = new Thread(() -> {
+            Thread interrupter = new Thread(() -> {
                 while (!done.get()) {
                     victim.interrupt();
                     Thread.onSpinWait();
                 }
             });
-            tormentor.setDaemon(true);
-            tormentor.start();
+            interrupter.setDaemon(true);
+            interrupter.start();
             try {
                 for (int i = 0; i < 50; i++) {
                     Claim claim = alice.mutex(name);
@@ -147,7 +150,7 @@ abstract class ErrorLaw extends BoundsLaw {
                 }
             } finally {
                 done.set(true);
-                while (tormentor.isAlive()) {
+                while (interrupter.isAlive()) {
                     Thread.onSpinWait();
                 }
                 Thread.interrupted();

@@ -15,8 +15,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 
 /**
- * Law 8: no herd. Here: what became free wakes those who get it and nobody else. How many commands that costs at the
- * server is counted in the store's own tests.
+ * Law 8: no thundering herd. These tests check that freed permits wake those waiters that get them and no others.
+ * The store's own tests count the commands that this costs at the server.
  */
 abstract class HerdLaw extends OrderLaw {
 
@@ -43,7 +43,7 @@ abstract class HerdLaw extends OrderLaw {
     }
 
     @Law(8)
-    public final void releaseTellsTheGrantsThatTheStoreKeeps() {
+    public final void releaseReturnsTheGrantsThatTheStoreKeeps() {
         assumeQueue();
         LockName name = name();
         Claim holder = alice.claim(name, 3, 3);
@@ -77,18 +77,18 @@ abstract class HerdLaw extends OrderLaw {
     }
 
     @Law(8)
-    public final void closedTicketHearsNothing() {
+    public final void closedRegistrationIsNotNotified() {
         assumeQueue();
         LockName name = name();
         Claim holder = alice.mutex(name);
         granted(holder);
         Claim claim = bob.mutex(name);
         RecordingListener silenced = new RecordingListener();
-        ListenerRegistration ticket = store().enqueue(claim, silenced);
-        await(silenced::hasHeard, () -> "nothing was told about " + claim);
-        ticket.close();
-        ticket.close();
-        assertThat(position(claim)).as("closing a ticket ends no claim").isZero();
+        ListenerRegistration registration = store().enqueue(claim, silenced);
+        await(silenced::hasHeard, () -> "the listener was not notified about " + claim);
+        registration.close();
+        registration.close();
+        assertThat(position(claim)).as("closing a registration ends no claim").isZero();
         RecordingListener after = waiting(alice.mutex(name));
         released(holder);
         assertThat(holders(name)).extracting(Claim::id).containsExactly(claim.id());
@@ -98,14 +98,14 @@ abstract class HerdLaw extends OrderLaw {
     }
 
     @Law(8)
-    public final void hintsAreForgotten() {
+    public final void closedRegistrationGetsNoHints() {
         LockName name = name();
         Claim holder = alice.mutex(name);
         granted(holder);
         List<String> hints = new CopyOnWriteArrayList<>();
-        ListenerRegistration ticket = store().watch(name, () -> hints.add("may be free"));
-        ticket.close();
-        ticket.close();
+        ListenerRegistration registration = store().watch(name, () -> hints.add("may be free"));
+        registration.close();
+        registration.close();
         released(holder);
         granted(bob.mutex(name));
         assertThat(hints).isEmpty();

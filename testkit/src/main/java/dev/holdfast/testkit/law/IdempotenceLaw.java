@@ -35,8 +35,8 @@ abstract class IdempotenceLaw extends AdmissionLaw {
     }
 
     @Law(2)
-    public final void repeatedAcquireTellsWhatIsLeft() {
-        assumeLeases(); // a session is renewed by itself, so what is left of it may grow meanwhile
+    public final void repeatedAcquireReturnsTheRemainingLease() {
+        assumeLeases(); // a session is renewed automatically, so its remaining time may grow meanwhile
         Claim claim = alice.mutex(name());
         Attempt.Granted first = granted(claim);
         advance(brief());
@@ -46,7 +46,7 @@ abstract class IdempotenceLaw extends AdmissionLaw {
     }
 
     @Law(2)
-    public final void repeatedEnqueueKeepsThePlace() {
+    public final void repeatedEnqueueKeepsThePosition() {
         assumeQueue();
         LockName name = name();
         Claim holder = alice.mutex(name);
@@ -66,7 +66,7 @@ abstract class IdempotenceLaw extends AdmissionLaw {
     }
 
     @Law(2)
-    public final void repeatedEnqueueOfAGrantedClaimTellsTheGrant() {
+    public final void repeatedEnqueueOfAGrantedClaimReportsTheGrant() {
         assumeQueue();
         LockName name = name();
         Claim claim = alice.mutex(name);

@@ -24,17 +24,17 @@ abstract class LeaseLaw extends ErrorLaw {
                 Duration.ofMinutes(5).plusNanos(999_999_999),
                 Claim.MAX_LEASE)) {
             Claim claim = alice.mutex(name()).withLease(lease);
-            Duration told = granted(claim).lease();
-            assertThat(told).isLessThanOrEqualTo(kept(lease));
+            Duration reported = granted(claim).lease();
+            assertThat(reported).isLessThanOrEqualTo(kept(lease));
             if (traits().liveness() == Liveness.SESSION) {
-                assertThat(told)
+                assertThat(reported)
                         .as("no grant is surely held for longer than its session")
                         .isLessThanOrEqualTo(traits().ticketTtl());
-                assertThat(told).isPositive();
+                assertThat(reported).isPositive();
             } else if (runsOnRealTime()) {
-                assertThat(told).isGreaterThan(lease.minus(SLOW_MACHINE));
+                assertThat(reported).isGreaterThan(lease.minus(SLOW_MACHINE));
             } else {
-                assertThat(told).isGreaterThanOrEqualTo(lease.minus(traits().leaseStep()));
+                assertThat(reported).isGreaterThanOrEqualTo(lease.minus(traits().leaseStep()));
                 assertThat(onlyHolder(claim.name()).remaining())
                         .isBetween(lease.minus(traits().leaseStep()), kept(lease));
             }

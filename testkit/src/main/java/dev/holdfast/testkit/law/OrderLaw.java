@@ -35,7 +35,7 @@ abstract class OrderLaw extends TokenLaw {
             Claim claim = (i % 2 == 0 ? bob : alice).mutex(name);
             claims.add(claim);
             listeners.add(waiting(claim));
-            assertThat(place(listeners.get(i))).isEqualTo(i);
+            assertThat(firstPosition(listeners.get(i))).isEqualTo(i);
         }
         assertThat(waiters(name)).extracting(Claim::id).containsExactlyElementsOf(ids(claims));
         for (int i = 0; i < 6; i++) {
@@ -48,7 +48,7 @@ abstract class OrderLaw extends TokenLaw {
     }
 
     @Law(7)
-    public final void placesMoveUp() {
+    public final void positionsMoveUp() {
         assumeQueue();
         LockName name = name();
         Claim holder = alice.mutex(name);
@@ -163,8 +163,8 @@ abstract class OrderLaw extends TokenLaw {
         RecordingListener firstListener = enqueued(other, first);
         Claim second = alice.mutex(name);
         RecordingListener secondListener = waiting(second);
-        assertThat(place(firstListener)).isZero();
-        assertThat(place(secondListener)).isEqualTo(1);
+        assertThat(firstPosition(firstListener)).isZero();
+        assertThat(firstPosition(secondListener)).isEqualTo(1);
         released(holder);
         awaitGrant(firstListener);
         assertThat(secondListener.outcome()).isEmpty();
@@ -192,7 +192,7 @@ abstract class OrderLaw extends TokenLaw {
         awaitGrant(enqueued(other, second.again()));
     }
 
-    final int place(RecordingListener listener) {
+    final int firstPosition(RecordingListener listener) {
         return listener.first(RecordingListener.Event.Waiting.class)
                 .orElseThrow()
                 .position();

@@ -41,8 +41,8 @@ import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The store under test, its clock, and the words in which the laws are written. Each test has a store of its own and uses
- * names that no other test uses.
+ * The store under test, its clock, and the methods in which the tests of the laws are written. Each test has a
+ * store of its own and uses names that no other test uses.
  *
  * <p>The groups of tests extend each other in a chain that ends in {@link LockStoreTck}, so that every test is reported
  * under the name of the store's own test class, and can be run by that name. Nested classes would be reported as the TCK's.
@@ -54,8 +54,8 @@ public abstract class StoreFixture {
     /** A lease that does not end during a test. */
     public static final Duration LONG = Duration.ofHours(1);
 
-    /** How often an awaited condition is looked at, in real time. */
-    private static final Duration LOOK_EVERY = Duration.ofMillis(1);
+    /** How often an awaited condition is checked, in real time. */
+    private static final Duration POLL_EVERY = Duration.ofMillis(1);
 
     private final String testRun = UUID.randomUUID().toString().substring(0, 8);
     private final List<LockStore> opened = new ArrayList<>();
@@ -73,20 +73,23 @@ public abstract class StoreFixture {
     /**
      * Opens the store under test. Data of earlier tests may still be in it.
      *
-     * @param clock the clock that the test holds, or the system's if {@link #runsOnRealTime()}
+     * @param clock the manual clock of the test, or the system's clock if {@link #runsOnRealTime()}
      */
     protected abstract LockStore open(MonotonicClock clock);
 
     /**
-     * Opens another handle on the data of the stores opened before by this test, as a second process or a restarted one
-     * would. If nothing else is said, that is to open it again; a test of a store whose data live in the object says that
-     * there is none. The TCK closes it.
+     * Opens another handle on the data of the stores opened before by this test, as a second process or a restarted
+     * one would. By default this opens the store again. The test of a store that keeps its data in the object
+     * returns an empty result. The TCK closes the handle.
      */
     protected Optional<LockStore> openAnother(MonotonicClock clock) {
         return Optional.of(open(clock));
     }
 
-    /** Whether leases end by a clock that a test cannot hold, such as a server's: then tests really wait. */
+    /**
+     * Whether leases end by a clock that a test cannot control, such as a server's. Then the tests wait in real
+     * time.
+     */
     protected boolean runsOnRealTime() {
         return false;
     }
@@ -100,7 +103,7 @@ public abstract class StoreFixture {
         }
     }
 
-    /** How long something that must happen is waited for, in real time. */
+    /** How long a test waits for an expected event, in real time. */
     protected Duration patience() {
         return Duration.ofSeconds(10);
     }
@@ -123,7 +126,9 @@ public abstract class StoreFixture {
         return runsOnRealTime() ? MonotonicClock.SYSTEM : manualClock;
     }
 
-    /** The clock, in a test of a store whose clock can be held; other stores skip the test. */
+    /**
+     * The manual clock, for a test of a store whose clock can be controlled. For other stores the test is skipped.
+     */
     public final ManualClock heldClock() {
         assumeTrue(!runsOnRealTime(), "the store's clock cannot be held");
         return manualClock;
@@ -138,7 +143,7 @@ public abstract class StoreFixture {
         return store().traits();
     }
 
-    /** Another handle on the same data; stores that have none skip the test. */
+    /** Another handle on the same data. For stores that have none the test is skipped. */
     final LockStore another() {
         Optional<LockStore> handle = openAnother(clock());
         assumeTrue(handle.isPresent(), "the data live in the store object");
@@ -166,8 +171,9 @@ public abstract class StoreFixture {
     }
 
     /**
-     * For tests in which a grant ends by its own lease while its client lives, or in which a claim is used through another
-     * handle than the one that made it: a store that grants by sessions gives it to one session only.
+     * Skips the test if the store grants by sessions. It is for tests in which a grant ends by its own lease while
+     * its client lives, or in which a claim is used through another handle than the one that made it: a session
+     * store gives a claim to one session only.
      */
     final void assumeLeases() {
         assumeTrue(traits().liveness() == Liveness.LEASE, "grants end with their client's session");
@@ -178,23 +184,23 @@ public abstract class StoreFixture {
         return name(Integer.toString(++namesMade));
     }
 
-    /** A name with such an ending that no other test uses. */
+    /** A name with this ending that no other test uses. */
     final LockName name(String ending) {
         return new LockName(prefix() + ending);
     }
 
-    /** What all names of this test begin with. */
+    /** The prefix of all names of this test. */
     public final String prefix() {
         return "tck-" + testRun + "-";
     }
 
-    /** A lease that ends soon, but not before a few calls are done. */
+    /** A lease that ends soon, but not before a few calls have ended. */
     final Duration brief() {
         Duration least = runsOnRealTime() ? Duration.ofMillis(400) : Duration.ofSeconds(1);
         return LockStore.roundUp(least, traits().leaseStep());
     }
 
-    /** Lets a brief lease, or any other time, end for sure. */
+    /** Lets enough time pass that a brief lease, or any other duration, is certainly over. */
     final void outlive(Duration duration) {
         advance(LockStore.roundUp(duration.plusMillis(1), traits().leaseStep()).plus(traits().leaseStep()));
     }
@@ -219,7 +225,7 @@ public abstract class StoreFixture {
         return (Attempt.Busy) attempt;
     }
 
-    /** Enqueues and waits until the place, or an outcome, is told. */
+    /** Enqueues a claim and waits until its position in the queue, or an outcome, is reported. */
     final RecordingListener enqueued(Claim claim) {
         return enqueued(store(), claim);
     }
@@ -227,7 +233,7 @@ public abstract class StoreFixture {
     final RecordingListener enqueued(LockStore store, Claim claim) {
         RecordingListener listener = new RecordingListener();
         ListenerRegistration ignored = store.enqueue(claim, listener);
-        await(listener::hasHeard, () -> "nothing was told about " + claim);
+        await(listener::hasHeard, () -> "the listener was not notified about " + claim);
         return listener;
     }
 
@@ -247,7 +253,7 @@ public abstract class StoreFixture {
     }
 
     final Renewed.Reason awaitEnd(RecordingListener listener) {
-        await(() -> listener.outcome().isPresent(), () -> "a waiter was not told of its end: " + listener);
+        await(() -> listener.outcome().isPresent(), () -> "a waiter was not notified of its end: " + listener);
         assertThat(listener.outcome().orElseThrow()).isInstanceOf(RecordingListener.Event.Ended.class);
         return ((RecordingListener.Event.Ended) listener.outcome().orElseThrow()).reason();
     }
@@ -278,7 +284,7 @@ public abstract class StoreFixture {
         return get(store().release(claim)).wasOwner();
     }
 
-    /** What the store tells of a name that is in use. */
+    /** The state that the store reports for a name; empty if the name is not in use. */
     final Optional<ResourceState> inspected(LockName name) {
         return get(store().inspect(name)).filter(ResourceState::isInUse);
     }
@@ -297,7 +303,7 @@ public abstract class StoreFixture {
                 .toList();
     }
 
-    /** What a stage is completed with; what it fails with is thrown. */
+    /** Waits for the value of a stage. If the stage fails, its exception is thrown. */
     public static <T> T get(CompletionStage<T> stage) {
         try {
             return stage.toCompletableFuture().get(60, TimeUnit.SECONDS);
@@ -311,7 +317,7 @@ public abstract class StoreFixture {
         }
     }
 
-    /** What a stage fails with. */
+    /** Waits for the exception with which a stage fails. */
     public static StoreException failure(CompletionStage<?> stage) {
         try {
             Object value = get(stage);
@@ -321,7 +327,7 @@ public abstract class StoreFixture {
         }
     }
 
-    /** Waits in real time; a clock that is held follows it, for stores that poll by their clock. */
+    /** Waits in real time. A manual clock follows real time, for stores that poll by their clock. */
     final void await(BooleanSupplier condition, Supplier<String> otherwise) {
         long deadline = System.nanoTime() + patience().toNanos();
         while (!condition.getAsBoolean()) {
@@ -332,18 +338,19 @@ public abstract class StoreFixture {
         }
     }
 
-    /** Gives other threads, and a store that polls, a moment. */
+    /** Gives other threads, and a store that polls, a moment of time. */
     final void breathe() {
-        LockSupport.parkNanos(this, LOOK_EVERY.toNanos());
+        LockSupport.parkNanos(this, POLL_EVERY.toNanos());
         if (!runsOnRealTime() && !traits().push()) {
             followRealTime();
         }
     }
 
-    // Together, waiting threads move the clock no faster than real time, or leases would end while they wait.
+    // All waiting threads together advance the clock no faster than real time, because otherwise leases would end
+    // while they wait.
     private synchronized void followRealTime() {
         long now = System.nanoTime();
-        long passed = Math.min(now - followedUntil, LOOK_EVERY.toNanos());
+        long passed = Math.min(now - followedUntil, POLL_EVERY.toNanos());
         followedUntil = now;
         manualClock.advance(Duration.ofNanos(Math.max(0, passed)));
     }

@@ -21,12 +21,15 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.IntFunction;
 
 /** The laws while many threads use one store at once. */
-public abstract class ThreadSafety extends ViewContract {
+public abstract class ThreadSafety extends InspectionContract {
 
     private static final int THREADS = 8;
     private static final int ROUNDS = 40;
 
-    /** A lost push is found by asking; the engine asks every third of a ticket's time to live. */
+    /**
+     * How often a waiter asks the store, to find out about a lost push. The engine asks every third of a ticket's
+     * time to live.
+     */
     private static final Duration ASK_EVERY = Duration.ofMillis(250);
 
     @Law(1)
@@ -53,7 +56,7 @@ public abstract class ThreadSafety extends ViewContract {
     }
 
     @Law(5)
-    public final void everyListenerHearsExactlyOneOutcome() {
+    public final void everyListenerIsNotifiedOfExactlyOneOutcome() {
         assumeQueue();
         LockName name = name();
         ConcurrentLinkedQueue<RecordingListener> listeners = new ConcurrentLinkedQueue<>();
@@ -75,7 +78,7 @@ public abstract class ThreadSafety extends ViewContract {
         }
         ThreadKind.all().get(0).runAll(tasks);
         for (RecordingListener listener : listeners) {
-            await(() -> listener.outcome().isPresent(), () -> "a listener heard no outcome: " + listener);
+            await(() -> listener.outcome().isPresent(), () -> "a listener was not notified of an outcome: " + listener);
             listener.checkContract();
         }
         assertThat(inspected(name)).isEmpty();
@@ -96,7 +99,7 @@ public abstract class ThreadSafety extends ViewContract {
         }
     }
 
-    // Every thread acquires, renews and releases its kind of claim; the history must be lawful.
+    // Every thread acquires, renews and releases its kind of claim. The history must obey the laws.
     private void hammer(int limit, IntFunction<Claim> claims) {
         for (ThreadKind kind : ThreadKind.all()) {
             HistoryChecker history = new HistoryChecker(limit);
@@ -152,8 +155,8 @@ public abstract class ThreadSafety extends ViewContract {
 
     private OpenHold queuedHold(Claim claim, HistoryChecker history, long asked) {
         RecordingListener listener = new RecordingListener();
-        try (ListenerRegistration ticket = store().enqueue(claim, listener)) {
-            await(listener::hasHeard, () -> "nothing was told about " + claim);
+        try (ListenerRegistration registration = store().enqueue(claim, listener)) {
+            await(listener::hasHeard, () -> "the listener was not notified about " + claim);
             long queued = System.nanoTime();
             long counter = awaitCounter(claim, listener);
             listener.checkContract();
@@ -178,7 +181,7 @@ public abstract class ThreadSafety extends ViewContract {
             breathe();
         }
         long counter = awaitGrant(listener).counter();
-        // Shows the store that this waiter is not frozen, as the engine does when little of the ticket may be left.
+        // Shows the store that this waiter is not frozen, as the engine does when the ticket may expire soon.
         assertThat(held(claim).counter()).isEqualTo(counter);
         return counter;
     }

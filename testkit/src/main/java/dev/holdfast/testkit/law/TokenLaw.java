@@ -56,7 +56,7 @@ abstract class TokenLaw extends ValidityLaw {
             long counter = awaitGrant(listener).counter();
             last = grownFrom(last, counter);
             assertThat(held(next).counter())
-                    .as("the renewal tells what was pushed")
+                    .as("the renewal returns what was pushed")
                     .isEqualTo(counter);
             assertThat(onlyHolder(name).counter()).isEqualTo(counter);
             holder = next;

@@ -12,13 +12,13 @@ import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
 
 /**
- * Law 5: validity counts from before the request was sent. That is the engine's part; the store's is that no lease that it
- * tells is longer than what it keeps, and that the wall clock has no say.
+ * Law 5: validity counts from before the request was sent. That is the task of the engine. The store must not
+ * report a lease that is longer than the one that it keeps, and steps of the wall clock must have no effect.
  */
 abstract class ValidityLaw extends ReleaseLaw {
 
     @Law(5)
-    public final void grantDoesNotLastLongerThanTold() {
+    public final void grantDoesNotLastLongerThanReported() {
         assumeLeases();
         LockName name = name();
         Attempt.Granted grant = granted(alice.mutex(name).withLease(brief()));
@@ -28,23 +28,23 @@ abstract class ValidityLaw extends ReleaseLaw {
     }
 
     @Law(5)
-    public final void toldLeaseIsNotLongerThanKept() {
+    public final void reportedLeaseIsNotLongerThanKept() {
         assumeLeases();
         heldClock();
         LockName name = name();
         Claim claim = alice.mutex(name).withLease(brief());
-        Duration told = granted(claim).lease();
-        advance(told.minus(traits().leaseStep()));
+        Duration reported = granted(claim).lease();
+        advance(reported.minus(traits().leaseStep()));
         busy(bob.mutex(name));
-        told = held(claim).lease();
-        advance(told.minus(traits().leaseStep()));
+        reported = held(claim).lease();
+        advance(reported.minus(traits().leaseStep()));
         busy(bob.mutex(name));
-        told = granted(claim.again()).lease();
-        assertThat(told).isLessThanOrEqualTo(traits().leaseStep().multipliedBy(2));
+        reported = granted(claim.again()).lease();
+        assertThat(reported).isLessThanOrEqualTo(traits().leaseStep().multipliedBy(2));
     }
 
     @Law(5)
-    public final void renewalIsToldAsItIsKept() {
+    public final void renewalIsReportedAsItIsKept() {
         assumeLeases();
         LockName name = name();
         Claim claim = alice.mutex(name).withLease(brief());
@@ -56,7 +56,7 @@ abstract class ValidityLaw extends ReleaseLaw {
     }
 
     @Law(5)
-    public final void handedGrantIsToldAsItIsKept() {
+    public final void handedGrantIsReportedAsItIsKept() {
         assumeQueue();
         assumeLeases();
         LockName name = name();
@@ -71,7 +71,7 @@ abstract class ValidityLaw extends ReleaseLaw {
     }
 
     @Law(5)
-    public final void busyTellsWhenToAskAgain() {
+    public final void busyReportsWhenToAskAgain() {
         assumeLeases();
         LockName name = name();
         granted(alice.claim(name, 1, 2));

@@ -5,7 +5,7 @@ import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.testkit.RecordingListener;
 import org.jspecify.annotations.Nullable;
 
-/** Two listeners of one claim: that of the store under test, and that of the model. */
+/** Two listeners of one claim: one at the store under test, and one at the model. */
 final class ListenerTwins {
 
     private static final RecordingListener.Event RELEASED = new RecordingListener.Event.Ended(Reason.RELEASED);
@@ -21,37 +21,39 @@ final class ListenerTwins {
         return theirs;
     }
 
-    boolean haveHeard() {
+    boolean areNotified() {
         return ours.hasHeard() && theirs.hasHeard();
     }
 
-    /** Whether the store has told an outcome, if the model has. */
+    /** Whether the store has reported an outcome, or the model has not. */
     boolean isComparable() {
         return ours.outcome().isPresent() || theirs.outcome().isEmpty();
     }
 
-    /** Whether the outcome was told, so that nothing more may come. */
+    /** Whether the store has reported the outcome, so that no other notification may follow. */
     boolean isOver() {
         return ours.outcome().isPresent();
     }
 
-    boolean toldGrant() {
+    boolean wasGranted() {
         return theirs.first(RecordingListener.Event.Granted.class).isPresent();
     }
 
     /**
-     * Checks that both were told the same outcome, or none.
+     * Checks that both listeners were notified of the same outcome, or of none.
      *
      * @param isGone whether the claim neither holds nor waits any more
      */
     void compare(Claim claim, boolean isGone) {
         ours.checkContract();
         String found = fate(ours);
-        // A store may tell the end of a ticket when it sees it; the model tells it only to those who ask.
-        boolean toldSooner = theirs.outcome().isEmpty() && found.equals("its time was over");
-        // Released while the word of its grant was on its way: one outcome is told, and either is true.
+        // A store may report the end of a ticket when it notices it; the model reports it only when the claim is
+        // renewed.
+        boolean reportedSooner = theirs.outcome().isEmpty() && found.equals("its time was over");
+        // The claim was released while the notification of its grant was on its way: one outcome is reported, and
+        // both are correct.
         boolean overtaken = isGone && found.equals("released") && fate(theirs).equals("granted");
-        if (!toldSooner && !overtaken && !found.equals(fate(theirs))) {
+        if (!reportedSooner && !overtaken && !found.equals(fate(theirs))) {
             throw new Difference("Listeners of " + TwinStores.shown(claim) + " differ: " + this);
         }
     }

@@ -11,10 +11,10 @@ import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
-/** A name of a run beside the model, with the claims made of it and what was last seen of it. */
+/** A name that a model run uses, with the claims made of it and its state at the last comparison. */
 final class ModelName {
 
-    /** How many claims that are gone are remembered, for stale requests. */
+    /** How many claims that are gone are remembered, so that stale requests can be made with them. */
     private static final int REMEMBERED_GONE = 8;
 
     private static final Duration PROBE_LEASE = Duration.ofMinutes(1);
@@ -23,14 +23,14 @@ final class ModelName {
     private final List<Tracked> claims = new ArrayList<>();
     private final Claimant prober = new Claimant("probe", PROBE_LEASE);
 
-    /** The kind that is claimed at present. */
+    /** The limit, and so the kind, that is claimed at present. */
     int limit = 1;
 
     private List<ResourceState.Entry> holders = List.of();
     private List<ResourceState.Entry> waiters = List.of();
-    private TwinStores.@Nullable Views seen;
+    private TwinStores.@Nullable Inspections seen;
 
-    /** A claim, and who listens to its fate in the two stores. */
+    /** A claim, and its listeners at the two stores. */
     static final class Tracked {
         Claim claim;
 
@@ -50,7 +50,7 @@ final class ModelName {
         return name;
     }
 
-    /** A claim that no store knows. To renew it changes nothing, but makes the store look at the name. */
+    /** A claim that no store knows. Renewing it changes nothing, but makes the store settle the name. */
     Claim probe() {
         return prober.claim(name, 1, Math.max(1, limit));
     }
@@ -65,15 +65,15 @@ final class ModelName {
         return claims;
     }
 
-    TwinStores.@Nullable Views seen() {
+    TwinStores.@Nullable Inspections seen() {
         return seen;
     }
 
-    /** Remembers what both stores tell. */
-    void see(TwinStores.Views views) {
-        seen = views;
-        holders = views.model().map(ResourceState::holders).orElse(List.of());
-        waiters = views.model().map(ResourceState::waiters).orElse(List.of());
+    /** Remembers the state that both stores report. */
+    void see(TwinStores.Inspections inspections) {
+        seen = inspections;
+        holders = inspections.model().map(ResourceState::holders).orElse(List.of());
+        waiters = inspections.model().map(ResourceState::waiters).orElse(List.of());
         long gone = claims.stream().filter(this::isGone).count();
         for (int i = 0; i < claims.size() && gone > REMEMBERED_GONE; ) {
             Tracked tracked = claims.get(i);

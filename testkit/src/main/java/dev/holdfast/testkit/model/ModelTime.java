@@ -5,12 +5,12 @@ import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** The time of a run beside the model: one held clock for both stores, or real time that the model's clock follows. */
+/** The time of a model run: one manual clock for both stores, or real time, which the model's clock follows. */
 public abstract class ModelTime {
 
     private ModelTime() {}
 
-    /** Both stores run on this clock, so times are compared exactly. */
+    /** Both stores use this clock, so times are compared exactly. */
     public static ModelTime held(ManualClock clock) {
         return new ModelTime() {
             @Override
@@ -33,7 +33,7 @@ public abstract class ModelTime {
         };
     }
 
-    /** The store under test runs on a clock that nobody holds; the model's clock is moved after it. */
+    /** The store under test uses real time, and the model's clock is advanced to follow it. */
     public static ModelTime real() {
         ManualClock modelClock = new ManualClock();
         return new ModelTime() {
@@ -73,9 +73,9 @@ public abstract class ModelTime {
     /** Whether both stores see the same time at any moment. */
     abstract boolean isExact();
 
-    /** Lets time pass for both. */
+    /** Lets time pass for both stores. */
     abstract void pass(Duration duration);
 
-    /** Brings the model's clock up to the store's. */
+    /** Advances the model's clock to the time of the store under test. */
     abstract void follow();
 }

@@ -18,11 +18,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The operations of a run beside the model: what clients do when all goes well, and what happens when it does not. */
+/** The operations of a model run: what clients do in normal operation and after faults. */
 final class ModelWorkload {
 
     private static final Duration PATIENCE = Duration.ofSeconds(10);
-    private static final Duration LOOK_EVERY = Duration.ofMillis(1);
+    private static final Duration POLL_EVERY = Duration.ofMillis(1);
 
     private final TwinStores twins;
     private final ModelTime time;
@@ -57,12 +57,15 @@ final class ModelWorkload {
         return met;
     }
 
-    /** What keeps the stores in step whenever time passes while the run waits for a store that polls. */
+    /**
+     * Sets the action that keeps the two stores in step whenever time passes while the run waits for a store that
+     * polls.
+     */
     void touchWhileWaiting(Runnable touch) {
         this.touch = touch;
     }
 
-    /** One operation on one of the names, or a few that belong together, and the comparison after it. */
+    /** Runs one operation on one of the names, or a few that belong together, and then compares the two stores. */
     void step(List<ModelName> names) {
         ModelName name = names.get(random.nextInt(names.size()));
         if (allKinds && !name.isInUse() && random.nextInt(3) == 0) {
@@ -95,13 +98,14 @@ final class ModelWorkload {
         } else {
             severalAtOnce(names);
         }
-        look(name);
+        compare(name);
     }
 
     /**
-     * Puts deadlines apart before names are left alone. Grants that were handed on live for a ticket's time, and would end
-     * together with the waiting tickets: they are renewed. Tickets are refreshed from the last to the first, so that no
-     * waiter outlives one before it, and none is let in by another's death.
+     * Separates the deadlines before the names rest. Grants that were handed to waiters last for the time of a
+     * ticket and would end together with the waiting tickets, so they are renewed. Tickets are refreshed from the
+     * last to the first, so that a waiter never outlives one before it, and no waiter is admitted because another
+     * one expired.
      */
     void settleBeforeRest(List<ModelName> names, Duration ticket) {
         Duration longest = Collections.max(leases);
@@ -114,23 +118,23 @@ final class ModelWorkload {
         }
         if (!batch.isEmpty()) {
             twins.renew("before rest", batch);
-            names.forEach(this::look);
+            names.forEach(this::compare);
         }
     }
 
-    /** Compares what both stores tell of a name. */
-    private void look(ModelName name) {
-        name.see(twins.compareViews(name.name()));
+    /** Compares the states that both stores report for a name. */
+    private void compare(ModelName name) {
+        name.see(twins.compareInspections(name.name()));
     }
 
-    /** Compares after time has passed, and counts who did not outlive it. */
-    void lookAfterTime(ModelName name) {
+    /** Compares the two stores after time has passed, and counts the claims that have expired. */
+    void compareAfterTime(ModelName name) {
         List<Tracked> held = name.holding();
         List<Tracked> waited = name.waiting();
-        look(name);
+        compare(name);
         List<Tracked> gone = name.gone();
         for (Tracked tracked : gone) {
-            boolean granted = tracked.listeners != null && tracked.listeners.toldGrant();
+            boolean granted = tracked.listeners != null && tracked.listeners.wasGranted();
             if (held.contains(tracked) || (waited.contains(tracked) && granted)) {
                 meet(Met.EXPIRY);
             } else if (waited.contains(tracked)) {
@@ -140,9 +144,9 @@ final class ModelWorkload {
     }
 
     /**
-     * Compares what the listeners of a name have heard, and waits for what is still on its way.
+     * Compares the notifications of the listeners of a name, and waits for those that are still on their way.
      *
-     * @return whether time has passed meanwhile
+     * @return whether time has passed during the wait
      */
     boolean checkListeners(ModelName name) {
         timePassed = false;
@@ -175,9 +179,9 @@ final class ModelWorkload {
         ListenerTwins listeners = new ListenerTwins();
         tracked.listeners = listeners;
         twins.enqueue(why, claim, listeners);
-        await(listeners::haveHeard, "any word about " + TwinStores.shown(claim));
+        await(listeners::areNotified, "any event of " + TwinStores.shown(claim));
         twins.note("  " + listeners);
-        twins.compareFirstWords(claim, listeners);
+        twins.compareFirstEvents(claim, listeners);
     }
 
     private void renewSome(ModelName name) {
@@ -206,15 +210,15 @@ final class ModelWorkload {
         }
     }
 
-    // As an operator does: what is released is the claim that each store has shown.
+    // Releases the claim that each store has shown, as an operator does.
     private void breakAsSeen(ModelName name) {
-        TwinStores.@Nullable Views views = name.seen();
-        if (views == null || views.model().isEmpty()) {
+        TwinStores.@Nullable Inspections inspections = name.seen();
+        if (inspections == null || inspections.model().isEmpty()) {
             return;
         }
-        List<ResourceState.Entry> holders = views.model().orElseThrow().holders();
+        List<ResourceState.Entry> holders = inspections.model().orElseThrow().holders();
         int which = random.nextInt(holders.size());
-        Claim ours = views.tested().orElseThrow().holders().get(which).claim();
+        Claim ours = inspections.tested().orElseThrow().holders().get(which).claim();
         twins.release("as seen", ours.again(), holders.get(which).claim().again());
     }
 
@@ -327,7 +331,7 @@ final class ModelWorkload {
         if (!several) {
             ModelName first = chosen.iterator().next();
             tryAcquire("new", first, newClaim(first));
-            look(first);
+            compare(first);
             return;
         }
         List<Claim> claims = new ArrayList<>();
@@ -336,7 +340,7 @@ final class ModelWorkload {
             name.track(claims.get(claims.size() - 1));
         }
         twins.tryAcquireAll(claims);
-        chosen.forEach(this::look);
+        chosen.forEach(this::compare);
     }
 
     private Claim newClaim(ModelName name) {
@@ -363,11 +367,11 @@ final class ModelWorkload {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - deadline > 0) {
-                throw new AssertionError("The store has not told " + what + " within " + PATIENCE);
+                throw new AssertionError("The store has not reported " + what + " within " + PATIENCE);
             }
-            LockSupport.parkNanos(this, LOOK_EVERY.toNanos());
+            LockSupport.parkNanos(this, POLL_EVERY.toNanos());
             if (!push && time.isExact()) {
-                time.pass(LOOK_EVERY);
+                time.pass(POLL_EVERY);
                 touch.run();
                 timePassed = true;
             }

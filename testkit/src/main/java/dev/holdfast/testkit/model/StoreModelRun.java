@@ -15,25 +15,27 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * A long random run on a store and, beside it, on the store in memory, which is the model of the laws. After every operation
- * the answers, the order of the grants, and what the two tell of the name must be the same.
+ * A long random run on a store and in parallel on the store in memory, which is the model of the laws. After every
+ * operation the answers, the order of the grants, and the inspected states of the name must be the same.
  *
- * <p>The run also counts what it has met, and fails if expiry, cancellation, dead waiters, repeats or lost replies are each
- * under 2 % of its operations: a run that meets only fair weather proves nothing.
+ * <p>The run also counts the events that it has met. It fails if one of expiry, cancellation, dead waiters, repeats
+ * and lost replies is under 2 % of its operations, because a run without such events proves nothing.
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>If both stores share a held clock, time passes only between operations, in steps that never end exactly at a deadline.
+ * <p>If both stores share a manual clock, time passes only between operations, in steps that never end exactly at a
+ * deadline.
  *
- * <p>Else the store runs on real time, and a deadline must never be near when something depends on it. The names are
- * divided into groups. A group is used for a short phase in which nothing can end yet; then it rests until everything
- * short-lived has ended for sure, while other groups are used. Short leases are 0.38 of a ticket's time to live, so that
- * the grants handed on by expiry (at 0.38, 0.76 and 1.14) stay clear of the end of the waiting tickets (at 1). Resting names
- * are touched often, so that stores that move their queues by themselves and stores that wait for an operation do the
- * same. A group that was delayed too much, by a slow machine, is given up: what it was used for proves nothing, also if the
- * stores seemed to differ, and is made up for by further operations.
+ * <p>Otherwise the store runs on real time, and a deadline must never be near when a result depends on it. The
+ * names are divided into groups. A group is used for a short phase in which nothing can end yet; then it rests
+ * until everything short-lived has certainly ended, while other groups are used. Short leases are 0.38 of a
+ * ticket's time to live, so that the times at which expiry hands grants on (0.38, 0.76 and 1.14) are not near the
+ * end of the waiting tickets (1). Resting names are touched often, so that stores that advance their queues by
+ * themselves and stores that wait for an operation behave in the same way. A group that a slow machine delayed too
+ * much is discarded: its operations prove nothing, even if the stores seemed to differ, and further operations
+ * replace them.
  *
- * <p>If the store grants by sessions, nothing ends by time, and there is nothing to rest for.
+ * <p>If the store grants by sessions, nothing ends by time, and names need not rest.
  */
 public final class StoreModelRun {
 
@@ -45,18 +47,21 @@ public final class StoreModelRun {
 
     private static final double LEAST_SHARE = 0.02;
 
-    /** So many times as long a run becomes at most while it has met too little. */
+    /** A run that has met too few events is extended to at most this multiple of its operations. */
     private static final int MOST_EXTENSION = 2;
 
     private static final int NAMES = 12;
     private static final int GROUPS = 16;
     private static final int NAMES_OF_A_GROUP = 4;
-    /** A name that nobody waits for, or that can be a mutex only, rests with fewer grants: more are needed to meet expiry. */
+    /**
+     * The number of names of a group if names have no waiters or can be mutexes only. Such names rest with fewer
+     * grants, so more names are needed to meet expiry.
+     */
     private static final int QUIET_NAMES_OF_A_GROUP = 16;
 
-    /** A phase has no more operations than this, and so few in a short run that all groups have a turn in it. */
+    /** The maximum number of operations of a phase. In a short run it is reduced so that each group gets a turn. */
     private static final int MOST_OPERATIONS_OF_A_PHASE = 120;
-    /** A machine on which so many times the operations do not suffice is too slow for the store's tickets. */
+    /** If this multiple of the operations is not enough, the machine is too slow for the store's tickets. */
     private static final int MOST_ATTEMPTS = 4;
 
     private static final int OPERATIONS_BETWEEN_CHECKS = 20;
@@ -74,12 +79,12 @@ public final class StoreModelRun {
     private final int operationsOfAPhase;
     private int abandoned;
     private int phases;
-    /** Operations of phases that were given up. */
+    /** The number of operations in phases that were discarded. */
     private int wasted;
 
     private long touchedAt;
 
-    /** What a run must meet. */
+    /** The events that a run must meet. */
     enum Met {
         EXPIRY,
         DEAD_WAITER,
@@ -88,7 +93,7 @@ public final class StoreModelRun {
         LOST_REPLY
     }
 
-    /** Names that are used and rest together. */
+    /** Names that are used together and rest together. */
     private static final class Group {
         private final List<ModelName> names;
         private long restsSince;
@@ -104,9 +109,9 @@ public final class StoreModelRun {
     /**
      * @param store the store under test; nobody else may use names that begin with {@code prefix}
      * @param time the time of both stores
-     * @param prefix what the names begin with
-     * @param operations how many operations are run
-     * @param seed where the random numbers begin
+     * @param prefix the prefix of the names
+     * @param operations the number of operations
+     * @param seed the seed of the random numbers
      */
     public StoreModelRun(LockStore store, ModelTime time, String prefix, int operations, long seed) {
         StoreTraits traits = store.traits();
@@ -125,9 +130,9 @@ public final class StoreModelRun {
     }
 
     /**
-     * Runs.
+     * Runs the operations and compares the stores.
      *
-     * @return what was met, for people
+     * @return a report of the events that were met, for people
      * @throws AssertionError if the stores differ, with the seed and the last operations
      */
     public String run() {
@@ -160,14 +165,15 @@ public final class StoreModelRun {
         int nextCheck = OPERATIONS_BETWEEN_CHECKS;
         while (goesOn(twins.operations())) {
             if (leases && random.nextInt(100) < 11) {
-                // Leases are whole units; the odd millisecond keeps every deadline away from every step.
+                // Leases are whole units; the additional millisecond keeps every deadline away from the end of
+                // every step.
                 Duration step = unit.multipliedBy(quarters[random.nextInt(quarters.length)])
                         .dividedBy(4)
                         .plusMillis(1);
                 twins.note("  " + step.toMillis() + " ms pass");
                 time.pass(step);
                 touch(names);
-                names.forEach(workload::lookAfterTime);
+                names.forEach(workload::compareAfterTime);
             } else {
                 workload.step(names);
             }
@@ -179,8 +185,8 @@ public final class StoreModelRun {
         checkListeners(names);
     }
 
-    // Nothing ends while the session lives, so nobody has to rest; but names are left after a phase, as their queues
-    // grow. On a slow machine a phase may take as long as a ticket lives; then a difference proves nothing.
+    // Nothing ends while the session lives, so names need not rest. But each phase uses new names, because the
+    // queues grow. On a slow machine a phase may take as long as a ticket lasts; then a difference proves nothing.
     private void runInOneSession() {
         long tooLong = twins.tested().traits().ticketTtl().toNanos() / 2;
         while (goesOn(twins.operations() - wasted)) {
@@ -225,14 +231,14 @@ public final class StoreModelRun {
                 phase(rested(next, groups), groups);
                 checkSpeed();
             }
-            // What is found to be wasted only now is made up for, too.
+            // Operations that are found to be wasted only now are replaced, too.
             for (int i = 0; i < GROUPS; i++) {
                 rested(i, groups);
             }
         } while (goesOn(twins.operations() - wasted));
     }
 
-    /** A group that has rested, and was looked at; or in its place a new one, if it was delayed. */
+    /** Returns a group that has rested and was compared, or a new group instead of it if it was delayed. */
     private Group rested(int number, List<Group> groups) {
         Group group = groups.get(number);
         wake(group, groups);
@@ -250,7 +256,7 @@ public final class StoreModelRun {
             time.pass(Duration.ofNanos(share(0.02)));
             touchResting(groups);
         }
-        // The last of them may have taken long, too.
+        // The last of these steps may have taken too long as well.
         touchResting(groups);
         if (group.delayed) {
             return;
@@ -259,7 +265,7 @@ public final class StoreModelRun {
         try {
             time.follow();
             touch(group.names);
-            group.names.forEach(workload::lookAfterTime);
+            group.names.forEach(workload::compareAfterTime);
             checkListeners(group.names);
         } catch (Difference | StoreException late) {
             giveUpIfTooLong(start, late);
@@ -267,8 +273,8 @@ public final class StoreModelRun {
         }
     }
 
-    // A store that was stopped for longer than it waits for an answer has not answered.
-    // And in so long a time something may have ended in one of the stores only.
+    // A store that was stopped for longer than its call timeout has not answered. In such a long time, something
+    // may have ended in only one of the two stores.
     private void giveUpIfTooLong(long start, Throwable late) {
         if (isTooLong(start)) {
             return;
@@ -309,13 +315,13 @@ public final class StoreModelRun {
         if (now - before < share(0.02)) {
             return;
         }
-        // What this touch takes is part of the next gap: the stores are touched one after the other.
+        // The time of this touch is part of the next gap, because the stores are touched one after the other.
         touchedAt = now;
         time.follow();
         List<ModelName> names = new ArrayList<>();
         for (Group group : groups) {
             names.addAll(group.names);
-            // If the gap began later, nobody waited any more, and nothing depended on what ended first.
+            // If the gap began later, nobody waited any more, and no result depended on which claim ended first.
             group.delayed |= now - before > share(0.06) && before - group.restsSince < share(1.3);
         }
         try {
@@ -336,13 +342,13 @@ public final class StoreModelRun {
         }
         if (timePassed) {
             touch(names);
-            names.forEach(workload::lookAfterTime);
+            names.forEach(workload::compareAfterTime);
         }
     }
 
     private static Duration ticket(StoreTraits traits) {
         if (traits.liveness() == Liveness.SESSION) {
-            return StoreFixture.LONG; // the places of a session that lives are kept, refreshed or not
+            return StoreFixture.LONG; // a live session keeps its queue positions, refreshed or not
         }
         return traits.fifo()
                 ? traits.ticketTtl()
@@ -386,9 +392,9 @@ public final class StoreModelRun {
         return wished.compareTo(least) < 0 ? least : wished;
     }
 
-    // A short run may have met too little of something by chance: then it goes on, but not for ever.
+    // A short run may have met too few events of a kind by chance: then it goes on, but not for ever.
     private boolean goesOn(int done) {
-        // A tenth more than is checked in the end: the last looks are operations, too.
+        // One tenth more than the final check counts, because the last comparisons are operations, too.
         return done < operations || (done < MOST_EXTENSION * operations && !provesEnough(done + done / 10));
     }
 

@@ -23,8 +23,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
- * The store under test and the model. Every operation goes to both, and both must answer the same. Counters are compared by
- * their order, because each store has its own numbers.
+ * The store under test and the model. Every operation is sent to both, and both must give the same answer. Counters
+ * are compared by their order, because each store has its own numbers.
  */
 final class TwinStores {
 
@@ -40,8 +40,8 @@ final class TwinStores {
     /** A grant of a name, as the two stores numbered it. */
     private record Minted(ClaimId id, boolean exclusive, long tested, long model) {}
 
-    /** What both stores tell of a name. */
-    record Views(Optional<ResourceState> tested, Optional<ResourceState> model) {}
+    /** The inspected states of a name in the two stores. */
+    record Inspections(Optional<ResourceState> tested, Optional<ResourceState> model) {}
 
     TwinStores(LockStore tested, LockStore model, boolean timesAreExact) {
         this.tested = tested;
@@ -105,23 +105,23 @@ final class TwinStores {
                 (Released ours, Released theirs) -> same(ours.wasOwner(), theirs.wasOwner(), "it was the owner"));
     }
 
-    /** What each store's listener is told is compared later, because a push takes its time. */
+    /** The notifications of the two listeners are compared later, because a push takes time. */
     void enqueue(String why, Claim claim, ListenerTwins listeners) {
         begin(why + " enqueue " + shown(claim));
         tested.enqueue(claim, listeners.ours());
         model.enqueue(claim, listeners.theirs());
     }
 
-    /** Compares the first thing that the listeners of an enqueue were told. */
-    void compareFirstWords(Claim claim, ListenerTwins listeners) {
+    /** Compares the first events of the two listeners of an enqueue. */
+    void compareFirstEvents(Claim claim, ListenerTwins listeners) {
         RecordingListener.Event ours = listeners.ours().events().get(0);
         RecordingListener.Event theirs = listeners.theirs().events().get(0);
-        same(ours.getClass().getSimpleName(), theirs.getClass().getSimpleName(), "what was told of " + shown(claim));
+        same(ours.getClass().getSimpleName(), theirs.getClass().getSimpleName(), "the first event of " + shown(claim));
         if (theirs instanceof RecordingListener.Event.Waiting waiting) {
             same(
                     ((RecordingListener.Event.Waiting) ours).position(),
                     waiting.position(),
-                    "the place of " + shown(claim));
+                    "the position of " + shown(claim));
         } else if (theirs instanceof RecordingListener.Event.Granted grant) {
             mint(claim, ((RecordingListener.Event.Granted) ours).counter(), grant.counter());
         } else if (theirs instanceof RecordingListener.Event.Ended ended) {
@@ -131,7 +131,7 @@ final class TwinStores {
         }
     }
 
-    /** Makes both stores notice whose time is over: any operation does. */
+    /** Makes both stores notice the claims whose time is over. Any operation does this. */
     void touch(List<Claim> probes) {
         List<Renewed> theirs = StoreFixture.get(model.renew(probes));
         Object ours = outcome(tested.renew(probes));
@@ -139,8 +139,8 @@ final class TwinStores {
         same(allGone ? "gone" : ours, "gone", "claims that were never made: " + theirs);
     }
 
-    /** Compares what both tell of a name. */
-    Views compareViews(LockName name) {
+    /** Compares the states that both stores report for a name. */
+    Inspections compareInspections(LockName name) {
         Optional<ResourceState> ours = StoreFixture.get(tested.inspect(name)).filter(ResourceState::isInUse);
         Optional<ResourceState> theirs = StoreFixture.get(model.inspect(name)).filter(ResourceState::isInUse);
         same(ours.isPresent(), theirs.isPresent(), "\"" + name + "\" is in use: " + ours + " / " + theirs);
@@ -151,7 +151,7 @@ final class TwinStores {
             compareEntries("holders", found.holders(), state.holders());
             compareEntries("waiters", found.waiters(), state.waiters());
         }
-        return new Views(ours, theirs);
+        return new Inspections(ours, theirs);
     }
 
     void note(String line) {
@@ -227,7 +227,7 @@ final class TwinStores {
             mint(claim, found.counter(), held.counter());
             sameTime(found.lease(), held.lease(), "the lease of " + shown(claim));
         } else if (theirs instanceof Renewed.Waiting waiting) {
-            same(((Renewed.Waiting) ours).position(), waiting.position(), "the place of " + shown(claim));
+            same(((Renewed.Waiting) ours).position(), waiting.position(), "the position of " + shown(claim));
         } else if (theirs instanceof Renewed.Gone gone) {
             same(((Renewed.Gone) ours).reason(), gone.reason(), "why " + shown(claim) + " is gone");
         }
@@ -269,7 +269,7 @@ final class TwinStores {
         grants.add(new Minted(claim.id(), exclusive, ours, theirs));
     }
 
-    // On a held clock, too, a store's own poller may notice an expiry a step of time before or after the model does.
+    // Even on a manual clock, a store's own poller may notice an expiry one step of time before or after the model.
     private void sameTime(Duration ours, Duration theirs, String what) {
         Duration tolerance = tested.traits().leaseStep().multipliedBy(2).plusMillis(20);
         if (timesAreExact && ours.minus(theirs).abs().compareTo(tolerance) > 0) {

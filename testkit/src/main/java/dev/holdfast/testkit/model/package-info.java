@@ -1,4 +1,4 @@
-/** The long random run of a store beside the store in memory, which is the model of the laws. */
+/** The long random run that compares a store with the store in memory, which is the model of the laws. */
 @NullMarked
 package dev.holdfast.testkit.model;
 

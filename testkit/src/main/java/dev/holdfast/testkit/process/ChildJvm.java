@@ -21,15 +21,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Another JVM on this machine, with this one's class path: for what threads cannot show. It is talked to in lines over its
- * standard input and output, and can be killed and paused like a process in trouble.
+ * Another JVM on this machine, with the class path of this one, for tests that need more than threads. The test
+ * sends lines to its standard input and reads lines from its standard output, and can kill and pause it.
  *
- * <p>Every wait is bounded, and its error tells what the child said last on both streams. {@link #close()} always ends the
- * child, also a paused one; so does the end of this JVM. Needs a system with {@code kill} and signals.
+ * <p>Every wait is bounded, and its error contains the last output of the child on both streams. {@link #close()}
+ * always ends the child, even a paused one; so does the end of this JVM. This needs a system with {@code kill} and
+ * signals.
  */
 public final class ChildJvm implements AutoCloseable {
 
-    /** How long a line, an exit or a signal is waited for unless told otherwise. */
+    /** How long to wait for a line, an exit or a signal, unless a method has a parameter for it. */
     public static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private static final int REMEMBERED_LINES = 50;
@@ -37,10 +38,10 @@ public final class ChildJvm implements AutoCloseable {
     private final String title;
     private final Process process;
     private final BufferedWriter input;
-    /** What it said on its standard output; empty at the end. */
+    /** The lines of its standard output, and an empty entry at the end. */
     private final BlockingQueue<Optional<String>> output = new LinkedBlockingQueue<>();
 
-    private final Deque<String> heard = new ArrayDeque<>();
+    private final Deque<String> lastLines = new ArrayDeque<>();
     private final Thread endWithThisJvm;
 
     private ChildJvm(String title, Process process) {
@@ -49,8 +50,8 @@ public final class ChildJvm implements AutoCloseable {
         this.input = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
         this.endWithThisJvm = new Thread(process::destroyForcibly);
         Runtime.getRuntime().addShutdownHook(endWithThisJvm);
-        listen(process.getInputStream(), "", output);
-        listen(process.getErrorStream(), "stderr: ", null);
+        readLines(process.getInputStream(), "", output);
+        readLines(process.getErrorStream(), "stderr: ", null);
     }
 
     /** Starts {@code main} with arguments. */
@@ -78,7 +79,7 @@ public final class ChildJvm implements AutoCloseable {
         return process.pid();
     }
 
-    /** Whether the process is there, running or paused. */
+    /** Whether the process exists, running or paused. */
     public boolean isAlive() {
         return process.isAlive();
     }
@@ -90,7 +91,7 @@ public final class ChildJvm implements AutoCloseable {
             input.newLine();
             input.flush();
         } catch (IOException failure) {
-            throw new AssertionError(this + " does not listen. " + lastWords(), failure);
+            throw new AssertionError(this + " does not read its input. " + lastOutput(), failure);
         }
     }
 
@@ -108,12 +109,12 @@ public final class ChildJvm implements AutoCloseable {
         return readLine(patience, "a line");
     }
 
-    /** Waits for a line that begins with {@code beginning}, skips those before it, and gives the rest of it. */
+    /** Waits for a line that begins with {@code beginning}, skips the lines before it, and returns the rest of it. */
     public String expect(String beginning) {
         return expect(beginning, PATIENCE);
     }
 
-    /** Waits for a line that begins with {@code beginning}, skips those before it, and gives the rest of it. */
+    /** Waits for a line that begins with {@code beginning}, skips the lines before it, and returns the rest of it. */
     public String expect(String beginning, Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
         while (true) {
@@ -125,11 +126,11 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
-    /** Waits for its end and gives its exit code. */
+    /** Waits for the end of the process and returns its exit code. */
     public int awaitExit() {
         try {
             if (!process.waitFor(PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
-                throw new AssertionError(this + " did not end within " + PATIENCE + ". " + lastWords());
+                throw new AssertionError(this + " did not end within " + PATIENCE + ". " + lastOutput());
             }
             return process.exitValue();
         } catch (InterruptedException interrupted) {
@@ -137,18 +138,21 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
-    /** Ends it at once (SIGKILL): no shutdown hook and no finally runs. Returns when it is gone. */
+    /**
+     * Ends the process at once (SIGKILL): no shutdown hook and no finally block runs. Returns when the process has
+     * ended.
+     */
     public void kill() {
         process.destroyForcibly();
         awaitExit();
     }
 
-    /** Freezes all its threads (SIGSTOP). Returns when they stand still. */
+    /** Stops all its threads (SIGSTOP). Returns when they have stopped. */
     public void pause() {
         signal("STOP");
     }
 
-    /** Lets it run on after {@link #pause()} (SIGCONT). */
+    /** Continues the process after {@link #pause()} (SIGCONT). */
     public void resume() {
         signal("CONT");
     }
@@ -168,11 +172,11 @@ public final class ChildJvm implements AutoCloseable {
         try {
             Optional<String> line = output.poll(patience.toNanos(), TimeUnit.NANOSECONDS);
             if (line == null) {
-                throw new AssertionError(this + " did not say " + what + " in time. " + lastWords());
+                throw new AssertionError(this + " did not print " + what + " in time. " + lastOutput());
             }
             if (line.isEmpty()) {
                 output.add(line);
-                throw new AssertionError(this + " has closed its standard output. " + lastWords());
+                throw new AssertionError(this + " has closed its standard output. " + lastOutput());
             }
             return line.get();
         } catch (InterruptedException interrupted) {
@@ -182,11 +186,11 @@ public final class ChildJvm implements AutoCloseable {
 
     private void signal(String name) {
         if (!Signals.send(name, pid())) {
-            throw new AssertionError("SIG" + name + " could not be sent to " + this + ". " + lastWords());
+            throw new AssertionError("SIG" + name + " could not be sent to " + this + ". " + lastOutput());
         }
     }
 
-    private void listen(InputStream stream, String mark, @Nullable BlockingQueue<Optional<String>> lines) {
+    private void readLines(InputStream stream, String mark, @Nullable BlockingQueue<Optional<String>> lines) {
         Thread reader = new Thread(() -> {
             try (BufferedReader text = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
                 for (String line = text.readLine(); line != null; line = text.readLine()) {
@@ -203,24 +207,25 @@ public final class ChildJvm implements AutoCloseable {
                 }
             }
         });
-        reader.setName("listens to " + pid());
+        reader.setName("reader of " + pid());
         reader.setDaemon(true);
         reader.start();
     }
 
     private void remember(String line) {
-        synchronized (heard) {
-            heard.addLast(line);
-            if (heard.size() > REMEMBERED_LINES) {
-                heard.removeFirst();
+        synchronized (lastLines) {
+            lastLines.addLast(line);
+            if (lastLines.size() > REMEMBERED_LINES) {
+                lastLines.removeFirst();
             }
         }
     }
 
-    private String lastWords() {
+    private String lastOutput() {
         String state = isAlive() ? "It is alive" : "It ended with exit code " + process.exitValue();
-        synchronized (heard) {
-            return state + ". It said: " + (heard.isEmpty() ? "nothing" : String.join(System.lineSeparator(), heard));
+        synchronized (lastLines) {
+            return state + ". It printed: "
+                    + (lastLines.isEmpty() ? "nothing" : String.join(System.lineSeparator(), lastLines));
         }
     }
 }

@@ -13,8 +13,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Processes that take one lock again and again, each through {@link Holdfast#connect}, while a test does its worst to the
- * servers. Each says what it held and for how long it knew so; {@link #stop} puts all of it together.
+ * Processes that take one lock again and again, each through {@link Holdfast#connect}, while a test stops and
+ * disturbs the servers. Each process prints its holds and the times between which it knew that it held; {@link
+ * #stop} collects them all.
  *
  * <p>Tokens are those of the leases, so they grow through hand-offs inside a process too. Used by one thread.
  */
@@ -22,10 +23,12 @@ public final class ContendingProcesses implements AutoCloseable {
 
     private static final List<String> SMALL = List.of("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
 
-    /** How long each process may take to hold the lock once more, whatever has happened. */
+    /** How long each process may take to hold the lock again after any event. */
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** Only what was asked for so long after something happened shows that a process goes on in spite of it. */
+    /**
+     * Only a hold that was requested this long after an event shows that the process makes progress in spite of it.
+     */
     private static final Duration AFTERMATH = Duration.ofMillis(500);
 
     private final List<ChildJvm> processes = new ArrayList<>();
@@ -54,22 +57,22 @@ public final class ContendingProcesses implements AutoCloseable {
     /**
      * Waits until each process has asked for the lock, and held it, after now.
      *
-     * @param after what has just happened, for people
+     * @param after the event that has just occurred, for people
      */
     public void awaitProgress(String after) {
-        long happened = System.nanoTime();
+        long eventTime = System.nanoTime();
         for (ChildJvm process : processes) {
             HistoryChecker.Hold hold;
             do {
                 hold = parsed(process, process.expect("HOLD", PATIENCE));
                 history.add(hold);
-            } while (hold.asked() - happened < AFTERMATH.toNanos());
+            } while (hold.asked() - eventTime < AFTERMATH.toNanos());
         }
         System.out.println("After " + after + " all " + processes.size() + " processes went on within "
-                + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - happened) + " ms");
+                + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - eventTime) + " ms");
     }
 
-    /** Ends the processes in order, and gives all that they have held. */
+    /** Ends the processes in an orderly way, and returns the history of all their holds. */
     public HistoryChecker stop() {
         processes.forEach(process -> process.send("stop"));
         for (ChildJvm process : processes) {
@@ -99,20 +102,20 @@ public final class ContendingProcesses implements AutoCloseable {
         processes.forEach(ChildJvm::close);
     }
 
-    /** What each process runs. It ends when it is told to, or when its standard input is closed. */
+    /** The main class of each process. It ends when it gets input, or when its standard input is closed. */
     static final class Contender {
 
-        private static final int LOOKS = 3;
-        private static final long LOOK_EVERY_NANOS = 1_000_000;
+        private static final int CHECKS = 3;
+        private static final long CHECK_EVERY_NANOS = 1_000_000;
         private static final long AFTER_TROUBLE_NANOS = 20_000_000;
 
         private Contender() {}
 
         public static void main(String[] arguments) throws InterruptedException {
             AtomicBoolean stop = new AtomicBoolean();
-            Thread ears = new Thread(() -> listen(stop));
-            ears.setDaemon(true);
-            ears.start();
+            Thread inputReader = new Thread(() -> awaitStop(stop));
+            inputReader.setDaemon(true);
+            inputReader.start();
             try (Holdfast locks = Holdfast.connect(arguments[0])) {
                 System.out.println("READY");
                 while (!stop.get()) {
@@ -122,7 +125,7 @@ public final class ContendingProcesses implements AutoCloseable {
             System.out.println("DONE");
         }
 
-        private static void listen(AtomicBoolean stop) {
+        private static void awaitStop(AtomicBoolean stop) {
             try {
                 stop.set(System.in.read() != 0);
             } catch (IOException closed) {
@@ -130,17 +133,17 @@ public final class ContendingProcesses implements AutoCloseable {
             }
         }
 
-        // What counts as held is what it knew: until its last look at a lease that was valid.
+        // A hold counts for as long as the process knew of it: until the last check that found the lease valid.
         private static void hold(Holdfast locks, String name) throws InterruptedException {
             long asked = System.nanoTime();
             try (Lease lease = locks.lock(name).acquire()) {
                 long from = System.nanoTime();
                 boolean held = lease.isValid();
                 long to = from;
-                for (int i = 0; i < LOOKS; i++) {
+                for (int i = 0; i < CHECKS; i++) {
                     long now = System.nanoTime();
                     to = lease.isValid() ? now : to;
-                    LockSupport.parkNanos(LOOK_EVERY_NANOS);
+                    LockSupport.parkNanos(CHECK_EVERY_NANOS);
                 }
                 if (held) {
                     System.out.println("HOLD " + lease.token() + " " + asked + " " + from + " " + to);

@@ -15,10 +15,10 @@ import java.util.concurrent.ThreadLocalRandom;
 /**
  * Ports of the loopback address for servers that tests start.
  *
- * <p>A port that was found free is not free any more when a server has made its files and comes to use it: other tests, in
- * other processes, look for ports at the same time, and a client's end of a connection may get it, too. Then a test would
- * talk to somebody else's server. So a port is marked as taken, by a lock on a file, until this JVM ends, and lies below
- * those that the system gives to clients.
+ * <p>A port that was found free may be in use when the server has created its files and binds it: other tests in
+ * other processes look for ports at the same time, and a client's end of a connection may get it, too. Then a test
+ * would talk to another test's server. So a port is marked as taken, by a lock on a file, until this JVM ends, and
+ * lies below the ports that the system gives to clients.
  */
 public final class Ports {
 
@@ -26,17 +26,23 @@ public final class Ports {
     private static final int AFTER_LAST = 32_000;
     private static final int MOST_TRIES = 1_000;
 
-    /** The marks of this JVM by their ports; the end of the JVM closes them, whatever that is. */
+    /** The marks of this JVM by their ports. Any kind of end of the JVM closes them. */
     private static final Map<Integer, FileChannel> MARKS = new HashMap<>();
 
     private Ports() {}
 
-    /** A port that nobody listens on, and that no other call here returns, in any process of this user. */
+    /**
+     * Reserves a port that nobody listens on, and that no other call of this method returns, in any process of this
+     * user.
+     */
     public static int reserve() {
         return reserve(AFTER_LAST, 0);
     }
 
-    /** A port for a server that needs another one, so much higher, as well, which clients do not get either. */
+    /**
+     * Reserves a port for a server that needs a second port, which is higher by {@code further}. Clients do not get
+     * this one either.
+     */
     public static int reserveWith(int further) {
         return reserve(AFTER_LAST - further, further);
     }

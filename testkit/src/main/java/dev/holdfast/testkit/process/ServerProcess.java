@@ -16,15 +16,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server as a process of a test: on free ports of the loopback address, with its data in a folder of its own, and not as
- * root if it refuses that. It is ended by its process id. Not thread-safe.
+ * A server process of a test. It uses free ports of the loopback address and its own data folder, and does not run
+ * as root if it refuses that. It is ended by its process id. Not thread-safe.
  */
 public final class ServerProcess {
 
-    /** A disk in memory: what is tested holds on any disk, and a slow one would only make leases end in the middle. */
+    /**
+     * A disk in memory. What is tested holds on any disk, and on a slow one leases would end in the middle of a
+     * test.
+     */
     private static final Path FAST = Path.of("/dev/shm");
 
-    /** Where the data are, for figures: {@code -Dholdfast.server.folder=/var/tmp}. */
+    /** The system property that sets the data folder, for measurements: {@code -Dholdfast.server.folder=/var/tmp}. */
     private static final String FOLDER = "holdfast.server.folder";
 
     private static final long ROOM = 2L << 30;
@@ -37,16 +40,16 @@ public final class ServerProcess {
     private final int port = Ports.reserve();
     private @Nullable Process process;
 
-    /** For a server that runs as anybody. */
+    /** Prepares a server that may run as any user. */
     public ServerProcess(String name) {
         this(name, "");
     }
 
     /**
-     * For a server that root may not run.
+     * Prepares a server that must not run as root.
      *
-     * @param name what its folder is called after
-     * @param user whom a server of this kind runs as on this system, if the test is run by root
+     * @param name part of the name of its folder
+     * @param user the user as which a server of this kind runs on this system, if the test is run by root
      */
     public ServerProcess(String name, String user) {
         this.user = user;
@@ -69,25 +72,25 @@ public final class ServerProcess {
         return isGood ? FAST : Path.of(System.getProperty("java.io.tmpdir"));
     }
 
-    /** Fails with a message that says what to install if a program is not there. */
+    /** Fails with a message that names the package to install if a program is missing. */
     public static void require(Path program, String debianPackage) {
         if (!Files.isExecutable(program)) {
             throw new AssertionError("These tests need " + program + ": apt-get install " + debianPackage);
         }
     }
 
-    /** Where it has its data and settings. */
+    /** The folder with its data and settings. */
     public Path folder() {
         return folder;
     }
 
-    /** The port that is kept for it. */
+    /** The port that is reserved for it. */
     public int port() {
         return port;
     }
 
     /**
-     * Runs a program as the server's user, to its end.
+     * Runs a program as the server's user, and waits for its end.
      *
      * @throws AssertionError with what it printed, if it fails
      */
@@ -95,12 +98,12 @@ public final class ServerProcess {
         run(asUser(List.of(command)));
     }
 
-    /** Starts it, perhaps again. Whether it is ready, the caller has to ask it. */
+    /** Starts the server, possibly again. The caller has to check whether it is ready. */
     public void start(String... command) {
         start(List.of(command));
     }
 
-    /** Starts it, perhaps again. Whether it is ready, the caller has to ask it. */
+    /** Starts the server, possibly again. The caller has to check whether it is ready. */
     public void start(List<String> command) {
         try {
             process = new ProcessBuilder(asUser(command))
@@ -114,9 +117,9 @@ public final class ServerProcess {
     }
 
     /**
-     * Waits until it is ready.
+     * Waits until the server is ready.
      *
-     * @param isReady asks it
+     * @param isReady checks whether the server is ready
      * @throws AssertionError with what it printed, if it ends, or is not ready within a minute
      */
     public void awaitReady(BooleanSupplier isReady) {
@@ -141,7 +144,7 @@ public final class ServerProcess {
         return Objects.requireNonNull(process, "it was never started");
     }
 
-    /** What it has printed since it was made. */
+    /** All that the server has printed since this object was created. */
     public String logText() {
         try {
             return Files.readString(log());
@@ -154,13 +157,13 @@ public final class ServerProcess {
         return folder.resolveSibling(folder.getFileName() + ".log");
     }
 
-    /** Sends a signal to the server alone: its helpers see that it is gone, as after a crash. */
+    /** Sends a signal to the server process only. Its helper processes notice that it is gone, as after a crash. */
     public void signal(String name) {
-        // If it is gone by now, that is as well.
+        // If the server has ended already, that is fine.
         Signals.send(name, pid());
     }
 
-    /** Waits for the end of the server and of all its helpers. */
+    /** Waits for the end of the server and of all its helper processes. */
     public void awaitEnd(List<ProcessHandle> helpers) {
         try {
             if (!started().waitFor(END_SECONDS, TimeUnit.SECONDS)) {
@@ -174,19 +177,19 @@ public final class ServerProcess {
         }
     }
 
-    /** Processes that it has started. */
+    /** The processes that the server has started. */
     public List<ProcessHandle> helpers() {
         return started().toHandle().descendants().toList();
     }
 
-    /** Ends it at once, also if it is frozen, with all that it started. */
+    /** Ends the server at once, even if it is stopped, together with all processes that it has started. */
     public void kill() {
         List<ProcessHandle> helpers = helpers();
         signal("KILL");
         awaitEnd(helpers);
     }
 
-    /** Removes its data. */
+    /** Deletes its data folder and its log. */
     public void removeFolder() {
         try (Stream<Path> files = Files.walk(folder)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
@@ -198,7 +201,7 @@ public final class ServerProcess {
         }
     }
 
-    // setpriv becomes the program, so that the process id is the server's.
+    // setpriv replaces itself by the program, so the process id is that of the server.
     private List<String> asUser(List<String> command) {
         if (!isToChange()) {
             return command;

@@ -12,18 +12,18 @@ import java.util.stream.Stream;
 public final class Signals {
 
     private static final long PATIENCE_SECONDS = 20;
-    private static final long LOOK_NANOS = 500_000;
+    private static final long POLL_NANOS = 500_000;
     private static final Path PROCESSES = Path.of("/proc");
 
     private Signals() {}
 
     /**
-     * Sends a signal by its name without {@code SIG}. After {@code STOP} returns when all threads of the process stand still:
-     * the system stops them one by one, and one that still runs may answer a request that was not to be answered. (Where
-     * there is no {@code /proc} it returns at once.)
+     * Sends a signal by its name without {@code SIG}. For {@code STOP} it returns when all threads of the process
+     * have stopped: the system stops them one by one, and a thread that still runs may answer a request that must
+     * not be answered. (If there is no {@code /proc}, it returns at once.)
      *
-     * @return whether there was such a process
-     * @throws AssertionError if the signal could not be sent, or has no effect for long
+     * @return whether the process existed
+     * @throws AssertionError if the signal could not be sent, or had no effect for a long time
      */
     public static boolean send(String name, long pid) {
         try {
@@ -50,7 +50,7 @@ public final class Signals {
             if (System.nanoTime() - deadline > 0) {
                 throw new AssertionError("Process " + pid + " did not stop");
             }
-            LockSupport.parkNanos(LOOK_NANOS);
+            LockSupport.parkNanos(POLL_NANOS);
         }
     }
 
@@ -67,7 +67,7 @@ public final class Signals {
     private static char state(Path thread) {
         try {
             String line = Files.readString(thread.resolve("stat"));
-            // Its id, its name in brackets, which may contain anything, and the state.
+            // The line has the id, the name in brackets, which may contain anything, and the state.
             return line.charAt(line.lastIndexOf(')') + 2);
         } catch (IOException gone) {
             return 'X';

@@ -1,4 +1,4 @@
-/** Other processes of a test: JVMs with its class path, servers, their ports, and signals to them. */
+/** Processes that a test starts: JVMs with its class path, servers, their ports, and signals to them. */
 @NullMarked
 package dev.holdfast.testkit.process;
 

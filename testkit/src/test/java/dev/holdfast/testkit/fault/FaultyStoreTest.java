@@ -151,7 +151,7 @@ class FaultyStoreTest {
             RecordingListener listener = new RecordingListener();
             Claim waiter = alice.mutex(name);
             store.next(Verb.ENQUEUE, fault);
-            ListenerRegistration ticket = store.enqueue(waiter, listener);
+            ListenerRegistration registration = store.enqueue(waiter, listener);
             switch (fault) {
                 case REFUSE, DROP_REQUEST, DROP_REPLY -> {
                     StoreException cause = listener.first(RecordingListener.Event.Failed.class)
@@ -176,17 +176,17 @@ class FaultyStoreTest {
             if (fault.ordinal() > Fault.DROP_REPLY.ordinal()) {
                 assertThat(listener.outcome()).contains(new RecordingListener.Event.Ended(Reason.RELEASED));
             }
-            ticket.close();
+            registration.close();
         }
     }
 
     @Test
-    void closedTicketIsSilent() {
+    void closedRegistrationIsNotNotified() {
         StoreFixture.get(behind.tryAcquire(claim));
         RecordingListener listener = new RecordingListener();
         store.next(Verb.ENQUEUE, Fault.HANG_REPLY);
-        ListenerRegistration ticket = store.enqueue(bob.mutex(name), listener);
-        ticket.close();
+        ListenerRegistration registration = store.enqueue(bob.mutex(name), listener);
+        registration.close();
         store.letGo();
         StoreFixture.get(behind.release(claim));
         assertThat(listener.events()).isEmpty();

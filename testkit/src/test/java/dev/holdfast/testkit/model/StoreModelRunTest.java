@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The run beside the model passes on a lawful store and finds seeded mutants. */
+/** The model run passes on a correct store and finds mutants. */
 @Timeout(120)
 class StoreModelRunTest {
 
@@ -48,8 +48,8 @@ class StoreModelRunTest {
     }
 
     @Test
-    void whatAStopOfTheMachineHasSpoiledIsMadeUpFor() {
-        // Until the end of the first round, so that nothing of it is worth anything.
+    void operationsThatAStopOfTheMachineHasSpoiledAreReplaced() {
+        // The store is slow until the end of the first round, so that no operation of that round counts.
         int last = 350;
         AtomicInteger calls = new AtomicInteger();
         Duration ticket = Duration.ofMillis(500);

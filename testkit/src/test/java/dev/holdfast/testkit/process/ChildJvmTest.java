@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class ChildJvmTest {
 
-    /** Says what it hears, in capitals. */
+    /** Prints each line that it reads, in capitals. */
     static final class Echo {
         public static void main(String[] arguments) throws IOException {
             System.out.println("READY " + String.join(",", arguments));
@@ -52,7 +52,7 @@ class ChildJvmTest {
             child.send("while paused");
             assertThatThrownBy(() -> child.readLine(Duration.ofMillis(100)))
                     .isInstanceOf(AssertionError.class)
-                    .hasMessageContaining("did not say");
+                    .hasMessageContaining("did not print");
             child.resume();
             assertThat(child.expect("ECHO")).isEqualTo("WHILE PAUSED");
         }

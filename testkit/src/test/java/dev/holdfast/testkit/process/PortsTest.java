@@ -12,10 +12,10 @@ import org.junit.jupiter.api.Test;
 
 class PortsTest {
 
-    /** So many that each process comes across ports of its own again and again. */
+    /** The number of ports is so large that each process comes across its own ports again and again. */
     private static final int MANY = 1_000;
 
-    /** Reserves many, says so, and stays until it is ended. */
+    /** Reserves many ports, prints them, and runs until its input is closed or it is killed. */
     static final class Neighbour {
         public static void main(String[] arguments) throws IOException {
             StringBuilder ports = new StringBuilder("ports");

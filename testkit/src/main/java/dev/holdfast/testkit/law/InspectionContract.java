@@ -13,15 +13,18 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What {@code inspect} and {@code list} tell. No law, but people and {@code forceRelease} rely on it. */
-abstract class ViewContract extends LeaseLaw {
+/**
+ * Tests of the results of {@code inspect} and {@code list}. This is not a law, but people and {@code forceRelease}
+ * rely on them.
+ */
+abstract class InspectionContract extends LeaseLaw {
 
     @Test
     public final void unusedNameIsNotInUse() {
         LockName name = name();
         assertThat(inspected(name)).isEmpty();
         assertThat(get(store().list(prefix(), 10))).isEmpty();
-        assertThat(inspected(name)).as("looking is no use").isEmpty();
+        assertThat(inspected(name)).as("an inspection is no use").isEmpty();
     }
 
     @Test
