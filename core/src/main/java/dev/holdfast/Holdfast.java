@@ -13,6 +13,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.store.StoreUrl;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -297,18 +298,15 @@ public final class Holdfast implements AutoCloseable {
                         return provider.open(url, clock);
                     } catch (StoreException failure) {
                         throw new StoreUnavailableException(
-                                "The store " + withoutPassword(url) + " could not be opened: " + failure.getMessage(),
+                                "The store " + StoreUrl.withoutPassword(String.valueOf(url)) + " could not be opened: "
+                                        + failure.getMessage(),
                                 failure);
                     }
                 }
                 forms.add(provider.form());
             }
-            throw new IllegalArgumentException(
-                    "No store on the class path opens the URL " + withoutPassword(url) + "; there are " + forms);
-        }
-
-        private static String withoutPassword(@Nullable String url) {
-            return String.valueOf(url).replaceAll("//[^/@]*@", "//***@");
+            throw new IllegalArgumentException("No store on the class path opens the URL "
+                    + StoreUrl.withoutPassword(String.valueOf(url)) + "; there are " + forms);
         }
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.jdbc.dialect.MariaDbDialect;
 import dev.holdfast.jdbc.dialect.MySqlDialect;
 import dev.holdfast.jdbc.dialect.PostgresDialect;
 import dev.holdfast.jdbc.dialect.ServerDialect;
+import dev.holdfast.store.StoreUrl;
 import java.time.Duration;
 import java.util.Properties;
 
@@ -19,11 +20,7 @@ import java.util.Properties;
 public record DatabaseUrl(String url, String shown) {
 
     public static DatabaseUrl of(String url) {
-        return new DatabaseUrl(url, withoutPassword(url));
-    }
-
-    static String withoutPassword(String url) {
-        return url.replaceAll("(?i)(password=)[^;&]*", "$1***").replaceAll("(//[^/@:]*:)[^/@]*@", "$1***@");
+        return new DatabaseUrl(url, StoreUrl.withoutPassword(url));
     }
 
     boolean isPostgres() {
