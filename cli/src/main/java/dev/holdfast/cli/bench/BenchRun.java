@@ -33,8 +33,11 @@ final class BenchRun {
     private static final Duration LEASE = Duration.ofSeconds(30);
     /** The lease of workloads that hold locks: short, so that renewals occur while they are measured. */
     private static final Duration HELD_LEASE = Duration.ofSeconds(6);
-    /** The most names that are listed at once when the rest is broken; all workloads together use no more. */
-    private static final int MOST_LEFT = 10_000;
+    /** The most names that are listed at once when the rest is broken. */
+    private static final int MAX_LISTED = 10_000;
+
+    /** The most lists that are broken: all workloads together use a few names more than one list has. */
+    private static final int MAX_LISTS = 3;
 
     private final StoreChoice store;
     private final List<Workload> workloads;
@@ -175,13 +178,19 @@ final class BenchRun {
     }
 
     private void breakWhatIsLeft(Holdfast client) {
-        for (String name : client.list(prefix, MOST_LEFT)) {
-            ResourceState state = client.state(name).orElse(null);
-            if (state != null) {
-                // Waiters are broken first: otherwise one of them would get the lock after its holder was broken.
-                state.waiters().forEach(client::forceRelease);
-                state.holders().forEach(client::forceRelease);
-            }
+        List<String> left = client.list(prefix, MAX_LISTED);
+        for (int lists = 1; !left.isEmpty() && lists <= MAX_LISTS; lists++) {
+            left.forEach(name -> breakLock(client, name));
+            left = client.list(prefix, MAX_LISTED);
+        }
+    }
+
+    private static void breakLock(Holdfast client, String name) {
+        ResourceState state = client.state(name).orElse(null);
+        if (state != null) {
+            // Waiters are broken first: otherwise one of them would get the lock after its holder was broken.
+            state.waiters().forEach(client::forceRelease);
+            state.holders().forEach(client::forceRelease);
         }
     }
 
