@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Does what the README says a newcomer can do: installs the modules into a Maven repository, then builds and runs the sample
-# project on SQLite and on Redis, by the README's own lines. Only two things differ: the repository is a temporary one, because
-# nobody asked this script to change his own, and Redis listens on a free port.
+# project on SQLite and on Redis, by the README's own lines. Only two things differ: the modules go to a temporary folder, so that
+# what the user has installed stays as it is, and Redis listens on a free port. Other artifacts come from the user's repository.
 set -euo pipefail
+shopt -s nullglob
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 readonly MARK='<!-- tools/try-readme.sh runs these lines'
@@ -40,12 +41,12 @@ contains() {
 # A repository that has what the user's has, but for Holdfast itself.
 make_repository() {
     local user=$HOME/.m2/repository entry
-    mkdir -p "$scratch/repository/dev" "$user/dev"
+    mkdir -p "$scratch/repository/dev"
     for entry in "$user"/*; do
         [[ $entry == */dev ]] || ln -s "$entry" "$scratch/repository/"
     done
     for entry in "$user"/dev/*; do
-        [[ ! -e $entry || $entry == */holdfast ]] || ln -s "$entry" "$scratch/repository/dev/"
+        [[ $entry == */holdfast ]] || ln -s "$entry" "$scratch/repository/dev/"
     done
     mkdir "$scratch/bin"
     printf '#!/bin/sh\nexec %q -B -ntp -Dmaven.repo.local=%q "$@"\n' "$(command -v mvn)" "$scratch/repository" >"$scratch/bin/mvn"
@@ -75,7 +76,7 @@ block xml >"$scratch/dependency"
 contains "$scratch/dependency" samples/plain-java/pom.xml || fail "its dependency is not in the pom.xml of samples/plain-java"
 block sh "$MARK" >"$scratch/lines"
 grep -q -- -Dquick "$scratch/lines" || fail "the lines that install Holdfast are not found"
-runs=$(grep -c exec:java "$scratch/lines")
+runs=$(grep -c exec:java "$scratch/lines" || true)
 grep -q sqlite: "$scratch/lines" && grep -q redis://localhost:6379 "$scratch/lines" || fail "a run on SQLite or on Redis is missing"
 
 make_repository

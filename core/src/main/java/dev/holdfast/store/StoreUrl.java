@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,10 @@ public record StoreUrl(
         List<ServerAddress> servers,
         String path,
         String query) {
+
+    public StoreUrl {
+        servers = List.copyOf(servers);
+    }
 
     /** The most servers of one URL. */
     public static final int MAX_SERVERS = 32;
@@ -65,7 +70,7 @@ public record StoreUrl(
                 matcher.group(1),
                 login == null ? null : UrlOptions.decodedText(colon < 0 ? login : login.substring(0, colon)),
                 colon < 0 ? null : UrlOptions.decodedText(login.substring(colon + 1)),
-                List.copyOf(servers),
+                servers,
                 matcher.group(4) == null ? "" : matcher.group(4),
                 matcher.group(5) == null ? "" : matcher.group(5));
     }
@@ -84,16 +89,21 @@ public record StoreUrl(
         return port;
     }
 
+    /** Scheme, servers and path, for messages; neither the login nor the options, which may have passwords. */
+    @Override
+    public String toString() {
+        return scheme + "://" + servers.stream().map(ServerAddress::toString).collect(Collectors.joining(",")) + path;
+    }
+
     /**
      * A URL as it may be shown, for messages and logs: the login and each option whose name ends in {@code password} are
      * replaced by {@code ***}. It need not be a URL of the right form. Of a login in a URL of JDBC the user stays.
      */
     public static String withoutPassword(String url) {
-        String shown = url.replaceAll("(?i)(password=)[^;&]*", "$1***");
-        // A password may have an unencoded slash or question mark, so everything up to the last @ is taken for the
+        // A password may have an unencoded slash, question mark or @, so everything up to the last @ is taken for the
         // login.
-        return shown.startsWith("jdbc:")
-                ? shown.replaceAll("(//[^/@:]*:)[^/@]*@", "$1***@")
-                : shown.replaceAll("//.*@", "//***@");
+        return url.startsWith("jdbc:")
+                ? url.replaceAll("(?s)(//[^/@:]*:)[^?;]*@", "$1***@").replaceAll("(?i)(password=)[^;&]*", "$1***")
+                : url.replaceAll("(?s)//.*@", "//***@").replaceAll("(?i)(password=)[^&]*", "$1***");
     }
 }

@@ -32,6 +32,13 @@ class StoreUrlTest {
     }
 
     @Test
+    void neitherLoginNorOptionsAreShown() {
+        assertThat(parse("example://user:secret@h,[::1]:8/path?sentinelPassword=hidden"))
+                .hasToString("example://h:7,[::1]:8/path");
+        assertThat(StoreUrl.withoutPassword("redis://u:sec\nret@h")).isEqualTo("redis://***@h");
+    }
+
+    @Test
     void whatIsMissingIsEmptyOrNull() {
         StoreUrl url = parse("example://h");
         assertThat(url).isEqualTo(new StoreUrl("example", null, null, url.servers(), "", ""));
@@ -94,7 +101,10 @@ class StoreUrlTest {
         "redis://u:p/x?y@h, redis://***@h",
         "redis://h?sentinelPassword=p&x=1, redis://h?sentinelPassword=***&x=1",
         "zookeeper://h?keyStorePassword=p, zookeeper://h?keyStorePassword=***",
+        "redis://u:password=x@h/1, redis://***@h/1",
+        "zookeeper://h?trustStorePassword=a;b, zookeeper://h?trustStorePassword=***",
         "jdbc:mysql://u:p@h/db, jdbc:mysql://u:***@h/db",
+        "jdbc:mysql://u:p/a@ss@h/db, jdbc:mysql://u:***@h/db",
         "jdbc:postgresql://h/db?user=u&password=p&ssl=true, jdbc:postgresql://h/db?user=u&password=***&ssl=true",
         "jdbc:h2:mem:x;USER=u;PASSWORD=p;MODE=z, jdbc:h2:mem:x;USER=u;PASSWORD=***;MODE=z",
         "memory:, memory:",

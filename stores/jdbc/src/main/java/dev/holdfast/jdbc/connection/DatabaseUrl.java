@@ -23,6 +23,11 @@ public record DatabaseUrl(String url, String shown) {
         return new DatabaseUrl(url, StoreUrl.withoutPassword(url));
     }
 
+    @Override
+    public String toString() {
+        return shown;
+    }
+
     boolean isPostgres() {
         return url.startsWith("jdbc:postgresql:");
     }

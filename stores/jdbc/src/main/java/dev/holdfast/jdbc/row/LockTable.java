@@ -1,15 +1,13 @@
 package dev.holdfast.jdbc.row;
 
-import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.Transition.Applied;
 import dev.holdfast.jdbc.row.Transition.Read;
-import dev.holdfast.spi.Attempt.Granted;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released.Handed;
-import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.ResourceRecord;
@@ -28,7 +26,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The table {@code holdfast_lock} as one connection sees it. Not thread-safe: a {@link SerialConnection} guards it.
+ * The table {@code holdfast_lock} as one connection sees it. Not thread-safe: a {@code SerialConnection} guards it.
  *
  * <h2>Overview for maintainers</h2>
  *
@@ -129,10 +127,10 @@ public final class LockTable implements AutoCloseable {
      * Renews those of the claims that are sole holders with no waiters, {@value #MAX_BATCH} with one statement. If a
      * statement fails, the answers contain the claims that the statements before it have renewed.
      */
-    public void renewSole(List<Claim> claims, Map<ClaimId, ? super Held> answers) throws SQLException {
+    public void renewSole(List<Claim> claims, Map<ClaimId, ? super Granted> answers) throws SQLException {
         for (int from = 0; from < claims.size(); from += MAX_BATCH) {
             List<Claim> chunk = claims.subList(from, Math.min(claims.size(), from + MAX_BATCH));
-            Map<ClaimId, Held> renewed = new HashMap<>();
+            Map<ClaimId, Granted> renewed = new HashMap<>();
             try {
                 dialect.renewSole(statements, chunk, renewed);
                 answers.putAll(renewed);

@@ -1,6 +1,5 @@
 package dev.holdfast.redis.client;
 
-import dev.holdfast.redis.RedisLockStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -8,7 +7,7 @@ import java.util.function.Function;
 
 /**
  * All that the store needs of a client library: run a script, run several in one flush, and stay subscribed. The
- * rules of locking are in the scripts and in {@link RedisLockStore}; an implementation moves bytes, finds the
+ * rules of locking are in the scripts and in {@code RecordLockStore}; an implementation moves bytes, finds the
  * server that serves a slot, and translates failures.
  *
  * <p>A stage fails with a {@link dev.holdfast.spi.StoreException} only. Replies are {@link Long}, {@code byte[]},

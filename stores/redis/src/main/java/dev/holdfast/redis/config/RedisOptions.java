@@ -1,6 +1,5 @@
 package dev.holdfast.redis.config;
 
-import dev.holdfast.redis.RedisLockStoreProvider;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.store.OptionTimes;
 import dev.holdfast.store.UrlOptions;
@@ -8,7 +7,7 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * The options of a store in Redis; {@link RedisLockStoreProvider} explains them.
+ * The options of a store in Redis; {@code RedisLockStoreProvider} explains them.
  *
  * @param ticketTtl how long a waiter keeps its position without a refresh
  * @param keep how long the record of an idle lock is kept

@@ -47,7 +47,10 @@ public record RedisUrl(
         List<String> path = url.path().isEmpty()
                 ? List.of()
                 : List.of(url.path().substring(1).split("/", -1));
-        if (!url.scheme().matches("rediss?(-sentinel)?") || path.size() > (sentinel ? 2 : 1)) {
+        if (!url.scheme().matches("rediss?(-sentinel)?")
+                || path.size() > (sentinel ? 2 : 1)
+                // The end of a password that has an unencoded slash.
+                || url.path().contains("@")) {
             throw StoreUrl.wrong(text, PRODUCT, form);
         }
         String primaryName = sentinel ? UrlOptions.decodedText(part(path, 0)) : null;

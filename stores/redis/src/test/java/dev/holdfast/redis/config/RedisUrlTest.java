@@ -117,6 +117,7 @@ class RedisUrlTest {
                 "redis://h/x",
                 "redis://h/1/2",
                 "redis://user:sec/ret@h",
+                "redis://user:1/secret@h",
                 "redis://user:sec%ret@h",
                 "redis://user:sec%zzret@h",
                 "redis://h?unknown=1",

@@ -2,7 +2,6 @@ package dev.holdfast.zookeeper.config;
 
 import dev.holdfast.store.OptionTimes;
 import dev.holdfast.store.UrlOptions;
-import dev.holdfast.zookeeper.ZooKeeperLockStoreProvider;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +15,7 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of a store in ZooKeeper. {@link ZooKeeperLockStoreProvider} documents them.
+ * The options of a store in ZooKeeper. {@code ZooKeeperLockStoreProvider} documents them.
  *
  * @param values the options that were given, by name
  */

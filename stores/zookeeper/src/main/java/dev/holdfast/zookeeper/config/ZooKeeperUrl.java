@@ -36,7 +36,7 @@ public record ZooKeeperUrl(@Nullable String login, String hosts, String root, Zo
             throw StoreUrl.wrong(text, PRODUCT, FORM);
         }
         String user = url.user();
-        if (user != null && (user.isEmpty() || url.password() == null)) {
+        if (user != null && (user.isEmpty() || user.indexOf(':') >= 0 || url.password() == null)) {
             throw new IllegalArgumentException("A login is USER:PASSWORD, in " + StoreUrl.withoutPassword(text));
         }
         String root = url.path().length() < 2 ? DEFAULT_ROOT : UrlOptions.decodedText(url.path());

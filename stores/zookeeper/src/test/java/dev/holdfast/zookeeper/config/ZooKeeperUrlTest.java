@@ -39,6 +39,7 @@ class ZooKeeperUrlTest extends WithServer {
         refused("zookeeper://a:0", "port");
         refused("zookeeper://a:99999", "port");
         refused("zookeeper://me@a", "USER:PASSWORD");
+        refused("zookeeper://m%3Ae:secret@a", "USER:PASSWORD");
         refused("zookeeper://a/x//y", "root of the locks");
         refused("zookeeper://a/zookeeper/x", "/zookeeper");
         refused("zookeeper://a?lease=3s", "\"lease\"", "sessionTimeout");
