@@ -6,6 +6,7 @@ import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -139,7 +140,7 @@ final class Acquisition {
         }
         for (int late = 0; late < MOST_LATE_GRANTS; late++) {
             Sent sent = attempt(engine.newClaim(request), begun);
-            if (!(sent.attempt() instanceof Attempt.Granted granted)) {
+            if (!(sent.attempt() instanceof Granted granted)) {
                 return busy(begun);
             }
             Validity validity = Validity.of(sent.sentAt(), granted.lease());

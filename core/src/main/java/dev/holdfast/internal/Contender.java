@@ -1,9 +1,9 @@
 package dev.holdfast.internal;
 
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
@@ -163,8 +163,8 @@ final class Contender implements Renewable {
                 engine.store().tryAcquire(claim).whenComplete((attempt, failure) -> {
                     if (failure != null) {
                         ears.failed(StoreException.of(failure));
-                    } else if (attempt instanceof Attempt.Granted granted) {
-                        ears.granted(granted.counter(), granted.lease());
+                    } else if (attempt instanceof Granted granted) {
+                        ears.granted(granted);
                     } else {
                         ears.busy();
                     }
@@ -272,8 +272,8 @@ final class Contender implements Renewable {
         }
 
         @Override
-        public void granted(long counter, Duration lease) {
-            hear(State.SENT, State.WAITING, () -> arrive(counter, Validity.of(waitingSince, lease)));
+        public void granted(Granted granted) {
+            hear(State.SENT, State.WAITING, () -> arrive(granted, waitingSince));
         }
 
         @Override
@@ -295,17 +295,18 @@ final class Contender implements Renewable {
     }
 
     /** A release of this client's, sent at the given time, has granted the claim. */
-    void handed(ClaimId id, long counter, Duration lease, long since) {
+    void handed(ClaimId id, Granted granted, long since) {
         resource.transition(() -> {
             if (id.equals(claim.id()) && (state == State.SENT || state == State.WAITING)) {
-                arrive(counter, Validity.of(Math.max(since, waitingSince), lease));
+                arrive(granted, Math.max(since, waitingSince));
             }
         });
     }
 
     // A pushed grant may have been on its way for long, and lives only as long as a ticket: too short for a fixed
     // lease.
-    private void arrive(long counter, Validity validity) {
+    private void arrive(Granted granted, long since) {
+        Validity validity = Validity.of(since, granted.lease());
         answered();
         long now = engine.now();
         // A session tells no more than it surely lives, however often it is asked.
@@ -313,7 +314,7 @@ final class Contender implements Renewable {
         long needed = asMuchAsThereIs ? validity.span() : engine.leaseNanos(spec);
         if (validity.deadline() - now >= needed / 2 - Validity.MARGIN_NANOS) {
             over();
-            resource.queue().admit(this, new Grant(resource, spec, claim, counter, validity, now));
+            resource.queue().admit(this, new Grant(resource, spec, claim, granted.counter(), validity, now));
         } else if (confirmations++ < MOST_CONFIRMATIONS) {
             state = State.CONFIRMING;
             renewAt = now;
@@ -432,8 +433,8 @@ final class Contender implements Renewable {
             if (!asked.id().equals(claim.id()) || (state != State.WAITING && state != State.CONFIRMING)) {
                 return;
             }
-            if (answer instanceof Renewed.Held held) {
-                arrive(held.counter(), Validity.of(answeredFrom, held.lease()));
+            if (answer instanceof Granted held) {
+                arrive(held, answeredFrom);
             } else if (answer instanceof Renewed.Waiting place) {
                 well();
                 state = State.WAITING;

@@ -257,7 +257,7 @@ public final class Engine implements AutoCloseable {
         if (handed.id().client().equals(identity.client())) {
             Contender contender = expecting.get(handed.id().sequence());
             if (contender != null) {
-                contender.handed(handed.id(), handed.counter(), handed.lease(), sentAt);
+                contender.handed(handed.id(), handed.granted(), sentAt);
             }
         }
     }

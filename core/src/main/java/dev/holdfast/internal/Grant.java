@@ -2,6 +2,7 @@ package dev.holdfast.internal;
 
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import java.time.Duration;
@@ -257,7 +258,7 @@ final class Grant implements Renewable {
     public void renewed(Claim asked, Renewed answer, long sentAt) {
         if (answer instanceof Renewed.Failed failed) {
             renewalFailed(asked, failed.cause());
-        } else if (answer instanceof Renewed.Held held) {
+        } else if (answer instanceof Granted held) {
             resource.grantRenewed(this, held.counter(), Validity.of(sentAt, held.lease()));
         } else if (answer instanceof Renewed.Gone gone) {
             resource.lost(this, reasonOf(gone.reason()));

@@ -7,6 +7,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.internal.Acquisition.Owner;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -178,7 +179,7 @@ final class MultiAcquisition {
 
     private @Nullable List<Hold> adopt(List<Claim> claims, List<Attempt> attempts, long sentAt) {
         List<Validity> validities = attempts.stream()
-                .map(attempt -> Validity.of(sentAt, ((Attempt.Granted) attempt).lease()))
+                .map(attempt -> Validity.of(sentAt, ((Granted) attempt).lease()))
                 .toList();
         long now = engine.now();
         if (!validities.stream().allMatch(validity -> validity.hasHalfLeft(now))) {
@@ -188,7 +189,7 @@ final class MultiAcquisition {
         List<Hold> holds = new ArrayList<>();
         for (int i = 0; i < claims.size(); i++) {
             Request request = requests.get(i).withoutListener();
-            long counter = ((Attempt.Granted) attempts.get(i)).counter();
+            long counter = ((Granted) attempts.get(i)).counter();
             Resource resource = engine.enter(request.name());
             try {
                 if (engine.isClosed()) {

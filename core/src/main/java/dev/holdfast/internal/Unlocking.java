@@ -2,6 +2,7 @@ package dev.holdfast.internal;
 
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.StoreException;
 import java.util.concurrent.CompletableFuture;
@@ -115,7 +116,7 @@ final class Unlocking {
     }
 
     private static void shrunk(Engine engine, Grant grant, Attempt attempt) {
-        boolean same = attempt instanceof Attempt.Granted granted && granted.counter() == grant.counter();
+        boolean same = attempt instanceof Granted granted && granted.counter() == grant.counter();
         if (!same) {
             // The write grant had ended in the store; what was granted now is another one, behind others' work.
             grant.resource().lostToAnother(grant);

@@ -4,6 +4,7 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -165,8 +166,8 @@ public final class MemoryLockStore implements LockStore {
         result.whenComplete((answer, failure) -> {
             if (failure != null) {
                 listener.failed((StoreException) failure);
-            } else if (answer instanceof Renewed.Held held) {
-                listener.granted(held.counter(), held.lease());
+            } else if (answer instanceof Granted held) {
+                listener.granted(held);
             } else if (answer instanceof Renewed.Waiting waiting) {
                 listener.waiting(waiting.position(), waiting.retryAfter());
             } else if (answer instanceof Renewed.Gone gone) {
@@ -271,7 +272,7 @@ public final class MemoryLockStore implements LockStore {
         for (Handed handed : record.takeHanded()) {
             ClaimListener waiter = listeners.remove(handed.id());
             if (waiter != null) {
-                notifications.add(() -> waiter.granted(handed.counter(), handed.lease()));
+                notifications.add(() -> waiter.granted(handed.granted()));
             }
         }
         if (!record.isFree()) {

@@ -20,13 +20,8 @@ public interface ClaimListener {
      */
     void waiting(int position, Duration retryAfter);
 
-    /**
-     * The claim is granted.
-     *
-     * @param counter the number of the grant
-     * @param lease how long the grant lasts, counted from the moment at which the store granted it
-     */
-    void granted(long counter, Duration lease);
+    /** The claim is granted. */
+    void granted(Granted granted);
 
     /** The claim neither holds nor waits any more: it was released by somebody else, or its ticket expired. */
     void ended(Renewed.Reason reason);

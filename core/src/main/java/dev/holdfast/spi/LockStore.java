@@ -48,7 +48,7 @@ public interface LockStore extends AutoCloseable {
      * asks for fewer permits than it holds, the grant shrinks to them at once and keeps its token (a downgrade); if
      * it asks for more, it is refused. A claim does not overtake claims that wait.
      *
-     * @return {@link Attempt.Granted} or {@link Attempt.Busy}; fails with {@link KindConflictException} if the name is in
+     * @return {@link Granted} or {@link Attempt.Busy}; fails with {@link KindConflictException} if the name is in
      *     use as another kind
      */
     CompletionStage<Attempt> tryAcquire(Claim claim);

@@ -1,6 +1,5 @@
 package dev.holdfast.spi;
 
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -26,8 +25,7 @@ public record Released(boolean wasOwner, List<Handed> granted) {
      * A waiting claim that was granted.
      *
      * @param id the claim
-     * @param counter the number of the grant
-     * @param lease how long the grant lasts from now if its owner does not renew it
+     * @param granted its grant, whose lease counts from now
      */
-    public record Handed(ClaimId id, long counter, Duration lease) {}
+    public record Handed(ClaimId id, Granted granted) {}
 }

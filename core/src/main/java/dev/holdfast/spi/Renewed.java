@@ -2,17 +2,8 @@ package dev.holdfast.spi;
 
 import java.time.Duration;
 
-/** The result for one claim of a batch of renewals. */
-public sealed interface Renewed {
-
-    /**
-     * The claim is granted. The counter is part of every such result, because a waiting claim whose pushed
-     * notification of its grant was lost learns of the grant in this way.
-     *
-     * @param counter the number of the grant
-     * @param lease how long the grant lasts, counted from the moment at which the store handled the request
-     */
-    record Held(long counter, Duration lease) implements Renewed {}
+/** The result for one claim of a batch of renewals: {@link Granted} if it holds. */
+public sealed interface Renewed permits Granted, Renewed.Waiting, Renewed.Gone, Renewed.Failed {
 
     /**
      * The claim waits, and its ticket is valid for another {@link StoreTraits#ticketTtl()}.

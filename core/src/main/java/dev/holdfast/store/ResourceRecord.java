@@ -3,6 +3,7 @@ package dev.holdfast.store;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -140,7 +141,7 @@ public final class ResourceRecord {
         checkKind(claim);
         if (waiters.isEmpty() && fits(claim)) {
             Place place = grant(claim, now, now + micros(claim.lease()), epochMicros);
-            return new Renewed.Held(place.counter(), duration(place.expires() - now));
+            return new Granted(place.counter(), duration(place.expires() - now));
         }
         if (waiters.size() >= LockStore.MAX_QUEUE) {
             throw StoreException.refused(
@@ -158,7 +159,7 @@ public final class ResourceRecord {
         if (held != null) {
             long expires = Math.max(held.expires(), now + micros(claim.lease()));
             grants.put(claim.id(), new Place(renewed(held, claim), held.counter(), held.since(), expires));
-            return new Renewed.Held(held.counter(), duration(expires - now));
+            return new Granted(held.counter(), duration(expires - now));
         }
         Place place = waiters.get(claim.id());
         if (place != null) {
@@ -212,7 +213,7 @@ public final class ResourceRecord {
             queue.remove();
             long lease = Math.min(ticketTtl, micros(head.lease()));
             Place place = grant(head, now, now + lease, epochMicros);
-            handed.add(new Handed(head.id(), place.counter(), duration(lease)));
+            handed.add(new Handed(head.id(), new Granted(place.counter(), duration(lease))));
         }
     }
 
@@ -347,7 +348,7 @@ public final class ResourceRecord {
     }
 
     private static Attempt granted(Place place, long now) {
-        return new Attempt.Granted(place.counter(), duration(place.expires() - now));
+        return new Granted(place.counter(), duration(place.expires() - now));
     }
 
     private static List<ResourceState.Entry> entries(Map<ClaimId, Place> places, long now) {

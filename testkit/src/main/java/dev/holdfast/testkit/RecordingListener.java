@@ -1,6 +1,7 @@
 package dev.holdfast.testkit;
 
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import java.time.Duration;
@@ -35,8 +36,8 @@ public final class RecordingListener implements ClaimListener {
     }
 
     @Override
-    public void granted(long counter, Duration lease) {
-        events.add(new Event.Granted(counter, lease));
+    public void granted(Granted granted) {
+        events.add(new Event.Granted(granted.counter(), granted.lease()));
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.fail;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -87,10 +88,10 @@ public abstract class StoreTest {
                 .cause();
     }
 
-    public static Attempt.Granted granted(LockStore store, Claim claim) {
+    public static Granted granted(LockStore store, Claim claim) {
         Attempt attempt = get(store.tryAcquire(claim));
-        assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-        return (Attempt.Granted) attempt;
+        assertThat(attempt).isInstanceOf(Granted.class);
+        return (Granted) attempt;
     }
 
     public static void busy(LockStore store, Claim claim) {

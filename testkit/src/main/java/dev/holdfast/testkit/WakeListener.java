@@ -1,6 +1,7 @@
 package dev.holdfast.testkit;
 
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import java.time.Duration;
@@ -36,7 +37,7 @@ public final class WakeListener implements ClaimListener {
     public void waiting(int position, Duration retryAfter) {}
 
     @Override
-    public void granted(long counter, Duration lease) {
+    public void granted(Granted granted) {
         at = System.nanoTime();
         LockSupport.unpark(waiter);
     }

@@ -11,6 +11,7 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
@@ -187,8 +188,8 @@ class LossTest extends EngineFixture {
             public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
                 return super.renew(claims)
                         .thenApply(answers -> answers.stream()
-                                .map(answer -> answer instanceof Renewed.Held held
-                                        ? new Renewed.Held(held.counter() + 1, held.lease())
+                                .map(answer -> answer instanceof Granted held
+                                        ? new Granted(held.counter() + 1, held.lease())
                                         : answer)
                                 .toList());
             }

@@ -12,6 +12,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Released;
 import dev.holdfast.testkit.RecordingListener;
@@ -217,8 +218,8 @@ class UnknownOutcomeTest extends EngineFixture {
                 RecordingListener recorder = new RecordingListener();
                 ListenerRegistration registration = super.enqueue(claim, recorder);
                 recorder.first(RecordingListener.Event.Granted.class).ifPresent(granted -> {
-                    listener.granted(granted.counter(), granted.lease());
-                    listener.granted(granted.counter(), granted.lease());
+                    listener.granted(new Granted(granted.counter(), granted.lease()));
+                    listener.granted(new Granted(granted.counter(), granted.lease()));
                 });
                 return registration;
             }
@@ -227,7 +228,7 @@ class UnknownOutcomeTest extends EngineFixture {
         a.run(mine::lock);
         long token = a.get(mine::token);
         a.run(mine::unlock);
-        listeners.forEach(listener -> listener.granted(token >> 10, LEASE));
+        listeners.forEach(listener -> listener.granted(new Granted(token >> 10, LEASE)));
         assertThat(isUnused("unknown")).isTrue();
         assertThat(b.get(() -> mine.tryLock())).isTrue();
         assertThat(b.get(mine::token)).isGreaterThan(token);

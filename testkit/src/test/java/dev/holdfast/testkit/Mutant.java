@@ -3,6 +3,7 @@ package dev.holdfast.testkit;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -72,7 +73,7 @@ public enum Mutant {
         public CompletionStage<Attempt> tryAcquire(Claim claim) {
             return store().tryAcquire(claim)
                     .thenApply(attempt -> attempt instanceof Attempt.Busy && claim.permits() > 1
-                            ? new Attempt.Granted(1, claim.lease())
+                            ? new Granted(1, claim.lease())
                             : attempt);
         }
     }
@@ -140,8 +141,8 @@ public enum Mutant {
                 boolean gone = answers.get(i) instanceof Renewed.Gone lost && lost.reason() == Renewed.Reason.EXPIRED;
                 if (gone
                         && !claim.isWaitSet()
-                        && StoreFixture.get(store().tryAcquire(claim)) instanceof Attempt.Granted grant) {
-                    answers.set(i, new Renewed.Held(grant.counter(), grant.lease()));
+                        && StoreFixture.get(store().tryAcquire(claim)) instanceof Granted grant) {
+                    answers.set(i, new Granted(grant.counter(), grant.lease()));
                 }
                 i++;
             }
@@ -175,9 +176,8 @@ public enum Mutant {
         @Override
         public CompletionStage<Attempt> tryAcquire(Claim claim) {
             return store().tryAcquire(claim)
-                    .thenApply(attempt -> attempt instanceof Attempt.Granted grant
-                            ? new Attempt.Granted(grant.counter(), claim.lease())
-                            : attempt);
+                    .thenApply(attempt ->
+                            attempt instanceof Granted grant ? new Granted(grant.counter(), claim.lease()) : attempt);
         }
     }
 
@@ -192,9 +192,9 @@ public enum Mutant {
         @Override
         public CompletionStage<Attempt> tryAcquire(Claim claim) {
             return store().tryAcquire(claim).thenApply(attempt -> {
-                if (attempt instanceof Attempt.Granted grant) {
+                if (attempt instanceof Granted grant) {
                     first = first == 0 ? grant.counter() : first;
-                    return new Attempt.Granted(1 + Math.abs(grant.counter() - first) % 3, grant.lease());
+                    return new Granted(1 + Math.abs(grant.counter() - first) % 3, grant.lease());
                 }
                 return attempt;
             });
@@ -219,7 +219,7 @@ public enum Mutant {
                             .mapToInt(entry -> entry.claim().permits())
                             .sum();
                     return claim.permits() <= state.limit() - granted
-                            ? new Attempt.Granted(state.counter() + 1, claim.lease())
+                            ? new Granted(state.counter() + 1, claim.lease())
                             : attempt;
                 }
                 return attempt;

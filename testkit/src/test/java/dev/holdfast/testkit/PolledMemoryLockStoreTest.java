@@ -3,6 +3,7 @@ package dev.holdfast.testkit;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -99,8 +100,8 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
                 }
 
                 @Override
-                public void granted(long counter, Duration lease) {
-                    notifyLater(() -> listener.granted(counter, lease));
+                public void granted(Granted granted) {
+                    notifyLater(() -> listener.granted(granted));
                 }
 
                 @Override

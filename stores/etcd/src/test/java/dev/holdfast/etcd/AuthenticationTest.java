@@ -3,8 +3,8 @@ package dev.holdfast.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import io.grpc.ManagedChannel;
@@ -55,7 +55,7 @@ class AuthenticationTest extends WithServer {
             RecordingListener waiter = waiting(store, bob.mutex(holder.name()));
             // By now the token is refused; a new one is requested, and the session lives on.
             pause(2_500);
-            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
             get(store.release(holder));
             awaitGrant(waiter);
             assertThat(get(store.list("", 10))).isNotEmpty();

@@ -43,7 +43,7 @@ final class CountingClient implements EtcdClient {
     }
 
     @Override
-    public CompletionStage<Granted> grant(long ttlSeconds) {
+    public CompletionStage<LeaseGranted> grant(long ttlSeconds) {
         others.incrementAndGet();
         return delegate.grant(ttlSeconds);
     }

@@ -4,8 +4,8 @@ import com.google.protobuf.ByteString;
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.etcd.rpc.Txns;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -107,7 +107,7 @@ final class EtcdFigures {
     private static Pair ours(LockStore store, LockName name) {
         return () -> {
             Claim claim = ME.mutex(name);
-            if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted)
+            if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted)
                     || !store.release(claim).toCompletableFuture().join().wasOwner()) {
                 throw new IllegalStateException("somebody else uses " + name);
             }

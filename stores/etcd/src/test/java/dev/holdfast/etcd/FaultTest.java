@@ -13,6 +13,7 @@ import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -68,8 +69,8 @@ class FaultTest extends WithServer {
         assertThat(refused.retryable()).isTrue();
         server.startAgain();
         List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder, waiter))));
-        assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
-        assertThat(((Renewed.Held) answers.get(0)).counter()).isEqualTo(counter);
+        assertThat(answers.get(0)).isInstanceOf(Granted.class);
+        assertThat(((Granted) answers.get(0)).counter()).isEqualTo(counter);
         assertThat(answers.get(1)).isInstanceOf(Renewed.Waiting.class);
         // The watch broke with the server, and was made again.
         repaired(() -> get(other.release(holder)));

@@ -42,7 +42,7 @@ final class FaultyClient implements EtcdClient {
     }
 
     @Override
-    public CompletionStage<Granted> grant(long ttlSeconds) {
+    public CompletionStage<LeaseGranted> grant(long ttlSeconds) {
         return delegate.grant(ttlSeconds);
     }
 

@@ -6,9 +6,9 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
@@ -200,7 +200,7 @@ class OthersDefectsTest extends WithServer {
         assertThat(renewals.lost).hasValue(1);
         assertThat(renewed(store, claim))
                 .isInstanceOfSatisfying(
-                        Renewed.Held.class, held -> assertThat(held.counter()).isEqualTo(counter));
+                        Granted.class, held -> assertThat(held.counter()).isEqualTo(counter));
     }
 
     private LockStore over(FaultyKeepAlive renewals, String options) {

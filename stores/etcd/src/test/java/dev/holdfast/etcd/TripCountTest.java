@@ -6,10 +6,10 @@ import dev.holdfast.etcd.config.EtcdUrl;
 import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
 import java.util.ArrayList;
 import java.util.List;
@@ -131,10 +131,10 @@ class TripCountTest extends WithServer {
             granted(store, claims.get(i));
         }
         client.reset();
-        assertThat(get(store.renew(claims))).hasSize(120).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(claims))).hasSize(120).allMatch(Granted.class::isInstance);
         assertThat(sent()).containsExactly(2, 0, 1, 0);
         client.reset();
-        assertThat(renewed(store, claims.get(0))).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claims.get(0))).isInstanceOf(Granted.class);
         assertThat(sent()).containsExactly(1, 0, 1, 0);
     }
 

@@ -21,6 +21,7 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -28,7 +29,6 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
-import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
@@ -115,7 +115,7 @@ final class RowLockStore implements LockStore {
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
         return workCalls.call(() -> {
             Applied<Attempt> applied = work.call(turn -> {
-                Attempt.Granted granted = acquireFree(turn, claim);
+                Granted granted = acquireFree(turn, claim);
                 return granted != null ? Applied.of(granted) : tryAcquire(turn.further(), claim);
             });
             contended.saw(claim.name(), applied.contended());
@@ -219,22 +219,22 @@ final class RowLockStore implements LockStore {
     private static void notifyListener(ClaimListener listener, @Nullable Renewed answer, @Nullable Throwable failure) {
         if (failure != null) {
             listener.failed(StoreException.of(failure));
-        } else if (answer instanceof Held held) {
-            listener.granted(held.counter(), held.lease());
+        } else if (answer instanceof Granted held) {
+            listener.granted(held);
         } else if (answer instanceof Renewed.Gone gone) {
             listener.ended(gone.reason());
         }
     }
 
-    private Attempt.@Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
+    private @Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
         return contended.contains(claim.name()) ? null : turn.table().acquireFree(claim);
     }
 
     private Renewed enqueue(Claim claim, Waiter waiter) {
         Applied<Renewed> applied = work.call(turn -> {
-            Attempt.Granted granted = acquireFree(turn, claim);
+            Granted granted = acquireFree(turn, claim);
             if (granted != null) {
-                return Applied.of(new Held(granted.counter(), granted.lease()));
+                return Applied.of(new Granted(granted.counter(), granted.lease()));
             }
             return turn.further()
                     .transition(List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
@@ -312,8 +312,8 @@ final class RowLockStore implements LockStore {
     }
 
     private void notifyIfItWaited(ClaimId id, Renewed answer) {
-        if (answer instanceof Held held) {
-            waiters.granted(id, held.counter(), held.lease());
+        if (answer instanceof Granted held) {
+            waiters.granted(id, held);
         } else if (answer instanceof Renewed.Gone gone) {
             waiters.ended(id, gone.reason());
         }

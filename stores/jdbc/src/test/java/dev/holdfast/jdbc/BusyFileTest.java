@@ -6,12 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.Claimant;
@@ -73,7 +72,7 @@ class BusyFileTest {
                     .isEmpty();
             statement.execute("ROLLBACK");
         }
-        assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+        assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Granted.class);
     }
 
     @Test
@@ -114,7 +113,7 @@ class BusyFileTest {
             work.start();
             inside.await();
             assertThat(stuck.renew(List.of(held)).toCompletableFuture().join().get(0))
-                    .isInstanceOf(Renewed.Held.class);
+                    .isInstanceOf(Granted.class);
             mayEnd.countDown();
             work.join();
         }
@@ -125,7 +124,7 @@ class BusyFileTest {
         Claim claim = alice.mutex(NAME);
         Thread.currentThread().interrupt();
         try {
-            assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+            assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Granted.class);
             assertThat(Thread.currentThread().isInterrupted()).isTrue();
         } finally {
             Thread.interrupted();
@@ -150,9 +149,7 @@ class BusyFileTest {
                 Thread.sleep(1);
             }
             worker.join();
-            assertThat(h2.renew(held).toCompletableFuture().join())
-                    .hasSize(300)
-                    .allMatch(Renewed.Held.class::isInstance);
+            assertThat(h2.renew(held).toCompletableFuture().join()).hasSize(300).allMatch(Granted.class::isInstance);
         }
     }
 

@@ -3,11 +3,10 @@ package dev.holdfast.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.jdbc.row.LockTable;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.sql.Connection;
@@ -79,14 +78,14 @@ class ConflictTest extends Servers {
         Claim claim = alice.mutex(name);
         granted(store, claim);
         failAgain(product);
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         failAgain(product);
         waiting(store, bob.mutex(name));
         failAgain(product);
         assertThat(get(store.release(claim)).wasOwner()).isTrue();
         failAgain(product);
         List<Claim> several = List.of(alice.mutex(new LockName("c")), alice.mutex(new LockName("b")));
-        assertThat(get(store.tryAcquireAll(several))).allMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(store.tryAcquireAll(several))).allMatch(Granted.class::isInstance);
         failAgain(product);
         several.forEach(each -> assertThat(get(store.release(each)).wasOwner()).isTrue());
     }

@@ -3,11 +3,10 @@ package dev.holdfast.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.jdbc.CuttingProxy.Cut;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.util.List;
@@ -70,8 +69,8 @@ class CutTransactionTest extends Servers {
                                 held -> assertThat(held).isEqualTo(names));
             }
             List<Claim> again = claims.stream().map(Claim::again).toList();
-            assertThat(repaired(() -> get(store.tryAcquireAll(again)))).allMatch(Attempt.Granted.class::isInstance);
-            assertThat(get(direct.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+            assertThat(repaired(() -> get(store.tryAcquireAll(again)))).allMatch(Granted.class::isInstance);
+            assertThat(get(direct.renew(claims))).allMatch(Granted.class::isInstance);
             claims.forEach(claim -> get(direct.release(claim)));
             assertThat(get(direct.list("", 10))).isEmpty();
         }

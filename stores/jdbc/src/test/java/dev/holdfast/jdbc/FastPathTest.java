@@ -7,9 +7,9 @@ import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
-import dev.holdfast.spi.Attempt.Granted;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.OwnerInfo;
@@ -120,7 +120,7 @@ class FastPathTest {
             Granted granted =
                     (Granted) store.tryAcquire(claim).toCompletableFuture().join();
             assertThat(store.renew(List.of(claim)).toCompletableFuture().join().get(0))
-                    .isEqualTo(new Renewed.Held(granted.counter(), claim.lease()));
+                    .isEqualTo(new Granted(granted.counter(), claim.lease()));
             assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isEqualTo(granted);
         }
     }

@@ -7,9 +7,9 @@ import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.dialect.H2Dialect;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTable;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
@@ -41,7 +41,7 @@ public class HalfRenewedTest {
             private int statements;
 
             @Override
-            public void renewSole(LockStatements on, List<Claim> claims, Map<ClaimId, Renewed.Held> renewed)
+            public void renewSole(LockStatements on, List<Claim> claims, Map<ClaimId, Granted> renewed)
                     throws SQLException {
                 if (++statements > 1) {
                     throw new SQLException("the connection broke");
@@ -56,11 +56,11 @@ public class HalfRenewedTest {
             List<Claim> held = new ArrayList<>();
             for (int i = 0; i <= LockTable.MAX_BATCH; i++) {
                 Claim claim = alice.mutex(new LockName("held " + i));
-                assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+                assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Granted.class);
                 held.add(claim);
             }
             List<Renewed> answers = store.renew(held).toCompletableFuture().join();
-            assertThat(answers.subList(0, LockTable.MAX_BATCH)).allMatch(Renewed.Held.class::isInstance);
+            assertThat(answers.subList(0, LockTable.MAX_BATCH)).allMatch(Granted.class::isInstance);
             assertThat(answers.get(LockTable.MAX_BATCH)).isInstanceOf(Renewed.Failed.class);
         }
     }

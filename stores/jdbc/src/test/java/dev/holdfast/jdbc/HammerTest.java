@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -52,7 +53,7 @@ class HammerTest {
             Claimant me = new Claimant("t" + thread, Duration.ofMinutes(1));
             for (int done = 0; done < times; ) {
                 Claim claim = me.mutex(new LockName("one"));
-                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted granted) {
+                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted granted) {
                     int before = shared[0];
                     counters.add(granted.counter());
                     Thread.onSpinWait();
@@ -77,7 +78,7 @@ class HammerTest {
             for (int i = 0; i < grants.length(); i++) {
                 together.await(60, TimeUnit.SECONDS);
                 Claim claim = me.mutex(new LockName("fresh-" + i));
-                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted) {
+                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted) {
                     grants.incrementAndGet(i);
                 }
             }
@@ -103,7 +104,7 @@ class HammerTest {
                         .toList();
                 List<Attempt> attempts =
                         store.tryAcquireAll(claims).toCompletableFuture().join();
-                if (attempts.get(0) instanceof Attempt.Granted) {
+                if (attempts.get(0) instanceof Granted) {
                     names.forEach(
                             name -> assertThat(holders.incrementAndGet(name)).isEqualTo(1));
                     names.forEach(holders::decrementAndGet);

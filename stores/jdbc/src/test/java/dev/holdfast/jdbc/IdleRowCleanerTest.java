@@ -8,11 +8,10 @@ import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
-import dev.holdfast.spi.Attempt.Granted;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.ManualClock;
@@ -182,7 +181,7 @@ class IdleRowCleanerTest {
 
     private void renew(Claim claim) {
         assertThat(store.renew(List.of(claim)).toCompletableFuture().join().get(0))
-                .isInstanceOf(Renewed.Held.class);
+                .isInstanceOf(Granted.class);
     }
 
     private LockTable table() throws SQLException {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -51,13 +52,12 @@ class LockedRowTest extends Servers {
                 List<Renewed> answers = get(store.renew(all));
                 assertThat(answers.subList(1, all.size()))
                         .as("renewal %d", round)
-                        .allMatch(Renewed.Held.class::isInstance);
+                        .allMatch(Granted.class::isInstance);
                 // MySQL says what is left.
                 assertThat(answers.get(0))
                         .satisfiesAnyOf(
                                 answer -> assertThat(answer).isInstanceOf(Renewed.Failed.class),
-                                answer -> assertThat(((Renewed.Held) answer).lease())
-                                        .isLessThan(lease));
+                                answer -> assertThat(((Granted) answer).lease()).isLessThan(lease));
             }
             // Its lease is over by now, but nobody has it while the transaction lasts.
             assertThat(get(store.tryAcquire(bob.mutex(guarded.name())))).isInstanceOf(Attempt.Busy.class);
@@ -80,7 +80,7 @@ class LockedRowTest extends Servers {
             long start = System.nanoTime();
             assertThat(get(store.tryAcquire(bob.mutex(guarded.name())))).isInstanceOf(Attempt.Busy.class);
             assertThat(get(store.tryAcquireAll(List.of(bob.mutex(guarded.name()), bob.mutex(new LockName("third"))))))
-                    .noneMatch(Attempt.Granted.class::isInstance);
+                    .noneMatch(Granted.class::isInstance);
             assertThat(failure(store.release(guarded)).effect()).isEqualTo(Effect.NONE);
             RecordingListener listener = new RecordingListener();
             store.enqueue(bob.mutex(guarded.name()), listener);

@@ -4,6 +4,7 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -57,7 +58,7 @@ final class LockingProcess {
             case "acquire" -> {
                 claim = claim(order[1], Long.parseLong(order[2]));
                 Attempt attempt = store.tryAcquire(claim).toCompletableFuture().join();
-                say(attempt instanceof Attempt.Granted granted ? "granted " + granted.counter() : "busy");
+                say(attempt instanceof Granted granted ? "granted " + granted.counter() : "busy");
             }
             case "enqueue" -> {
                 claim = claim(order[1], Long.parseLong(order[2]));
@@ -80,7 +81,7 @@ final class LockingProcess {
     private void count(String name, Path file, int times) throws IOException {
         for (int done = 0; done < times; ) {
             claim = claim(name, 30_000);
-            if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted) {
+            if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted) {
                 int number = Integer.parseInt(Files.readString(file));
                 Files.writeString(file, Integer.toString(number + 1));
                 store.release(claim).toCompletableFuture().join();
@@ -108,8 +109,8 @@ final class LockingProcess {
         }
 
         @Override
-        public void granted(long counter, Duration lease) {
-            say("granted " + counter);
+        public void granted(Granted granted) {
+            say("granted " + granted.counter());
         }
 
         @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -58,8 +59,7 @@ class MariaDbFaultTest extends Servers {
             return away.effect() == Effect.NONE;
         });
         server.startAgain();
-        assertThat(((Renewed.Held) repaired(() -> renewed(store, holder))).counter())
-                .isEqualTo(counter);
+        assertThat(((Granted) repaired(() -> renewed(store, holder))).counter()).isEqualTo(counter);
         assertThat(repaired(() -> renewed(store, waiter))).isInstanceOf(Renewed.Waiting.class);
         get(store.release(holder));
         awaitGrant(listener);
@@ -68,13 +68,13 @@ class MariaDbFaultTest extends Servers {
         assertThat(repaired(() -> renewed(store, waiter)))
                 .as("what was handed over")
                 .isInstanceOfSatisfying(
-                        Renewed.Held.class, held -> assertThat(held.counter()).isGreaterThan(counter));
+                        Granted.class, held -> assertThat(held.counter()).isGreaterThan(counter));
         assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Busy.class);
         get(store.release(waiter));
         server.kill();
         server.startAgain();
         Claim next = alice.mutex(name);
-        assertThat(repaired(() -> get(store.tryAcquire(next)))).isInstanceOf(Attempt.Granted.class);
+        assertThat(repaired(() -> get(store.tryAcquire(next)))).isInstanceOf(Granted.class);
         get(store.release(next));
         assertThat(get(store.list("", 10))).isEmpty();
     }
@@ -127,6 +127,6 @@ class MariaDbFaultTest extends Servers {
         } finally {
             server.run("", "SET GLOBAL read_only = 0");
         }
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
     }
 }

@@ -9,9 +9,9 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -91,7 +91,7 @@ class ReplicaTest extends Servers {
                 .orElseThrow()
                 .cause());
         assertThat(get(wrong.list("", 10))).as("reading is allowed").containsExactly(name);
-        assertThat(renewed(right, held)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(right, held)).isInstanceOf(Granted.class);
     }
 
     private static void refused(StoreException failure) {
@@ -111,7 +111,7 @@ class ReplicaTest extends Servers {
         replica.promote();
         assertThat(repaired(() -> renewed(store, holder)))
                 .isInstanceOfSatisfying(
-                        Renewed.Held.class, held -> assertThat(held.counter()).isEqualTo(counter));
+                        Granted.class, held -> assertThat(held.counter()).isEqualTo(counter));
         assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Busy.class);
         repaired(() -> get(store.release(holder.again())));
         awaitGrant(listener);

@@ -10,6 +10,7 @@ import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
@@ -100,7 +101,7 @@ class RowCacheTest {
                     return attempt;
                 })
                 .answerOrThrow();
-        assertThat(answer).isInstanceOf(Attempt.Granted.class);
+        assertThat(answer).isInstanceOf(Granted.class);
     }
 
     @Test
@@ -127,7 +128,7 @@ class RowCacheTest {
     // One claim holds, some wait, and a read has confirmed the cached row.
     private Claim contended() throws SQLException {
         Claim holder = alice.mutex(NAME);
-        assertThat(enqueue(table, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(enqueue(table, holder)).isInstanceOf(Granted.class);
         for (int waiter = 0; waiter < 4; waiter++) {
             assertThat(enqueue(table, alice.mutex(NAME))).isInstanceOf(Renewed.Waiting.class);
         }

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -35,7 +35,7 @@ class SchemaModeTest extends Servers {
         assertThat(failure(early.tryAcquire(claim))).hasMessageContaining("holdfast_lock");
         run(url, JdbcLockStore.ddl(url).split(";\\s*\\n"));
         granted(early, claim);
-        assertThat(renewed(open(url + "&holdfast.schema=check"), claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(open(url + "&holdfast.schema=check"), claim)).isInstanceOf(Granted.class);
     }
 
     @ParameterizedTest
@@ -50,7 +50,7 @@ class SchemaModeTest extends Servers {
         Claim claim = alice.mutex(new LockName("a"));
         granted(store, claim);
         waiting(store, bob.mutex(claim.name()));
-        assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Renewed.Held.class);
+        assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Granted.class);
         assertThat(get(store.release(claim)).wasOwner()).isTrue();
         store.close();
         assertThat(pool.isClosed()).isFalse();
@@ -69,7 +69,7 @@ class SchemaModeTest extends Servers {
         for (int i = 0; i < 20; i++) {
             Claim claim = alice.mutex(new LockName("a"));
             granted(store, claim);
-            assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
             get(store.tryAcquireAll(List.of(alice.mutex(new LockName("b")), alice.mutex(new LockName("c")))));
             get(store.release(claim));
         }

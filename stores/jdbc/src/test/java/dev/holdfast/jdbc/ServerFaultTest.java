@@ -8,6 +8,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.jdbc.CuttingProxy.Cut;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -46,8 +47,7 @@ class ServerFaultTest extends Servers {
             assertThat(answer)
                     .as("what was granted")
                     .isInstanceOfSatisfying(
-                            Renewed.Held.class,
-                            held -> assertThat(held.counter()).isGreaterThan(first));
+                            Granted.class, held -> assertThat(held.counter()).isGreaterThan(first));
             assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Busy.class);
         }
         get(store.inspect(name)).ifPresent(state -> assertThat(state.holders()).hasSizeLessThanOrEqualTo(1));
@@ -64,8 +64,8 @@ class ServerFaultTest extends Servers {
         server.startAgain();
         // The crash may have lost the release, but not the grant: then the test waits for the end of the lease.
         Claim next = bob.mutex(name);
-        awaitUntil(() -> repaired(() -> get(store.tryAcquire(next))) instanceof Attempt.Granted);
-        assertThat(((Renewed.Held) renewed(store, next)).counter()).isGreaterThan(first);
+        awaitUntil(() -> repaired(() -> get(store.tryAcquire(next))) instanceof Granted);
+        assertThat(((Granted) renewed(store, next)).counter()).isGreaterThan(first);
         assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
     }
 
@@ -84,7 +84,7 @@ class ServerFaultTest extends Servers {
                 .as("no connection, nothing sent")
                 .isEqualTo(Effect.NONE);
         server.startAgain();
-        Renewed.Held held = (Renewed.Held) repaired(() -> renewed(store, holder));
+        Granted held = (Granted) repaired(() -> renewed(store, holder));
         assertThat(held.counter()).isEqualTo(counter);
         assertThat(repaired(() -> renewed(store, waiter))).isInstanceOf(Renewed.Waiting.class);
         repaired(() -> get(store.release(holder.again())));
@@ -105,8 +105,8 @@ class ServerFaultTest extends Servers {
         assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
         assertThat(failure.retryable()).isTrue();
         assertThat(proxy.hasCut()).isTrue();
-        long counter = ((Attempt.Granted) repaired(() -> get(store.tryAcquire(claim.again())))).counter();
-        assertThat(((Renewed.Held) renewed(direct, claim)).counter()).isEqualTo(counter);
+        long counter = ((Granted) repaired(() -> get(store.tryAcquire(claim.again())))).counter();
+        assertThat(((Granted) renewed(direct, claim)).counter()).isEqualTo(counter);
         cutNext(cut, proxy, store);
         assertThat(failure(store.release(claim.again())).effect()).isEqualTo(Effect.UNKNOWN);
         repaired(() -> get(store.release(claim.again())));
@@ -136,7 +136,7 @@ class ServerFaultTest extends Servers {
             for (int i = 0; i < 30; i++) {
                 Claim claim = alice.mutex(name);
                 repaired(() -> get(store.tryAcquire(claim)));
-                assertThat(repaired(() -> renewed(store, claim))).isInstanceOf(Renewed.Held.class);
+                assertThat(repaired(() -> renewed(store, claim))).isInstanceOf(Granted.class);
                 repaired(() -> get(store.release(claim.again())));
             }
         } finally {
@@ -196,6 +196,6 @@ class ServerFaultTest extends Servers {
             assertThat(all.isValid(1)).isTrue();
         }
         granted(store, claim);
-        assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Renewed.Held.class);
+        assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Granted.class);
     }
 }

@@ -4,6 +4,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -148,7 +149,7 @@ final class ServerFigures {
                 Attempt attempt = store.tryAcquire(claim).toCompletableFuture().join();
                 store.release(claim).toCompletableFuture().join();
                 micros[i] = (System.nanoTime() - start) / 1e3;
-                if (!(attempt instanceof Attempt.Granted)) {
+                if (!(attempt instanceof Granted)) {
                     throw new IllegalStateException("not free");
                 }
             }

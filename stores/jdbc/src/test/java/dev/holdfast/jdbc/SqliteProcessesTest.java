@@ -2,7 +2,7 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -136,7 +136,7 @@ class SqliteProcessesTest {
         frozen.send("renew");
         frozen.expect("renewed Gone");
         next.send("renew");
-        next.expect("renewed Held");
+        next.expect("renewed Granted");
     }
 
     @Test
@@ -171,7 +171,7 @@ class SqliteProcessesTest {
             assertThat(store.tryAcquire(alice.mutex(new LockName("door")))
                             .toCompletableFuture()
                             .join())
-                    .isInstanceOf(Attempt.Granted.class);
+                    .isInstanceOf(Granted.class);
         }
     }
 
@@ -185,7 +185,7 @@ class SqliteProcessesTest {
     /** Refreshes a waiter's ticket, as its engine would, until it is granted. */
     private static void awaitGrant(ChildJvm waiter, long start, Duration least, Duration most) {
         String line = "";
-        while (!line.startsWith("granted") && !line.equals("renewed Held")) {
+        while (!line.startsWith("granted") && !line.equals("renewed Granted")) {
             assertThat(System.nanoTime() - start).isLessThan(most.toNanos());
             LockSupport.parkNanos(Duration.ofMillis(50).toNanos());
             waiter.send("renew");

@@ -13,6 +13,7 @@ import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released;
@@ -110,11 +111,11 @@ class StatementCountTest {
             all.add(held("many-" + i));
         }
         statements.take();
-        assertThat(renew(all)).hasSize(all.size()).allMatch(Renewed.Held.class::isInstance);
+        assertThat(renew(all)).hasSize(all.size()).allMatch(Granted.class::isInstance);
         assertThat(statements.take()).hasSize(1);
         all.add(held("one-more"));
         statements.take();
-        assertThat(renew(all)).hasSize(all.size()).allMatch(Renewed.Held.class::isInstance);
+        assertThat(renew(all)).hasSize(all.size()).allMatch(Granted.class::isInstance);
         assertThat(statements.take()).hasSize(2);
     }
 
@@ -147,18 +148,18 @@ class StatementCountTest {
                     .close();
             List<Renewed> answers = renew(all);
             assertThat(answers.get(7)).isInstanceOf(Renewed.Failed.class);
-            assertThat(answers).filteredOn(Renewed.Held.class::isInstance).hasSize(all.size() - 1);
+            assertThat(answers).filteredOn(Granted.class::isInstance).hasSize(all.size() - 1);
             // The one that failed, the rows that are free, their renewal, and the locked one: read and not written.
             assertThat(statements.take()).hasSize(5);
             user.rollback();
         }
-        assertThat(renew(all)).allMatch(Renewed.Held.class::isInstance);
+        assertThat(renew(all)).allMatch(Granted.class::isInstance);
         assertThat(statements.take()).hasSize(1);
     }
 
     private Claim held(String name) {
         Claim claim = alice.mutex(new LockName(name));
-        assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Attempt.Granted.class);
+        assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Granted.class);
         return claim;
     }
 

@@ -1,7 +1,7 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
@@ -70,7 +70,7 @@ final class StoreFigures {
                 List<Renewed> answers =
                         store.renew(claims).toCompletableFuture().join();
                 nanos[i] = System.nanoTime() - start;
-                if (!answers.stream().allMatch(Renewed.Held.class::isInstance)) {
+                if (!answers.stream().allMatch(Granted.class::isInstance)) {
                     throw new IllegalStateException("not renewed: " + Set.copyOf(answers));
                 }
             }
@@ -141,7 +141,7 @@ final class StoreFigures {
 
     private static Claim acquire(LockStore store, LockName name) {
         Claim claim = ME.mutex(name);
-        while (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted)) {
+        while (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted)) {
             LockSupport.parkNanos(100_000);
         }
         return claim;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -88,10 +89,10 @@ class TransactionPoolerTest extends Servers {
             assertThat(counter).isGreaterThan(last);
             assertThat(get(there.tryAcquire(waiter))).isInstanceOf(Attempt.Busy.class);
             RecordingListener listener = waiting(there, waiter);
-            assertThat(renewed(here, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(here, holder)).isInstanceOf(Granted.class);
             get(here.release(holder));
             awaitGrant(listener);
-            last = ((Renewed.Held) renewed(there, waiter)).counter();
+            last = ((Granted) renewed(there, waiter)).counter();
             assertThat(last).isGreaterThan(counter);
             assertThat(renewed(here, holder)).isInstanceOf(Renewed.Gone.class);
             get(there.release(waiter));
@@ -103,11 +104,11 @@ class TransactionPoolerTest extends Servers {
 
     private void severalNames(LockStore here, LockStore there) {
         List<Claim> both = List.of(alice.mutex(new LockName("b")), alice.mutex(new LockName("c")));
-        assertThat(get(here.tryAcquireAll(both))).allMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(here.tryAcquireAll(both))).allMatch(Granted.class::isInstance);
         assertThat(get(there.tryAcquireAll(List.of(
                         bob.mutex(new LockName("c")), bob.mutex(new LockName("b")), bob.mutex(new LockName("d"))))))
-                .noneMatch(Attempt.Granted.class::isInstance);
-        assertThat(get(here.renew(both))).allMatch(Renewed.Held.class::isInstance);
+                .noneMatch(Granted.class::isInstance);
+        assertThat(get(here.renew(both))).allMatch(Granted.class::isInstance);
         both.forEach(claim -> get(here.release(claim)));
     }
 

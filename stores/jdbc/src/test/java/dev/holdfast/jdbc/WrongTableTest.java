@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -104,7 +105,7 @@ class WrongTableTest {
             assertThat(failure(store.inspect(broken.name()))).hasMessageContaining("\"broken\"");
             List<Renewed> renewed = join(store.renew(List.of(broken, fine)));
             assertThat(renewed.get(0)).isInstanceOf(Renewed.Failed.class);
-            assertThat(renewed.get(1)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed.get(1)).isInstanceOf(Granted.class);
         }
     }
 

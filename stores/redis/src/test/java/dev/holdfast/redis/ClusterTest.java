@@ -20,6 +20,7 @@ import dev.holdfast.redis.jedis.OwnConnections;
 import dev.holdfast.redis.record.LockKeys;
 import dev.holdfast.redis.record.WaiterChannels;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -122,7 +123,7 @@ class ClusterTest {
             claims.add(alice.mutex(new LockName(name + "-" + i)));
             granted(store, claims.get(i));
         }
-        assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(claims))).allMatch(Granted.class::isInstance);
         assertThat(get(store.list(name + "-", 100))).hasSize(60);
         RedisServer frozen = cluster.primaryOf("holdfast:{" + claims.get(0).name() + "}");
         Set<LockName> there = claims.stream()
@@ -134,7 +135,7 @@ class ClusterTest {
         frozen.signal("CONT");
         for (int i = 0; i < claims.size(); i++) {
             assertThat(answers.get(i))
-                    .isInstanceOf(there.contains(claims.get(i).name()) ? Renewed.Failed.class : Renewed.Held.class);
+                    .isInstanceOf(there.contains(claims.get(i).name()) ? Renewed.Failed.class : Granted.class);
         }
         assertThat(there).isNotEmpty().hasSizeLessThan(claims.size());
     }
@@ -161,13 +162,13 @@ class ClusterTest {
                 source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), one);
             }
             // All keys have moved, but the slot has not, so each request is redirected once.
-            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
             assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(2);
             target.clusterSetSlotNode(slot, target.clusterMyId());
             source.clusterSetSlotNode(slot, target.clusterMyId());
             awaitUntil(() -> target.pubsubShardChannels().size() == 1);
         }
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
         get(store.release(holder));
         awaitGrant(listener);
         assertThat(last.outcome()).isEmpty();
@@ -178,7 +179,7 @@ class ClusterTest {
         LockStore store = open("?replicas=1");
         Claim claim = alice.mutex(name);
         granted(store, claim);
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         StoreException failure = StoreTest.failure(
                 open("?replicas=2&replicaTimeout=1s").tryAcquire(bob.mutex(new LockName(name + "2"))));
         assertThat(failure.effect()).isEqualTo(StoreException.Effect.NONE);
@@ -195,7 +196,7 @@ class ClusterTest {
             Claim holder = alice.mutex(name);
             granted(store, holder);
             RecordingListener listener = waiting(store, bob.mutex(name));
-            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
             get(open("").release(holder));
             awaitGrant(listener);
             store.close();
@@ -262,7 +263,7 @@ class ClusterTest {
                 Claim holder = alice.mutex(name);
                 granted(store, holder);
                 RecordingListener listener = waiting(other, bob.mutex(name));
-                assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+                assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
                 get(store.release(holder));
                 awaitGrant(listener);
             }

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import java.util.ArrayList;
@@ -65,7 +65,7 @@ class ConnectionTest extends WithServer {
         granted(store, holder);
         RecordingListener listener = waiting(store, bob.mutex(name));
         assertThat(get(store.list("", 10))).containsExactly(name);
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
         get(open("").release(holder));
         awaitGrant(listener);
 
@@ -95,7 +95,7 @@ class ConnectionTest extends WithServer {
             Claim holder = alice.mutex(name);
             granted(store, holder);
             RecordingListener local = waiting(store, bob.mutex(name));
-            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
             get(open("").release(holder));
             awaitGrant(local);
             assertThat(store.traits().ticketTtl()).hasSeconds(2);
@@ -139,7 +139,7 @@ class ConnectionTest extends WithServer {
             }));
         }
         threads.forEach(Thread::start);
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
         done.await();
         assertThat(failed).hasValue(0);
         try (Jedis jedis = server.connect()) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
@@ -163,7 +164,7 @@ class DeadWaiterTest extends WithServer {
         }
         server.signal("CONT");
         awaitSubscribers(1);
-        assertThat(renewed(releasing, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(releasing, holder)).isInstanceOf(Granted.class);
         get(releasing.release(holder));
         awaitGrant(listener);
     }

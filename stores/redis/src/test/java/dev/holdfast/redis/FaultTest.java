@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -43,7 +44,7 @@ class FaultTest extends WithServer {
             granted(store, held.get(i));
         }
         for (int i = 0; i < 5; i++) {
-            assertThat(get(store.renew(held))).allMatch(Renewed.Held.class::isInstance);
+            assertThat(get(store.renew(held))).allMatch(Granted.class::isInstance);
         }
         held.forEach(claim -> assertThat(get(store.release(claim)).wasOwner()).isTrue());
         done.set(true);
@@ -62,7 +63,7 @@ class FaultTest extends WithServer {
                     jedis.clientKill(new ClientKillParams().type(type).skipMe(ClientKillParams.SkipMe.YES));
                 }
                 List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder))));
-                assertThat(answers).allMatch(Renewed.Held.class::isInstance);
+                assertThat(answers).allMatch(Granted.class::isInstance);
                 repaired(() -> get(store.tryAcquire(alice.mutex(new LockName("other")))));
             }
         }
@@ -120,8 +121,8 @@ class FaultTest extends WithServer {
         assertThat(refused.retryable()).isTrue();
         server.startAgain();
         List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder, waiter))));
-        assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
-        assertThat(((Renewed.Held) answers.get(0)).counter()).isEqualTo(counter);
+        assertThat(answers.get(0)).isInstanceOf(Granted.class);
+        assertThat(((Granted) answers.get(0)).counter()).isEqualTo(counter);
         assertThat(answers.get(1)).isInstanceOf(Renewed.Waiting.class);
         // A restarted server has no subscriptions; the next release comes from another client.
         LockStore other = open("");
@@ -175,7 +176,7 @@ class FaultTest extends WithServer {
         }
         List<Renewed> answers = get(store.renew(List.of(claim, neighbour)));
         assertThat(answers.get(0)).isInstanceOf(Renewed.Failed.class);
-        assertThat(answers.get(1)).isInstanceOf(Renewed.Held.class);
+        assertThat(answers.get(1)).isInstanceOf(Granted.class);
         assertThat(get(store.list("", 100))).containsExactly(neighbour.name());
     }
 
@@ -209,8 +210,8 @@ class FaultTest extends WithServer {
             assertThat(failure.retryable()).isTrue();
             assertThat(failure).hasMessageContaining("maxmemory");
             List<Renewed> answers = get(store.renew(List.of(holder.withLease(LONG), shared.withLease(LONG))));
-            assertThat(answers).allMatch(Renewed.Held.class::isInstance);
-            assertThat(((Renewed.Held) answers.get(0)).lease()).isGreaterThan(Duration.ofMinutes(9));
+            assertThat(answers).allMatch(Granted.class::isInstance);
+            assertThat(((Granted) answers.get(0)).lease()).isGreaterThan(Duration.ofMinutes(9));
             assertThat(get(store.release(holder)).wasOwner()).isTrue();
             assertThat(get(store.release(shared)).wasOwner()).isTrue();
         }
@@ -235,7 +236,7 @@ class FaultTest extends WithServer {
             }
             awaitUntil(() -> jedis.clientList().lines().noneMatch(line -> line.contains(" name=holdfast ")));
             jedis.replicaofNoOne();
-            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
         }
     }
 
@@ -267,7 +268,7 @@ class FaultTest extends WithServer {
             jedis.scriptKill();
             endless.join();
         }
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
         assertThat(get(store.release(holder.again())).wasOwner()).isTrue();
     }
 
@@ -302,7 +303,7 @@ class FaultTest extends WithServer {
         assertThat(failure.retryable()).isTrue();
         assertThat(failure).hasMessageContaining("reading its data");
         server.awaitReady();
-        assertThat(repaired(() -> get(store.renew(List.of(holder))).get(0))).isInstanceOf(Renewed.Held.class);
+        assertThat(repaired(() -> get(store.renew(List.of(holder))).get(0))).isInstanceOf(Granted.class);
         assertThat(get(store.release(holder.again())).wasOwner()).isTrue();
     }
 
@@ -335,7 +336,7 @@ class FaultTest extends WithServer {
                 assertThat(failure).message().contains(i == 0 ? "" : "asks for a password");
             }
             jedis.configSet("requirepass", "");
-            assertThat(repaired(() -> get(store.renew(List.of(holder))).get(0))).isInstanceOf(Renewed.Held.class);
+            assertThat(repaired(() -> get(store.renew(List.of(holder))).get(0))).isInstanceOf(Granted.class);
             awaitUntil(() -> jedis.pubsubChannels().size() == 1);
         }
         LockStore other = open("");

@@ -61,7 +61,7 @@ class IdleKeysTest extends WithServer {
             assertThat(get(store.renew(java.util.List.of(waiter, renewed))))
                     .satisfiesExactly(
                             state -> assertThat(state).isInstanceOf(dev.holdfast.spi.Renewed.Waiting.class),
-                            held -> assertThat(((dev.holdfast.spi.Renewed.Held) held).counter())
+                            held -> assertThat(((dev.holdfast.spi.Granted) held).counter())
                                     .isEqualTo(counter));
         }
         assertThat(get(store.tryAcquire(buried))).as("still refused").isInstanceOf(dev.holdfast.spi.Attempt.Busy.class);

@@ -8,9 +8,9 @@ import dev.holdfast.Lease;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -39,7 +39,7 @@ class LostReplyTest extends WithDouble {
         assertUnknown(store.renew(List.of(claim)));
         assertThat(renewed(store, claim))
                 .isInstanceOfSatisfying(
-                        Renewed.Held.class, held -> assertThat(held.counter()).isEqualTo(counter));
+                        Granted.class, held -> assertThat(held.counter()).isEqualTo(counter));
         breakAt("EVALSHA", done);
         assertUnknown(store.inspect(name));
         breakAt("EVALSHA", done);

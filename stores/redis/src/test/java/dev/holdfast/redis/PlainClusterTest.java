@@ -3,10 +3,10 @@ package dev.holdfast.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.StoreTest;
 import java.time.Duration;
@@ -34,7 +34,7 @@ class PlainClusterTest {
                 claims.add(i % 3 == 0 ? alice.read(name) : alice.mutex(name));
                 StoreTest.granted(store, claims.get(i));
             }
-            assertThat(StoreTest.get(store.renew(claims))).hasSize(60).allMatch(Renewed.Held.class::isInstance);
+            assertThat(StoreTest.get(store.renew(claims))).hasSize(60).allMatch(Granted.class::isInstance);
             assertThat(StoreTest.get(store.list("", 100))).hasSize(60);
             for (Claim claim : claims) {
                 assertThat(StoreTest.get(store.inspect(claim.name()))

@@ -6,6 +6,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.redis.config.Layout;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.OwnerInfo;
@@ -36,7 +37,7 @@ class PlainCommandsTest extends WithDouble {
         granted(store, claim);
         assertThat(commands.counts()).isEqualTo(Map.of("EVALSHA", 1));
         commands.reset();
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         assertThat(commands.counts()).isEqualTo(Map.of(family.renews, 1));
         commands.reset();
         assertThat(get(store.release(claim)).wasOwner()).isTrue();
@@ -54,7 +55,7 @@ class PlainCommandsTest extends WithDouble {
             granted(store, claims.get(i));
         }
         commands.reset();
-        assertThat(get(store.renew(claims))).hasSize(1_000).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(claims))).hasSize(1_000).allMatch(Granted.class::isInstance);
         assertThat(commands.counts()).isEqualTo(Map.of(family.renews, family.renews.equals("EVALSHA") ? 4 : 1_000));
     }
 
@@ -80,11 +81,11 @@ class PlainCommandsTest extends WithDouble {
         Claim claim = alice.mutex(name).withLease(Duration.ofMillis(400));
         granted(store, claim);
         Claim brief = claim.withLease(Duration.ofMillis(150));
-        assertThat(renewed(store, brief)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, brief)).isInstanceOf(Granted.class);
         awaitUntil(() -> left(name) <= 150);
-        assertThat(renewed(store, brief.withLease(Duration.ofSeconds(5)))).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, brief.withLease(Duration.ofSeconds(5)))).isInstanceOf(Granted.class);
         commands.reset();
-        assertThat(renewed(store, brief.withLease(Duration.ofSeconds(5)))).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, brief.withLease(Duration.ofSeconds(5)))).isInstanceOf(Granted.class);
         assertThat(commands.counts()).isEqualTo(Map.of(family.renews, 1));
         assertThat(left(name)).isGreaterThan(4_000);
     }
@@ -98,7 +99,7 @@ class PlainCommandsTest extends WithDouble {
         OwnerInfo other = new OwnerInfo("alice", "host", 7, "thread", "a \"label\"\n", List.of("held"));
         Claim renamed = new Claim(name, claim.id(), 1, 1, LONG, other);
         for (int i = 0; i < 2; i++) {
-            assertThat(renewed(store, renamed)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, renamed)).isInstanceOf(Granted.class);
             assertThat(get(store.inspect(name))
                             .orElseThrow()
                             .holders()
@@ -108,7 +109,7 @@ class PlainCommandsTest extends WithDouble {
                     .isEqualTo(other);
         }
         commands.reset();
-        assertThat(renewed(store, renamed)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, renamed)).isInstanceOf(Granted.class);
         assertThat(get(store.release(renamed)).wasOwner()).isTrue();
         Map<String, Integer> expected = new HashMap<>();
         expected.merge(family.renews, 1, Integer::sum);
@@ -189,7 +190,7 @@ class PlainCommandsTest extends WithDouble {
         Claim claim = alice.mutex(name);
         granted(store, claim);
         for (int i = 0; i < 3; i++) {
-            assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
             assertThat(left(name)).isBetween(1L, LONG.toMillis());
         }
     }
@@ -221,7 +222,7 @@ class PlainCommandsTest extends WithDouble {
     }
 
     private static void assertLeft(Renewed renewed, long counter, int seconds) {
-        assertThat(renewed).isInstanceOfSatisfying(Renewed.Held.class, held -> {
+        assertThat(renewed).isInstanceOfSatisfying(Granted.class, held -> {
             assertThat(held.counter()).isEqualTo(counter);
             assertThat(held.lease()).isBetween(Duration.ofSeconds(seconds - 10), Duration.ofSeconds(seconds));
         });

@@ -6,9 +6,9 @@ import dev.holdfast.redis.CommandDouble.CommandGroup;
 import dev.holdfast.redis.config.Layout;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
@@ -33,12 +33,12 @@ class PlainFaultTest extends WithDouble {
         commands.loseReplyTo("EVALSHA");
         assertUnknown(store.tryAcquire(claim));
         long counter = granted(store, claim.again()).counter();
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         commands.loseReplyTo(family.renews);
         assertUnknown(store.renew(List.of(claim)));
         assertThat(renewed(store, claim))
                 .isInstanceOfSatisfying(
-                        Renewed.Held.class, held -> assertThat(held.counter()).isEqualTo(counter));
+                        Granted.class, held -> assertThat(held.counter()).isEqualTo(counter));
         commands.loseReplyTo(family.releases);
         assertUnknown(store.release(claim));
         assertThat(get(store.release(claim.again())).wasOwner())
@@ -58,10 +58,10 @@ class PlainFaultTest extends WithDouble {
         granted(store, claim);
         commands.keepBack(family.renews);
         assertUnknown(store.renew(List.of(claim)));
-        assertThat(renewed(store, claim.withLease(LONG))).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim.withLease(LONG))).isInstanceOf(Granted.class);
         commands.deliver();
         assertThat(left(name)).isGreaterThan(LONG.minusSeconds(60).toMillis());
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         commands.deliver();
         assertThat(left(name)).isGreaterThan(LONG.minusSeconds(60).toMillis());
     }
@@ -85,7 +85,7 @@ class PlainFaultTest extends WithDouble {
         granted(store, next);
         commands.deliver();
         assertThat(left(name)).isBetween(1L, 20_000L);
-        assertThat(renewed(store, next)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, next)).isInstanceOf(Granted.class);
     }
 
     @Test
@@ -109,11 +109,11 @@ class PlainFaultTest extends WithDouble {
             granted(store, held.get(i));
         }
         commands.supportOnly();
-        assertThat(get(store.renew(held))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(held))).allMatch(Granted.class::isInstance);
         assertThat(store.toString()).contains("script and script");
-        assertThat(get(store.renew(held))).as("and looks anew").allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(held))).as("and looks anew").allMatch(Granted.class::isInstance);
         commands.reset();
-        assertThat(get(store.renew(held))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(held))).allMatch(Granted.class::isInstance);
         assertThat(get(store.release(held.get(0))).wasOwner()).isTrue();
         assertThat(commands.counts()).isEqualTo(Map.of("EVALSHA", 2));
     }
@@ -130,7 +130,7 @@ class PlainFaultTest extends WithDouble {
         granted(store, second);
         assertThat(store.toString()).contains("CAD and CAS");
         commands.reset();
-        assertThat(renewed(store, second)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, second)).isInstanceOf(Granted.class);
         assertThat(get(store.release(second)).wasOwner()).isTrue();
         assertThat(commands.counts()).isEqualTo(Map.of("CAS", 1, "CAD", 1));
     }
@@ -152,7 +152,7 @@ class PlainFaultTest extends WithDouble {
             held.add(alice.mutex(new LockName(name + "-" + i)));
             granted(store, held.get(i));
         }
-        assertThat(get(store.renew(held))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(held))).allMatch(Granted.class::isInstance);
         held.forEach(claim -> assertThat(get(store.release(claim)).wasOwner()).isTrue());
         done.set(true);
         flusher.join();
@@ -173,8 +173,8 @@ class PlainFaultTest extends WithDouble {
             assertThat(failure.effect()).isEqualTo(Effect.NONE);
             assertThat(failure.retryable()).isTrue();
             assertThat(failure).hasMessageContaining("maxmemory");
-            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
-            assertThat(renewed(store, holder.withLease(LONG))).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
+            assertThat(renewed(store, holder.withLease(LONG))).isInstanceOf(Granted.class);
             assertThat(left(name)).isGreaterThan(LONG.minusSeconds(60).toMillis());
             assertThat(get(store.release(holder)).wasOwner()).isTrue();
         }
@@ -193,7 +193,7 @@ class PlainFaultTest extends WithDouble {
             assertThat(failure(store.release(holder)).effect()).isEqualTo(Effect.NONE);
             jedis.replicaofNoOne();
         }
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
         server.kill();
         StoreException failure = failure(store.renew(List.of(holder)));
         assertThat(failure.retryable()).isTrue();
@@ -210,8 +210,8 @@ class PlainFaultTest extends WithDouble {
             String record = Layout.PLAIN_RECORDS + "{" + key(name) + "}";
             assertThat(jedis.hget(record, "counter")).isEqualTo(Long.toString(first));
             jedis.del(record);
-            assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
-            assertThat(renewed(store, claim.withLease(LONG.plusSeconds(1)))).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
+            assertThat(renewed(store, claim.withLease(LONG.plusSeconds(1)))).isInstanceOf(Granted.class);
             assertThat(jedis.hget(record, "counter")).as("found in the string").isEqualTo(Long.toString(first));
             get(store.release(claim.again()));
             long second = granted(store, bob.mutex(name)).counter();
@@ -270,13 +270,13 @@ class PlainFaultTest extends WithDouble {
         LockStore store = openUrl("redis://app:secret@127.0.0.1:" + server.port() + "?layout=mixed&prefix=lock:");
         Claim claim = alice.mutex(name);
         granted(store, claim);
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         assertThat(get(store.list("", 10))).containsExactly(name);
         assertThat(get(store.inspect(name))).isPresent();
         assertThat(get(store.release(claim.again())).wasOwner()).isTrue();
         Claim reader = alice.read(name);
         granted(store, reader);
-        assertThat(renewed(store, reader)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, reader)).isInstanceOf(Granted.class);
         assertThat(get(store.list("", 10))).containsExactly(name);
         assertThat(get(store.release(reader)).wasOwner()).isTrue();
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -85,15 +86,15 @@ class PlainInteropTest extends WithDouble {
         long asked = System.nanoTime();
         Claim claim = client.mutex(name);
         Attempt attempt = get(store.tryAcquire(claim));
-        while (!(attempt instanceof Attempt.Granted)) {
+        while (!(attempt instanceof Granted)) {
             pause(1);
             attempt = get(store.tryAcquire(claim));
         }
-        long counter = ((Attempt.Granted) attempt).counter();
+        long counter = ((Granted) attempt).counter();
         HistoryChecker.OpenHold hold =
                 history.acquired(claim.id().toString(), 1, counter, asked, HistoryChecker.NEVER_QUEUED);
         if (claim.id().sequence() % 3 == 0) {
-            hold.renewed(((Renewed.Held) renewed(store, claim)).counter());
+            hold.renewed(((Granted) renewed(store, claim)).counter());
         }
         hold.ending();
         assertThat(get(store.release(claim)).wasOwner()).isTrue();
@@ -151,7 +152,7 @@ class PlainInteropTest extends WithDouble {
                     .isNull();
             assertThat(jedis.eval(COMPARE_AND_DELETE, List.of(key(name)), List.of("mine")))
                     .isEqualTo(0L);
-            assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
             get(store.release(claim));
             assertThat(jedis.set(key(name), "mine", SetParams.setParams().nx().px(50_000)))
                     .isEqualTo("OK");
@@ -246,7 +247,7 @@ class PlainInteropTest extends WithDouble {
             }
             List<Renewed> answers = get(store.renew(List.of(claim, neighbour)));
             assertThat(answers.get(0)).isInstanceOf(Renewed.Failed.class);
-            assertThat(answers.get(1)).isInstanceOf(Renewed.Held.class);
+            assertThat(answers.get(1)).isInstanceOf(Granted.class);
             assertThat(jedis.lrange(key(name), 0, 9)).containsExactly("a list");
             assertThat(get(store.list(name.value(), 10))).containsExactly(neighbour.name());
         }

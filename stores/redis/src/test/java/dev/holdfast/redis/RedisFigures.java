@@ -1,7 +1,7 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -80,7 +80,7 @@ final class RedisFigures {
     private static Runnable ours(LockStore store, LockName name) {
         return () -> {
             Claim claim = ME.mutex(name);
-            if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted)
+            if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted)
                     || !store.release(claim).toCompletableFuture().join().wasOwner()) {
                 throw new IllegalStateException("somebody else uses " + name);
             }
@@ -151,7 +151,7 @@ final class RedisFigures {
                 List<Renewed> answers =
                         store.renew(claims).toCompletableFuture().join();
                 nanos[i] = System.nanoTime() - start;
-                if (!answers.stream().allMatch(Renewed.Held.class::isInstance)) {
+                if (!answers.stream().allMatch(Granted.class::isInstance)) {
                     throw new IllegalStateException("not renewed");
                 }
             }

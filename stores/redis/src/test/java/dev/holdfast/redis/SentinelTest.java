@@ -16,6 +16,7 @@ import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -160,7 +161,7 @@ class SentinelTest {
         // An older grant is not ended by a repeated request that is not acknowledged.
         assertThat(failure(store.tryAcquire(claim.again())).effect()).isEqualTo(Effect.UNKNOWN);
         servers.replicas().forEach(replica -> replica.signal("CONT"));
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
     }
 
     @Test
@@ -176,7 +177,7 @@ class SentinelTest {
         assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Failed.class);
         assertThat(listener.outcome()).isEmpty();
         servers.replicas().forEach(replica -> replica.signal("CONT"));
-        assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, waiter)).isInstanceOf(Granted.class);
         awaitGrant(listener);
 
         // With replicas that answer, the push is enough.
@@ -198,7 +199,7 @@ class SentinelTest {
         old.signal("CONT");
         // For a moment the old server acts as the primary; the store has left it by then, or learns that it is a
         // replica.
-        awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Renewed.Held);
+        awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
         assertThat(repaired(() -> get(store.release(holder.again()))).wasOwner())
                 .isTrue();
         awaitUntil(() -> repaired(() -> get(store.renew(List.of()))).isEmpty()
@@ -225,7 +226,7 @@ class SentinelTest {
             servers.awaitCopies();
             failOver();
             servers.heal();
-            awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Renewed.Held);
+            awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
             get(store.release(holder));
             awaitGrant(listener);
             store.close();

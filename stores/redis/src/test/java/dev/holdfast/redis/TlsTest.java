@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -50,7 +51,7 @@ class TlsTest {
                                 new Claimant("alice", Duration.ofMinutes(1)).mutex(new LockName("a")))
                         .toCompletableFuture()
                         .join();
-                assertThat(attempt).isInstanceOf(Attempt.Granted.class);
+                assertThat(attempt).isInstanceOf(Granted.class);
             }
             assertThatThrownBy(() -> open("localhost"))
                     .as("the certificate names the address, not localhost")

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
@@ -85,7 +85,7 @@ public abstract class TlsTopologyLaws extends StoreTest {
         RedisServer old = sentinels.named();
         old.kill();
         sentinels.awaitSuccessor(old);
-        assertThat(repaired(() -> renewed(store, holder))).isInstanceOf(Renewed.Held.class);
+        assertThat(repaired(() -> renewed(store, holder))).isInstanceOf(Granted.class);
         repaired(() -> get(store.release(holder.again())));
         assertOverTls(
                 sentinels.servers().stream().filter(RedisServer::isRunning).toList());
@@ -99,7 +99,7 @@ public abstract class TlsTopologyLaws extends StoreTest {
         for (int i = 0; i < 6; i++) {
             Claim claim = alice.mutex(new LockName(name + "-" + i));
             granted(store, claim);
-            assertThat(renewed(store, claim)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         }
         get(store.release(worksOn(store, other)));
         assertOverTls(cluster.servers());
@@ -144,13 +144,13 @@ public abstract class TlsTopologyLaws extends StoreTest {
     private Claim worksOn(LockStore store, LockStore other) {
         Claim holder = alice.mutex(name);
         granted(store, holder);
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
         Claim waiter = bob.mutex(name);
         RecordingListener listener = waiting(other, waiter);
         get(store.release(holder));
         // No renewal is sent here, so only the push can have reported the grant.
         awaitGrant(listener);
-        assertThat(renewed(other, waiter)).isInstanceOf(Renewed.Held.class);
+        assertThat(renewed(other, waiter)).isInstanceOf(Granted.class);
         return waiter;
     }
 

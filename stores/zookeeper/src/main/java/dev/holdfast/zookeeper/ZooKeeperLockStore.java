@@ -3,6 +3,7 @@ package dev.holdfast.zookeeper;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -175,8 +176,8 @@ public final class ZooKeeperLockStore implements LockStore {
 
     // Without a listener, a claim that would have to wait has left no node.
     private static Attempt attempt(Renewed answer) {
-        return answer instanceof Renewed.Held held
-                ? new Attempt.Granted(held.counter(), held.lease())
+        return answer instanceof Granted held
+                ? new Granted(held.counter(), held.lease())
                 : new Attempt.Busy(Duration.ZERO);
     }
 
@@ -192,8 +193,8 @@ public final class ZooKeeperLockStore implements LockStore {
         call(claim.name().value(), () -> acquire.acquire(claim, oneShot)).whenComplete((answer, failure) -> {
             if (failure != null) {
                 oneShot.failed(ZooKeeperErrors.of(failure, claim.name().value()));
-            } else if (answer instanceof Renewed.Held held) {
-                oneShot.granted(held.counter(), held.lease());
+            } else if (answer instanceof Granted held) {
+                oneShot.granted(held);
             } else if (answer instanceof Renewed.Waiting waiting) {
                 oneShot.waiting(waiting.position());
             } else if (answer instanceof Renewed.Gone gone) {

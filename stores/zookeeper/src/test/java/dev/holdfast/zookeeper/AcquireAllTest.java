@@ -7,10 +7,10 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.zookeeper.node.NodeName;
 import java.time.Duration;
@@ -89,7 +89,7 @@ class AcquireAllTest extends WithServer {
     @Test
     void missingRootIsCreated() throws Exception {
         LockStore elsewhere = openUrl("zookeeper://" + server().hosts() + "/above-" + name + "/root");
-        assertThat(get(elsewhere.tryAcquireAll(mutexes()))).allMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(elsewhere.tryAcquireAll(mutexes()))).allMatch(Granted.class::isInstance);
         assertThat(observer.getChildren().forPath("/above-" + name + "/root")).hasSize(3);
     }
 
@@ -141,7 +141,7 @@ class AcquireAllTest extends WithServer {
         proxy.delay(ON_THE_WAY);
         CompletionStage<List<Attempt>> attempt = ours.tryAcquireAll(claims);
         claims.stream().map(claim -> ours.release(claim.again())).toList().forEach(WithServer::get);
-        assertThat(get(attempt)).noneMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(attempt)).noneMatch(Granted.class::isInstance);
         fast();
         for (Claim claim : claims) {
             client.create()
@@ -149,7 +149,7 @@ class AcquireAllTest extends WithServer {
                     .forPath("/holdfast/" + claim.name() + "/" + NodeName.prefix(claim));
         }
         awaitUntil(() -> {
-            assertThat(renewed(ours, holder)).isInstanceOf(Renewed.Held.class);
+            assertThat(renewed(ours, holder)).isInstanceOf(Granted.class);
             return List.of(x, y, z).stream()
                     .allMatch(one -> nodes(observer, one).isEmpty());
         });
@@ -170,7 +170,7 @@ class AcquireAllTest extends WithServer {
             Claim more = bob.claim(y, 1, 2);
             RecordingListener first = enqueued(other, mutex);
             RecordingListener second = enqueued(other, more);
-            assertThat(get(attempt)).noneMatch(Attempt.Granted.class::isInstance);
+            assertThat(get(attempt)).noneMatch(Granted.class::isInstance);
             awaitGrant(first);
             awaitGrant(second);
             for (Claim claim : List.of(permits, mutex, more)) {
@@ -193,7 +193,7 @@ class AcquireAllTest extends WithServer {
                     List<Claim> claims = who == 0
                             ? List.of(alice.mutex(x), alice.mutex(y), alice.mutex(z))
                             : List.of(bob.mutex(z), bob.mutex(y), bob.mutex(x));
-                    if (get(own.tryAcquireAll(claims)).get(0) instanceof Attempt.Granted) {
+                    if (get(own.tryAcquireAll(claims)).get(0) instanceof Granted) {
                         int read = unguarded[0];
                         Thread.yield();
                         unguarded[0] = read + 1;
@@ -255,12 +255,12 @@ class AcquireAllTest extends WithServer {
 
     private List<Attempt> granted(List<Claim> claims) {
         List<Attempt> attempts = get(store.tryAcquireAll(claims));
-        assertThat(attempts).hasSize(claims.size()).allMatch(Attempt.Granted.class::isInstance);
+        assertThat(attempts).hasSize(claims.size()).allMatch(Granted.class::isInstance);
         return attempts;
     }
 
     private void busy(List<Claim> claims) {
-        assertThat(get(store.tryAcquireAll(claims))).noneMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(store.tryAcquireAll(claims))).noneMatch(Granted.class::isInstance);
     }
 
     private void releaseAll() {
@@ -271,7 +271,7 @@ class AcquireAllTest extends WithServer {
     }
 
     private static long counter(Attempt attempt) {
-        return ((Attempt.Granted) attempt).counter();
+        return ((Granted) attempt).counter();
     }
 
     private void slow() {

@@ -47,6 +47,6 @@ class FullQueueTest extends WithServer {
         assertThat(refusal).hasMessageContaining(Integer.toString(LockStore.MAX_QUEUE));
         awaitUntil(() -> nodes(client, name).size() == LockStore.MAX_QUEUE + 1);
         // A renewal still works although the list of the full queue is long.
-        assertThat(renewed(store, holder)).isInstanceOf(dev.holdfast.spi.Renewed.Held.class);
+        assertThat(renewed(store, holder)).isInstanceOf(dev.holdfast.spi.Granted.class);
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -45,10 +46,10 @@ class LostReplyTest extends WithServer {
             StoreException first = failure(store.tryAcquire(claim));
             assertThat(first.effect()).isEqualTo(Effect.UNKNOWN);
             Attempt attempt = repeated(() -> store.tryAcquire(claim.again()));
-            assertThat(attempt).isInstanceOf(Attempt.Granted.class);
+            assertThat(attempt).isInstanceOf(Granted.class);
             assertThat(nodes(observer, lock)).hasSize(1);
-            long counter = ((Attempt.Granted) attempt).counter();
-            assertThat(((Renewed.Held) renewed(store, claim)).counter()).isEqualTo(counter);
+            long counter = ((Granted) attempt).counter();
+            assertThat(((Granted) renewed(store, claim)).counter()).isEqualTo(counter);
             busy(other, bob.mutex(lock));
             assertThat(released(store, claim.again())).isTrue();
             // A busy attempt deletes its node after its reply, in the background.
@@ -119,7 +120,7 @@ class LostReplyTest extends WithServer {
             breakAt(proxy, kind, action);
             assertThat(failure(store.tryAcquire(reader)).effect()).isEqualTo(Effect.UNKNOWN);
             Attempt attempt = repeated(() -> store.tryAcquire(reader));
-            assertThat(((Attempt.Granted) attempt).counter()).isEqualTo(counter);
+            assertThat(((Granted) attempt).counter()).isEqualTo(counter);
             assertThat(nodes(observer, lock)).hasSize(1);
             granted(other, bob.read(lock));
         });
@@ -133,12 +134,12 @@ class LostReplyTest extends WithServer {
             assertThat(failure(store.tryAcquireAll(claims)).effect()).isEqualTo(Effect.UNKNOWN);
             List<Claim> again = claims.stream().map(Claim::again).toList();
             List<Attempt> attempts = repeated(() -> store.tryAcquireAll(again));
-            assertThat(attempts).hasSize(3).allMatch(Attempt.Granted.class::isInstance);
+            assertThat(attempts).hasSize(3).allMatch(Granted.class::isInstance);
             for (int i = 0; i < 3; i++) {
                 Claim claim = claims.get(i);
                 awaitUntil(() -> nodes(observer, claim.name()).size() == 1);
-                long counter = ((Attempt.Granted) attempts.get(i)).counter();
-                assertThat(((Renewed.Held) renewed(store, claim)).counter()).isEqualTo(counter);
+                long counter = ((Granted) attempts.get(i)).counter();
+                assertThat(((Granted) renewed(store, claim)).counter()).isEqualTo(counter);
                 assertThat(released(store, claim.again())).isTrue();
                 assertThat(nodes(observer, claim.name())).isEmpty();
             }
@@ -167,7 +168,7 @@ class LostReplyTest extends WithServer {
             breakAt(proxy, kind, action);
             failure(store.tryAcquireAll(claims));
             List<Claim> again = claims.stream().map(Claim::again).toList();
-            assertThat(repeated(() -> store.tryAcquireAll(again))).noneMatch(Attempt.Granted.class::isInstance);
+            assertThat(repeated(() -> store.tryAcquireAll(again))).noneMatch(Granted.class::isInstance);
             awaitUntil(() -> nodes(observer, claims.get(0).name()).isEmpty()
                     && nodes(observer, claims.get(1).name()).size() == 1
                     && nodes(observer, claims.get(2).name()).isEmpty());
@@ -181,7 +182,7 @@ class LostReplyTest extends WithServer {
             granted(other, bob.write(claims.get(1).name()));
             AtomicInteger multis = new AtomicInteger();
             proxy.onRequest(asked -> asked.equals(kind) && multis.incrementAndGet() == 2 ? action : Action.PASS);
-            assertThat(get(store.tryAcquireAll(claims))).noneMatch(Attempt.Granted.class::isInstance);
+            assertThat(get(store.tryAcquireAll(claims))).noneMatch(Granted.class::isInstance);
             awaitUntil(() -> nodes(observer, claims.get(0).name()).isEmpty()
                     && nodes(observer, claims.get(1).name()).size() == 1
                     && nodes(observer, claims.get(2).name()).isEmpty());
@@ -205,8 +206,8 @@ class LostReplyTest extends WithServer {
             CompletionStage<List<Renewed>> first = store.renew(List.of(renamed));
             first.toCompletableFuture().handle((answers, failure) -> true).join();
             Renewed answer = repeated(() -> store.renew(List.of(renamed))).get(0);
-            assertThat(answer).isInstanceOf(Renewed.Held.class);
-            assertThat(((Renewed.Held) answer).counter()).isEqualTo(counter);
+            assertThat(answer).isInstanceOf(Granted.class);
+            assertThat(((Granted) answer).counter()).isEqualTo(counter);
         });
     }
 

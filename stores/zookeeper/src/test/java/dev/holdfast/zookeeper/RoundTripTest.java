@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -104,7 +105,7 @@ class RoundTripTest extends WithServer {
     void renewalOfManyLocksIsOneRoundTripAndTwoRequests() {
         List<Claim> claims = held(50);
         slow();
-        assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(claims))).allMatch(Granted.class::isInstance);
         assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1));
     }
@@ -113,7 +114,7 @@ class RoundTripTest extends WithServer {
     void renewalOfFewLocksListsTheirParentNodesInOneRoundTrip() {
         List<Claim> claims = held(SessionNodes.MIN_NODES - 1);
         slow();
-        assertThat(get(store.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(store.renew(claims))).allMatch(Granted.class::isInstance);
         assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", SessionNodes.MIN_NODES - 1));
     }
@@ -129,7 +130,7 @@ class RoundTripTest extends WithServer {
         slow();
         List<Renewed> answers = get(store.renew(claims));
         assertThat(answers.get(25)).isInstanceOf(Renewed.Waiting.class);
-        assertThat(answers).filteredOn(Renewed.Held.class::isInstance).hasSize(50);
+        assertThat(answers).filteredOn(Granted.class::isInstance).hasSize(50);
         assertThat(proxy.roundTrips()).isEqualTo(1);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
     }
@@ -147,7 +148,7 @@ class RoundTripTest extends WithServer {
         slow();
         List<Renewed> answers = get(store.renew(claims));
         assertThat(answers.get(7)).isEqualTo(new Renewed.Gone(Renewed.Reason.RELEASED));
-        assertThat(answers).filteredOn(Renewed.Held.class::isInstance).hasSize(49);
+        assertThat(answers).filteredOn(Granted.class::isInstance).hasSize(49);
         assertThat(proxy.roundTrips()).isEqualTo(2);
         assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
     }
@@ -168,11 +169,11 @@ class RoundTripTest extends WithServer {
             some.stream()
                     .map(apart::tryAcquire)
                     .toList()
-                    .forEach(stage -> assertThat(get(stage)).isInstanceOf(Attempt.Granted.class));
+                    .forEach(stage -> assertThat(get(stage)).isInstanceOf(Granted.class));
             claims.addAll(some);
         }
         proxy.reset();
-        assertThat(get(apart.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+        assertThat(get(apart.renew(claims))).allMatch(Granted.class::isInstance);
         assertThat(proxy.counts()).containsOnlyKeys("sync", "getEphemerals");
         assertThat(proxy.counts().get("getEphemerals")).isBetween(6, 100);
     }
@@ -185,7 +186,7 @@ class RoundTripTest extends WithServer {
         LockStore below = closing(ZooKeeperLockStore.over(client));
         List<Claim> claims = held(below, 50);
         for (int i = 0; i < 3; i++) {
-            assertThat(get(below.renew(claims))).allMatch(Renewed.Held.class::isInstance);
+            assertThat(get(below.renew(claims))).allMatch(Granted.class::isInstance);
         }
     }
 
@@ -308,7 +309,7 @@ class RoundTripTest extends WithServer {
 
     private Claim granted(Claim claim) {
         CompletionStage<Attempt> attempt = store.tryAcquire(claim);
-        assertThat(get(attempt)).isInstanceOf(Attempt.Granted.class);
+        assertThat(get(attempt)).isInstanceOf(Granted.class);
         return claim;
     }
 }

@@ -2,9 +2,9 @@ package dev.holdfast.zookeeper;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -99,7 +99,7 @@ final class ZooKeeperFigures {
     }
 
     private static void ours(LockStore store, Claim claim) {
-        if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted)
+        if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted)
                 || !store.release(claim).toCompletableFuture().join().wasOwner()) {
             throw new IllegalStateException("somebody else uses " + claim.name());
         }
@@ -178,7 +178,7 @@ final class ZooKeeperFigures {
         public void waiting(int position, Duration retryAfter) {}
 
         @Override
-        public void granted(long counter, Duration lease) {
+        public void granted(Granted granted) {
             time.complete(System.nanoTime());
         }
 

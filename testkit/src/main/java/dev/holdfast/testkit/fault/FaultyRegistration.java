@@ -1,6 +1,7 @@
 package dev.holdfast.testkit.fault;
 
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -63,8 +64,8 @@ final class FaultyRegistration implements ClaimListener, ListenerRegistration {
     }
 
     @Override
-    public void granted(long counter, Duration lease) {
-        pushed(true, () -> listener.granted(counter, lease));
+    public void granted(Granted granted) {
+        pushed(true, () -> listener.granted(granted));
     }
 
     @Override

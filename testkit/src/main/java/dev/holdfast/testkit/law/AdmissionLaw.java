@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -188,7 +189,7 @@ abstract class AdmissionLaw extends StoreFixture {
     public final void severalAreTakenTogether() {
         assumeSeveral();
         List<Claim> claims = List.of(alice.mutex(name()), alice.write(name()), alice.claim(name(), 2, 3));
-        assertThat(get(store().tryAcquireAll(claims))).hasSize(3).allMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(store().tryAcquireAll(claims))).hasSize(3).allMatch(Granted.class::isInstance);
         claims.forEach(claim -> {
             busy(bob.claim(claim.name(), claim.limit(), claim.limit()));
             assertThat(released(claim)).isTrue();
@@ -204,7 +205,7 @@ abstract class AdmissionLaw extends StoreFixture {
         for (int repeat = 0; repeat < 2; repeat++) {
             assertThat(get(store().tryAcquireAll(claims)))
                     .anyMatch(Attempt.Busy.class::isInstance)
-                    .noneMatch(Attempt.Granted.class::isInstance);
+                    .noneMatch(Granted.class::isInstance);
             assertThat(inspected(claims.get(0).name())).isEmpty();
             assertThat(inspected(claims.get(2).name())).isEmpty();
         }
@@ -212,7 +213,7 @@ abstract class AdmissionLaw extends StoreFixture {
         assertThat(get(store().tryAcquireAll(claims)))
                 .as("the same claims, after they were refused")
                 .hasSize(3)
-                .allMatch(Attempt.Granted.class::isInstance);
+                .allMatch(Granted.class::isInstance);
     }
 
     @Law(1)
@@ -231,7 +232,7 @@ abstract class AdmissionLaw extends StoreFixture {
         assumeSeveral();
         LockName free = name();
         List<Claim> claims = List.of(alice.mutex(free), alice.waitSet(name()));
-        assertThat(get(store().tryAcquireAll(claims))).noneMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(store().tryAcquireAll(claims))).noneMatch(Granted.class::isInstance);
         assertThat(holders(free)).isEmpty();
         granted(bob.mutex(free));
     }
@@ -244,7 +245,7 @@ abstract class AdmissionLaw extends StoreFixture {
         granted(before);
         granted(holder);
         List<Claim> claims = List.of(before.again(), alice.mutex(holder.name()));
-        assertThat(get(store().tryAcquireAll(claims))).noneMatch(Attempt.Granted.class::isInstance);
+        assertThat(get(store().tryAcquireAll(claims))).noneMatch(Granted.class::isInstance);
         held(before);
     }
 

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.OwnerInfo;
@@ -104,7 +104,7 @@ abstract class BoundsLaw extends DeathLaw {
         assertThat(inspected(claims.get(0).name())).isEmpty();
         assertThat(get(store().tryAcquireAll(claims.subList(0, LockStore.MAX_SEVERAL))))
                 .hasSize(LockStore.MAX_SEVERAL)
-                .allMatch(Attempt.Granted.class::isInstance);
+                .allMatch(Granted.class::isInstance);
     }
 
     @Law(10)
@@ -145,7 +145,7 @@ abstract class BoundsLaw extends DeathLaw {
         assertThat(answers).hasSize(batch.size());
         for (int i = 0; i < answers.size(); i++) {
             Class<?> expected = switch (i % 3) {
-                case 0 -> Renewed.Held.class;
+                case 0 -> Granted.class;
                 case 1 -> Renewed.Gone.class;
                 default -> traits().fifo() ? Renewed.Waiting.class : Renewed.Gone.class;
             };

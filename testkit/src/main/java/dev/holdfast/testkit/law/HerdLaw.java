@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released;
@@ -58,7 +59,7 @@ abstract class HerdLaw extends OrderLaw {
                     .filter(waiter -> waiter.id().equals(grant.id()))
                     .findFirst()
                     .orElseThrow();
-            assertThat(held(claim).counter()).isEqualTo(grant.counter());
+            assertThat(held(claim).counter()).isEqualTo(grant.granted().counter());
         }
     }
 
@@ -72,7 +73,7 @@ abstract class HerdLaw extends OrderLaw {
         crowd.forEach(this::waiting);
         outlive(brief());
         List<Renewed> answers = get(store().renew(crowd));
-        assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
+        assertThat(answers.get(0)).isInstanceOf(Granted.class);
         assertThat(answers.subList(1, CROWD)).allMatch(Renewed.Waiting.class::isInstance);
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -17,9 +18,9 @@ abstract class IdempotenceLaw extends AdmissionLaw {
     public final void repeatedAcquireGivesTheSameGrant() {
         LockName name = name();
         Claim claim = alice.claim(name, 2, 3);
-        Attempt.Granted first = granted(claim);
-        Attempt.Granted second = granted(claim.again());
-        Attempt.Granted third = granted(claim.again());
+        Granted first = granted(claim);
+        Granted second = granted(claim.again());
+        Granted third = granted(claim.again());
         assertThat(List.of(second.counter(), third.counter())).containsOnly(first.counter());
         assertThat(second.lease()).isLessThanOrEqualTo(first.lease());
         assertThat(holders(name)).extracting(Claim::id).containsExactly(claim.id());
@@ -30,7 +31,7 @@ abstract class IdempotenceLaw extends AdmissionLaw {
     public final void repeatedAcquireByAnotherHandleGivesTheSameGrant() {
         assumeLeases();
         Claim claim = alice.mutex(name());
-        Attempt.Granted first = granted(claim);
+        Granted first = granted(claim);
         assertThat(granted(another(), claim.again()).counter()).isEqualTo(first.counter());
     }
 
@@ -38,9 +39,9 @@ abstract class IdempotenceLaw extends AdmissionLaw {
     public final void repeatedAcquireReturnsTheRemainingLease() {
         assumeLeases(); // a session is renewed automatically, so its remaining time may grow meanwhile
         Claim claim = alice.mutex(name());
-        Attempt.Granted first = granted(claim);
+        Granted first = granted(claim);
         advance(brief());
-        Attempt.Granted second = granted(claim.again());
+        Granted second = granted(claim.again());
         assertThat(second.lease())
                 .isLessThanOrEqualTo(first.lease().minus(brief()).plus(traits().leaseStep()));
     }
@@ -170,7 +171,7 @@ abstract class IdempotenceLaw extends AdmissionLaw {
     }
 
     private static long counter(Attempt attempt) {
-        assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-        return ((Attempt.Granted) attempt).counter();
+        assertThat(attempt).isInstanceOf(Granted.class);
+        return ((Granted) attempt).counter();
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -205,14 +206,14 @@ public abstract class StoreFixture {
         advance(LockStore.roundUp(duration.plusMillis(1), traits().leaseStep()).plus(traits().leaseStep()));
     }
 
-    final Attempt.Granted granted(Claim claim) {
+    final Granted granted(Claim claim) {
         return granted(store(), claim);
     }
 
-    static Attempt.Granted granted(LockStore store, Claim claim) {
+    static Granted granted(LockStore store, Claim claim) {
         Attempt attempt = get(store.tryAcquire(claim));
-        assertThat(attempt).as("acquiring %s", claim).isInstanceOf(Attempt.Granted.class);
-        return (Attempt.Granted) attempt;
+        assertThat(attempt).as("acquiring %s", claim).isInstanceOf(Granted.class);
+        return (Granted) attempt;
     }
 
     final Attempt.Busy busy(Claim claim) {
@@ -262,10 +263,10 @@ public abstract class StoreFixture {
         return get(store().renew(List.of(claim))).get(0);
     }
 
-    final Renewed.Held held(Claim claim) {
+    final Granted held(Claim claim) {
         Renewed renewed = renewed(claim);
-        assertThat(renewed).as("renewing %s", claim).isInstanceOf(Renewed.Held.class);
-        return (Renewed.Held) renewed;
+        assertThat(renewed).as("renewing %s", claim).isInstanceOf(Granted.class);
+        return (Granted) renewed;
     }
 
     final Renewed.Reason gone(Claim claim) {

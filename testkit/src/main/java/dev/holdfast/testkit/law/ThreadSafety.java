@@ -2,11 +2,10 @@ package dev.holdfast.testkit.law;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.HistoryChecker;
 import dev.holdfast.testkit.HistoryChecker.OpenHold;
@@ -142,7 +141,7 @@ public abstract class ThreadSafety extends InspectionContract {
     private OpenHold triedHold(Claim claim, HistoryChecker history, long asked) {
         long deadline = System.nanoTime() + patience().multipliedBy(6).toNanos();
         while (true) {
-            if (get(store().tryAcquire(claim)) instanceof Attempt.Granted grant) {
+            if (get(store().tryAcquire(claim)) instanceof Granted grant) {
                 return history.acquired(
                         owner(claim), claim.permits(), grant.counter(), asked, HistoryChecker.NEVER_QUEUED);
             }
@@ -174,7 +173,7 @@ public abstract class ThreadSafety extends InspectionContract {
             }
             if (now - asked > ASK_EVERY.toNanos()) {
                 asked = now;
-                if (renewed(claim) instanceof Renewed.Held grant) {
+                if (renewed(claim) instanceof Granted grant) {
                     return grant.counter();
                 }
             }

@@ -2,11 +2,10 @@ package dev.holdfast.testkit.law;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
@@ -21,7 +20,7 @@ abstract class ValidityLaw extends ReleaseLaw {
     public final void grantDoesNotLastLongerThanReported() {
         assumeLeases();
         LockName name = name();
-        Attempt.Granted grant = granted(alice.mutex(name).withLease(brief()));
+        Granted grant = granted(alice.mutex(name).withLease(brief()));
         assertThat(grant.lease()).isPositive().isLessThanOrEqualTo(kept(brief()));
         outlive(grant.lease());
         granted(bob.mutex(name));
@@ -49,7 +48,7 @@ abstract class ValidityLaw extends ReleaseLaw {
         LockName name = name();
         Claim claim = alice.mutex(name).withLease(brief());
         granted(claim);
-        Renewed.Held renewal = held(claim);
+        Granted renewal = held(claim);
         assertThat(renewal.lease()).isPositive().isLessThanOrEqualTo(kept(brief()));
         outlive(renewal.lease());
         gone(claim);
@@ -75,7 +74,7 @@ abstract class ValidityLaw extends ReleaseLaw {
         assumeLeases();
         LockName name = name();
         granted(alice.claim(name, 1, 2));
-        Attempt.Granted sooner = granted(alice.claim(name, 1, 2).withLease(brief()));
+        Granted sooner = granted(alice.claim(name, 1, 2).withLease(brief()));
         Duration retryAfter = busy(bob.claim(name, 1, 2)).retryAfter();
         assertThat(retryAfter).isLessThanOrEqualTo(sooner.lease());
         assertThat(retryAfter).as("zero is for a store that does not know").isGreaterThanOrEqualTo(Duration.ZERO);

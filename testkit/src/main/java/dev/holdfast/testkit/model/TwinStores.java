@@ -3,6 +3,7 @@ package dev.holdfast.testkit.model;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
@@ -70,9 +71,9 @@ final class TwinStores {
     void tryAcquireAll(List<Claim> claims) {
         String what = "tryAcquireAll " + claims.stream().map(TwinStores::shown).toList();
         both(what, store -> store.tryAcquireAll(claims), (ours, theirs) -> {
-            boolean granted = theirs.get(0) instanceof Attempt.Granted;
+            boolean granted = theirs.get(0) instanceof Granted;
             if (!granted) {
-                same(ours.stream().noneMatch(Attempt.Granted.class::isInstance), true, "nothing is granted");
+                same(ours.stream().noneMatch(Granted.class::isInstance), true, "nothing is granted");
                 return;
             }
             same(ours.size(), claims.size(), "the number of answers");
@@ -213,8 +214,8 @@ final class TwinStores {
 
     private void same(Attempt ours, Attempt theirs, Claim claim) {
         same(ours.getClass().getSimpleName(), theirs.getClass().getSimpleName(), "the answer to " + shown(claim));
-        if (theirs instanceof Attempt.Granted grant) {
-            Attempt.Granted found = (Attempt.Granted) ours;
+        if (theirs instanceof Granted grant) {
+            Granted found = (Granted) ours;
             mint(claim, found.counter(), grant.counter());
             sameTime(found.lease(), grant.lease(), "the lease of " + shown(claim));
         }
@@ -222,8 +223,8 @@ final class TwinStores {
 
     private void same(Renewed ours, Renewed theirs, Claim claim) {
         same(ours.getClass().getSimpleName(), theirs.getClass().getSimpleName(), "the answer to " + shown(claim));
-        if (theirs instanceof Renewed.Held held) {
-            Renewed.Held found = (Renewed.Held) ours;
+        if (theirs instanceof Granted held) {
+            Granted found = (Granted) ours;
             mint(claim, found.counter(), held.counter());
             sameTime(found.lease(), held.lease(), "the lease of " + shown(claim));
         } else if (theirs instanceof Renewed.Waiting waiting) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -36,7 +37,7 @@ class FaultyStoreTest {
 
     @Test
     void withoutFaultsEverythingPasses() {
-        assertThat(StoreFixture.get(store.tryAcquire(claim))).isInstanceOf(Attempt.Granted.class);
+        assertThat(StoreFixture.get(store.tryAcquire(claim))).isInstanceOf(Granted.class);
         assertThat(StoreFixture.get(store.inspect(name))).isPresent();
         assertThat(StoreFixture.get(store.list("", 10))).containsExactly(name);
         assertThat(StoreFixture.get(store.release(claim)).wasOwner()).isTrue();
@@ -110,7 +111,7 @@ class FaultyStoreTest {
         assertThat(hung).isNotDone();
         assertThat(isHeld(claim)).isFalse();
         store.letGo();
-        assertThat(hung).isCompletedWithValueMatching(Attempt.Granted.class::isInstance);
+        assertThat(hung).isCompletedWithValueMatching(Granted.class::isInstance);
         assertThat(store.hanging()).isZero();
     }
 

@@ -10,6 +10,7 @@ import dev.holdfast.etcd.session.ClaimState;
 import dev.holdfast.etcd.session.ClaimTable;
 import dev.holdfast.etcd.session.Session;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -257,7 +258,7 @@ public final class Renew {
                 return new Renewed.Gone(Renewed.Reason.EXPIRED);
             }
             Duration kept = Duration.ofNanos(Math.max(1, state.deadline - clock.nanoTime()));
-            return new Renewed.Held(state.created, Session.shorter(kept, reply.left(state.session, sentAt)));
+            return new Granted(state.created, Session.shorter(kept, reply.left(state.session, sentAt)));
         }
 
         private Renewed fromQueue(Claim claim, AdmissionQueue queue, boolean hasTombstone, Reply reply) {
@@ -296,7 +297,7 @@ public final class Renew {
             if (!queue.isAdmitted(index)) {
                 return new Renewed.Waiting(queue.position(index), Duration.ZERO);
             }
-            return new Renewed.Held(own.created(), kept(claim, left));
+            return new Granted(own.created(), kept(claim, left));
         }
 
         // Reads the queues of the holders whose key is gone, to find the reason.

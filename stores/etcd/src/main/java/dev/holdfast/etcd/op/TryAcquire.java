@@ -12,6 +12,7 @@ import dev.holdfast.etcd.session.ClaimTable;
 import dev.holdfast.etcd.session.Session;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
@@ -252,7 +253,7 @@ public final class TryAcquire {
                             state.phase == ClaimState.Phase.HELD ? Duration.ZERO : claim.lease(),
                             then);
                 });
-                return new Attempt.Granted(created, Session.shorter(kept[0], left));
+                return new Granted(created, Session.shorter(kept[0], left));
             });
         }
     }

@@ -23,7 +23,7 @@ public interface EtcdClient extends AutoCloseable {
     CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes);
 
     /** Creates a lease. */
-    CompletionStage<Granted> grant(long ttlSeconds);
+    CompletionStage<LeaseGranted> grant(long ttlSeconds);
 
     /** Renews a lease, through the leader. Returns its remaining time in seconds; 0 if there is no such lease. */
     CompletionStage<Long> keepAlive(long lease);
@@ -53,7 +53,7 @@ public interface EtcdClient extends AutoCloseable {
     void close();
 
     /** A lease that was created. */
-    record Granted(long lease, long ttlSeconds) {}
+    record LeaseGranted(long lease, long ttlSeconds) {}
 
     /** A running watch. Closing it is idempotent and does not wait. */
     interface Watch extends AutoCloseable {

@@ -67,12 +67,12 @@ public final class GrpcEtcdClient implements EtcdClient {
     }
 
     @Override
-    public CompletionStage<Granted> grant(long ttlSeconds) {
+    public CompletionStage<LeaseGranted> grant(long ttlSeconds) {
         LeaseGrantRequest request =
                 LeaseGrantRequest.newBuilder().setTTL(ttlSeconds).build();
         // A lease whose number was lost with the answer just expires, so a repeat is harmless.
         return call(leases, LeaseGrpc.getLeaseGrantMethod(), request, false)
-                .thenApply(response -> new Granted(response.getID(), response.getTTL()));
+                .thenApply(response -> new LeaseGranted(response.getID(), response.getTTL()));
     }
 
     // Each keep-alive has its own stream, which the client closes before the answer comes. So it ends with an

@@ -8,6 +8,7 @@ import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
@@ -223,9 +224,9 @@ public final class ClaimTable {
         state.listener = null;
         state.deadline = Long.MAX_VALUE;
         held(state, state.claim, state.created, session, keep, then);
-        long counter = state.created;
+        Granted granted = new Granted(state.created, reported);
         if (listener != null) {
-            then.add(() -> listener.granted(counter, reported));
+            then.add(() -> listener.granted(granted));
         }
     }
 

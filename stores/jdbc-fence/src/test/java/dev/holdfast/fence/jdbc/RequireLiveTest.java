@@ -14,8 +14,8 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.memory.MemoryLockStore;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -173,8 +173,8 @@ class RequireLiveTest {
         // A client would release what it has lost. This one is dead.
         try (LockStore store = database.store()) {
             Claim claim = new Claimant("dead", SHORT).mutex(new LockName("door"));
-            Attempt.Granted granted = (Attempt.Granted)
-                    store.tryAcquire(claim).toCompletableFuture().join();
+            Granted granted =
+                    (Granted) store.tryAcquire(claim).toCompletableFuture().join();
             pass(SHORT.multipliedBy(2));
             assertLost(connection, "door", granted.counter() << 10, LossReason.EXPIRED, "its lease is over");
         }

@@ -9,7 +9,7 @@ import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
-import dev.holdfast.spi.Renewed.Held;
+import dev.holdfast.spi.Granted;
 import java.sql.SQLException;
 import java.sql.SQLIntegrityConstraintViolationException;
 import java.sql.SQLInvalidAuthorizationSpecException;
@@ -130,7 +130,7 @@ public final class GenericDialect extends ServerDialect {
     }
 
     @Override
-    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         Rows rows = statements.read(claims.stream().map(Claim::name).toList());
         for (Claim claim : claims) {
@@ -140,7 +140,7 @@ public final class GenericDialect extends ServerDialect {
                     && row.holder().equals(claim.id().toString());
             if (isSole && renew(statements, claim, row, rows.now())) {
                 long expires = Math.max(row.expires(), rows.now() + RowCodec.micros(claim.lease()));
-                renewed.put(claim.id(), new Held(row.held(), RowCodec.duration(expires - rows.now())));
+                renewed.put(claim.id(), new Granted(row.held(), RowCodec.duration(expires - rows.now())));
             }
         }
     }

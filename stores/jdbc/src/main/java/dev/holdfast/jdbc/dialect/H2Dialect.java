@@ -5,8 +5,8 @@ import dev.holdfast.jdbc.row.NameEncoding;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.sql.SQLException;
@@ -159,7 +159,7 @@ public class H2Dialect extends PooledDialect {
     // locked at once are locked first and renewed together; the others are left to the caller, which renews them one
     // by one.
     @Override
-    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         try {
             super.renewSole(statements, claims, renewed);
@@ -171,9 +171,9 @@ public class H2Dialect extends PooledDialect {
         }
     }
 
-    private void renewUnlocked(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+    private void renewUnlocked(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
-        Map<ClaimId, Held> uncommitted = new HashMap<>();
+        Map<ClaimId, Granted> uncommitted = new HashMap<>();
         begin(statements, claims.size() + 1);
         boolean ended = false;
         try {

@@ -3,7 +3,7 @@ package dev.holdfast.jdbc.dialect;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
-import dev.holdfast.spi.Renewed.Held;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.StoreException;
 import java.sql.SQLException;
 import java.util.Collections;
@@ -54,7 +54,7 @@ public final class MariaDbDialect extends MySqlDialect {
     }
 
     @Override
-    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         String union = String.join(" UNION ALL ", Collections.nCopies(claims.size(), CLAIM));
         statements.query(

@@ -7,8 +7,8 @@ import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -196,7 +196,7 @@ public class MySqlDialect extends ServerDialect {
     // A renewal needs two statements, because MySQL does not return the rows that an update changed. The result is
     // what the rows contain when the second statement reads them.
     @Override
-    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         String union = String.join(" UNION ALL ", Collections.nCopies(claims.size(), CLAIM));
         int changed = statements.change(

@@ -8,7 +8,7 @@ import dev.holdfast.jdbc.row.TablePlace;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
-import dev.holdfast.spi.Renewed.Held;
+import dev.holdfast.spi.Granted;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -131,7 +131,7 @@ public final class PostgresDialect extends ServerDialect {
     }
 
     @Override
-    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         Connection connection = statements.connection();
         statements.query(

@@ -2,8 +2,8 @@ package dev.holdfast.jdbc.row;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.Renewed.Held;
 import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -90,7 +90,7 @@ public abstract class Dialect {
      * Runs {@link #renewSole(int)}, or does the same in another way. A claim that is not put into {@code renewed}
      * was not renewed.
      */
-    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Held> renewed)
+    public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         statements.renewSole(claims, renewed);
     }

@@ -3,8 +3,8 @@ package dev.holdfast.jdbc.row;
 import dev.holdfast.jdbc.row.LockTable.Rows;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.Renewed.Held;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -125,7 +125,7 @@ public final class LockStatements implements AutoCloseable {
                 });
     }
 
-    void renewSole(List<Claim> claims, Map<ClaimId, Held> renewed) throws SQLException {
+    void renewSole(List<Claim> claims, Map<ClaimId, Granted> renewed) throws SQLException {
         int size = padded(claims.size());
         query(
                 dialect.ready("renew " + size, () -> dialect.renewSole(size)),
@@ -146,10 +146,10 @@ public final class LockStatements implements AutoCloseable {
     }
 
     /** Reads the rows that a renewal returns: name, holder, held, and the time that is left of the lease. */
-    public static Map<ClaimId, Held> renewed(ResultSet rows, Map<ClaimId, Held> renewed) throws SQLException {
+    public static Map<ClaimId, Granted> renewed(ResultSet rows, Map<ClaimId, Granted> renewed) throws SQLException {
         while (rows.next()) {
             ClaimId id = ClaimId.parse(rows.getString(2));
-            renewed.put(id, new Held(rows.getLong(3), RowCodec.duration(rows.getLong(4))));
+            renewed.put(id, new Granted(rows.getLong(3), RowCodec.duration(rows.getLong(4))));
         }
         return renewed;
     }

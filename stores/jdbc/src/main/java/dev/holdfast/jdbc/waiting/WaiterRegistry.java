@@ -6,6 +6,7 @@ import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released.Handed;
@@ -70,9 +71,9 @@ public final class WaiterRegistry {
             return closed;
         }
 
-        private void notifyGranted(long counter, Duration lease) {
+        private void notifyGranted(Granted granted) {
             if (!closed) {
-                listener.granted(counter, lease);
+                listener.granted(granted);
             }
         }
 
@@ -124,12 +125,12 @@ public final class WaiterRegistry {
     }
 
     /** Notifies the listener of a granted claim; false if it has none here. */
-    public boolean granted(ClaimId id, long counter, Duration lease) {
+    public boolean granted(ClaimId id, Granted granted) {
         Waiter waiter = waiters.remove(id);
         if (waiter == null) {
             return false;
         }
-        waiter.notifyGranted(counter, lease);
+        waiter.notifyGranted(granted);
         return true;
     }
 
@@ -138,7 +139,7 @@ public final class WaiterRegistry {
         return handed.isEmpty()
                 ? handed
                 : handed.stream()
-                        .filter(one -> !granted(one.id(), one.counter(), one.lease()))
+                        .filter(one -> !granted(one.id(), one.granted()))
                         .toList();
     }
 
@@ -214,7 +215,8 @@ public final class WaiterRegistry {
             return released;
         }
         // A waiting claim has the counter 0. The lease is reported as it was at the moment of the grant.
-        return state.counter() != 0 && granted(id, state.counter(), RowCodec.duration(state.expires() - state.since()));
+        Duration lease = RowCodec.duration(state.expires() - state.since());
+        return state.counter() != 0 && granted(id, new Granted(state.counter(), lease));
     }
 
     public void clear() {

@@ -5,11 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.redis.Certificate;
 import dev.holdfast.redis.RedisServer;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
@@ -54,7 +53,7 @@ class LettuceConnectionTest extends StoreTest {
             assertRefused("rediss+lettuce://none:secret" + at, false, "the user may not do this");
             assertRefused("rediss+lettuce://app:secret@localhost:" + server.tlsPort(), true, "localhost");
             try (LockStore mute = open("rediss+lettuce://mute:secret" + at)) {
-                assertThat(get(mute.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+                assertThat(get(mute.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
                 RecordingListener listener = new RecordingListener();
                 mute.enqueue(bob.mutex(name), listener);
                 awaitUntil(listener::hasHeard);
@@ -76,7 +75,7 @@ class LettuceConnectionTest extends StoreTest {
                 assertRefused(url, false, "asks for a password");
                 assertRefused(url.replace("//", "//:wrong@"), false, "password is wrong");
                 // Connections that were authenticated before are not asked again.
-                assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+                assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
             }
         }
     }
@@ -92,7 +91,7 @@ class LettuceConnectionTest extends StoreTest {
             node.ask(redis -> redis.clusterAddSlots(IntStream.range(0, 16_384).toArray()));
             awaitUntil(() -> node.ask(redis -> redis.clusterInfo()).contains("cluster_state:ok"));
             try (LockStore store = open(LettuceUrl.of(node.url()) + "?cluster=true")) {
-                assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+                assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
                 RecordingListener listener = new RecordingListener();
                 store.enqueue(bob.mutex(name), listener);
                 awaitUntil(listener::hasHeard);
@@ -108,8 +107,8 @@ class LettuceConnectionTest extends StoreTest {
 
     private void handOver(LockStore store, LockStore other) {
         Claim holder = alice.mutex(name);
-        assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
-        assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+        assertThat(get(store.tryAcquire(holder))).isInstanceOf(Granted.class);
+        assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Granted.class);
         RecordingListener listener = new RecordingListener();
         Claim waiter = bob.mutex(name);
         other.enqueue(waiter, listener);

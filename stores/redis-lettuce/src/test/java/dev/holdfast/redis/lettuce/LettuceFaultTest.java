@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -42,7 +43,7 @@ class LettuceFaultTest extends StoreTest {
         try {
             LockStore store = LettuceRedis.over(client, uri, "ticketTtl=2s");
             assertThat(store.traits().ticketTtl()).hasSeconds(2);
-            assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Granted.class);
+            assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
             store.close();
             awaitUntil(() -> server.ask(redis -> redis.clientList().lines().count()) == 1);
             assertThat(client.connect(uri).sync().get("anything")).isNull();
@@ -56,15 +57,15 @@ class LettuceFaultTest extends StoreTest {
     void frozenServerEndsCallsInTimeAsUnknown() {
         try (LockStore store = open("?timeout=300ms")) {
             Claim claim = alice.mutex(name);
-            assertThat(get(store.tryAcquire(claim))).isInstanceOf(Attempt.Granted.class);
-            assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Renewed.Held.class);
+            assertThat(get(store.tryAcquire(claim))).isInstanceOf(Granted.class);
+            assertThat(get(store.renew(List.of(claim))).get(0)).isInstanceOf(Granted.class);
             server.signal("STOP");
             assertThat(failure(store.release(claim)).effect()).isEqualTo(Effect.UNKNOWN);
             assertThat(failed(store, claim).effect()).isEqualTo(Effect.UNKNOWN);
             server.signal("CONT");
             repaired(() -> get(store.release(claim.again())));
             Attempt again = repaired(() -> get(store.tryAcquire(bob.mutex(name))));
-            assertThat(again).isInstanceOf(Attempt.Granted.class);
+            assertThat(again).isInstanceOf(Granted.class);
         }
     }
 
@@ -73,7 +74,7 @@ class LettuceFaultTest extends StoreTest {
         try (LockStore store = open("?ticketTtl=1m");
                 LockStore other = open("?ticketTtl=1m")) {
             Claim holder = alice.mutex(name);
-            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Granted.class);
             RecordingListener listener = new RecordingListener();
             other.enqueue(bob.mutex(name), listener);
             awaitUntil(listener::hasHeard);
@@ -82,7 +83,7 @@ class LettuceFaultTest extends StoreTest {
             assertThat(failure.retryable()).isTrue();
             server.startAgain();
             List<Renewed> answers = repaired(() -> get(store.renew(List.of(holder))));
-            assertThat(answers.get(0)).isInstanceOf(Renewed.Held.class);
+            assertThat(answers.get(0)).isInstanceOf(Granted.class);
             awaitUntil(() -> server.ask(redis -> redis.pubsubChannels().size()) == 1);
             server.ask(redis -> redis.clientKill(new ClientKillParams().type(ClientType.PUBSUB)));
             server.ask(redis -> redis.clientKill(new ClientKillParams().type(ClientType.NORMAL)));
@@ -99,7 +100,7 @@ class LettuceFaultTest extends StoreTest {
                 LockStore other = open("?timeout=300ms&ticketTtl=1m")) {
             Claim holder = alice.mutex(name);
             Claim waiter = bob.mutex(name);
-            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Granted.class);
             RecordingListener listener = new RecordingListener();
             other.enqueue(waiter, listener);
             awaitUntil(listener::hasHeard);
@@ -141,8 +142,8 @@ class LettuceFaultTest extends StoreTest {
     void replicaIsLeftForTheServerAtTheAddress() {
         try (LockStore store = open("")) {
             Claim holder = alice.mutex(name);
-            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
-            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Granted.class);
+            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Granted.class);
             server.ask(redis -> redis.replicaof("127.0.0.1", 1));
             StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new"))));
             assertThat(failure.effect()).isEqualTo(Effect.NONE);
@@ -151,7 +152,7 @@ class LettuceFaultTest extends StoreTest {
             assertThat(failed(store, holder)).hasMessageContaining("replica");
             String before = connections();
             server.ask(redis -> redis.replicaofNoOne());
-            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Granted.class);
             assertThat(get(store.release(holder)).wasOwner()).isTrue();
             assertThat(connections()).as("both are new ones").doesNotContain(before.split(" "));
         }
@@ -173,7 +174,7 @@ class LettuceFaultTest extends StoreTest {
             assertThat(failure).hasMessageContaining("0 of 1 replicas");
             try (RedisServer replica = RedisServer.start("--replicaof", "127.0.0.1", Integer.toString(server.port()))) {
                 Attempt again = repaired(() -> get(store.tryAcquire(alice.mutex(name))));
-                assertThat(again).isInstanceOf(Attempt.Granted.class);
+                assertThat(again).isInstanceOf(Granted.class);
                 boolean copied = replica.ask(redis -> redis.exists("holdfast:{" + name + "}"));
                 assertThat(copied).isTrue();
             }

@@ -1,8 +1,8 @@
 package dev.holdfast.redis.lettuce;
 
 import dev.holdfast.redis.RedisServer;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -71,7 +71,7 @@ final class LettuceFigures {
     private static Runnable ours(LockStore store, LockName name) {
         return () -> {
             Claim claim = ME.mutex(name);
-            if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Attempt.Granted)
+            if (!(store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted)
                     || !store.release(claim).toCompletableFuture().join().wasOwner()) {
                 throw new IllegalStateException("somebody else uses " + name);
             }

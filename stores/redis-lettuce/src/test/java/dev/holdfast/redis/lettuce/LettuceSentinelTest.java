@@ -9,11 +9,10 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.redis.RedisSentinels;
 import dev.holdfast.redis.RedisServer;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
@@ -45,9 +44,9 @@ class LettuceSentinelTest extends StoreTest {
         try (LockStore store = open("?ticketTtl=1m");
                 LockStore other = LettuceRedis.over(client, uri(), "ticketTtl=1m")) {
             Claim holder = alice.mutex(name);
-            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Attempt.Granted.class);
+            assertThat(get(store.tryAcquire(holder))).isInstanceOf(Granted.class);
             RecordingListener listener = waiting(other, bob.mutex(name));
-            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Renewed.Held.class);
+            assertThat(get(store.renew(List.of(holder))).get(0)).isInstanceOf(Granted.class);
             get(store.release(holder));
             awaitGrant(listener);
             Claim back = alice.mutex(name);

@@ -10,6 +10,7 @@ import dev.holdfast.redis.record.ClaimArguments;
 import dev.holdfast.redis.record.ScriptCalls;
 import dev.holdfast.redis.record.ScriptReply;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -148,8 +149,8 @@ final class PlainRenewal {
         Claim claim = batch.get(i);
         if (PlainCommands.isDone(reply)) {
             grants.renewed(grant, claim.lease());
-            answers[i] = new Renewed.Held(
-                    grant.counter(), ClaimArguments.micros(ClaimArguments.millis(claim.lease()) * 1_000));
+            answers[i] =
+                    new Granted(grant.counter(), ClaimArguments.micros(ClaimArguments.millis(claim.lease()) * 1_000));
         } else {
             if (reply instanceof NotKnown) {
                 commands.forget();

@@ -10,6 +10,7 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -134,7 +135,7 @@ public final class RecordLockStore implements LockStore {
             List<Attempt> attempts = new ArrayList<>(several.size());
             for (int i = 0; i < several.size(); i++) {
                 Duration left = ClaimArguments.micros(Replies.number(numbers, 2 * i + 1));
-                attempts.add(new Attempt.Granted(Replies.number(numbers, 2 * i), left));
+                attempts.add(new Granted(Replies.number(numbers, 2 * i), left));
             }
             return attempts;
         }
@@ -228,7 +229,7 @@ public final class RecordLockStore implements LockStore {
             Renewed one = renewed(asked.get(i), numbers, 3 * i);
             String missing = answer.missing();
             answers.add(
-                    missing != null && one instanceof Renewed.Held
+                    missing != null && one instanceof Granted
                             ? new Renewed.Failed(ReplicaAcks.unknown(List.of(asked.get(i)), missing))
                             : one);
         }
@@ -254,7 +255,7 @@ public final class RecordLockStore implements LockStore {
             List<Handed> handed = new ArrayList<>();
             Renewed answer = renewed(List.of(brief), reply, handed).get(0);
             waiters.grantedAll(handed);
-            if (answer instanceof Renewed.Held) {
+            if (answer instanceof Granted) {
                 waiters.renewed(claim.id(), answer);
             }
             return answer;
@@ -334,7 +335,7 @@ public final class RecordLockStore implements LockStore {
                     waiters.ended(ClaimId.parse(words[1]), Renewed.Reason.RELEASED);
                 } else if (words.length == 4 && words[0].equals("granted")) {
                     Duration lease = Duration.ofMillis(Long.parseLong(words[3]));
-                    waiters.granted(ClaimId.parse(words[1]), Long.parseLong(words[2]), lease);
+                    waiters.granted(ClaimId.parse(words[1]), new Granted(Long.parseLong(words[2]), lease));
                 }
             } catch (IllegalArgumentException notOurs) {
                 // A foreign message on our channel must not end the subscription.

@@ -3,6 +3,7 @@ package dev.holdfast.redis.record;
 import dev.holdfast.redis.client.Unacknowledged;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -80,12 +81,12 @@ public final class ReplicaAcks {
 
     public static List<Duration> granted(List<Attempt> attempts) {
         return attempts.stream()
-                .filter(Attempt.Granted.class::isInstance)
-                .map(attempt -> ((Attempt.Granted) attempt).lease())
+                .filter(Granted.class::isInstance)
+                .map(attempt -> ((Granted) attempt).lease())
                 .toList();
     }
 
     public static List<Duration> granted(Renewed answer) {
-        return answer instanceof Renewed.Held held ? List.of(held.lease()) : List.of();
+        return answer instanceof Granted held ? List.of(held.lease()) : List.of();
     }
 }

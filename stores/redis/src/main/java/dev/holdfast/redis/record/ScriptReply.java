@@ -4,6 +4,7 @@ import dev.holdfast.redis.client.Replies;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -49,14 +50,14 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
     public Attempt attempt(Claim claim) {
         return switch (code) {
             case BUSY -> new Attempt.Busy(ClaimArguments.micros(first));
-            case HELD -> new Attempt.Granted(first, ClaimArguments.micros(second));
+            case HELD -> new Granted(first, ClaimArguments.micros(second));
             default -> throw refusal(claim);
         };
     }
 
     public Renewed renewed(Claim claim) {
         return switch (code) {
-            case HELD -> new Renewed.Held(first, ClaimArguments.micros(second));
+            case HELD -> new Granted(first, ClaimArguments.micros(second));
             case WAITING -> new Renewed.Waiting((int) first, ClaimArguments.micros(second));
             case GONE -> new Renewed.Gone(reason(first));
             default -> throw refusal(claim);
@@ -95,7 +96,8 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
         List<Handed> handed = new ArrayList<>();
         for (int i = from; i < parts.size(); i += 3) {
             ClaimId id = ClaimId.parse(Replies.text(parts, i));
-            handed.add(new Handed(id, Replies.number(parts, i + 1), Duration.ofMillis(Replies.number(parts, i + 2))));
+            Duration lease = Duration.ofMillis(Replies.number(parts, i + 2));
+            handed.add(new Handed(id, new Granted(Replies.number(parts, i + 1), lease)));
         }
         return handed;
     }

@@ -3,6 +3,7 @@ package dev.holdfast.redis.record;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released.Handed;
@@ -99,11 +100,11 @@ public final class WaiterRegistry {
      * Notifies the listener of a granted claim. Returns false if the claim has no listener here; then the grant
      * counts, and the caller may pass it on.
      */
-    public boolean granted(ClaimId id, long counter, Duration lease) {
+    public boolean granted(ClaimId id, Granted granted) {
         if (confirmer != null) {
             Waiter unconfirmed = waiters.get(id);
             if (unconfirmed != null) {
-                confirmer.confirm(unconfirmed.claim, lease);
+                confirmer.confirm(unconfirmed.claim, granted.lease());
             }
             return true;
         }
@@ -111,7 +112,7 @@ public final class WaiterRegistry {
         if (waiter == null) {
             return false;
         }
-        waiter.listener.granted(counter, lease);
+        waiter.listener.granted(granted);
         return true;
     }
 
@@ -120,7 +121,7 @@ public final class WaiterRegistry {
         return handed.isEmpty()
                 ? handed
                 : handed.stream()
-                        .filter(one -> !granted(one.id(), one.counter(), one.lease()))
+                        .filter(one -> !granted(one.id(), one.granted()))
                         .toList();
     }
 
@@ -133,7 +134,7 @@ public final class WaiterRegistry {
 
     /** Reports the answer to a renewal. If the claim waited and is granted or gone now, its listener is notified. */
     public void renewed(ClaimId id, Renewed answer) {
-        if (answer instanceof Renewed.Held || answer instanceof Renewed.Gone) {
+        if (answer instanceof Granted || answer instanceof Renewed.Gone) {
             Waiter waiter = waiters.remove(id);
             if (waiter != null) {
                 notifyListener(waiter, answer);
@@ -159,8 +160,8 @@ public final class WaiterRegistry {
     }
 
     private static void notifyListener(Waiter waiter, Renewed outcome) {
-        if (outcome instanceof Renewed.Held held) {
-            waiter.listener.granted(held.counter(), held.lease());
+        if (outcome instanceof Granted held) {
+            waiter.listener.granted(held);
         } else if (outcome instanceof Renewed.Gone gone) {
             waiter.listener.ended(gone.reason());
         }

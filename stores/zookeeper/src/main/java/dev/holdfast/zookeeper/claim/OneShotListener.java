@@ -1,6 +1,7 @@
 package dev.holdfast.zookeeper.claim;
 
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -29,10 +30,10 @@ public final class OneShotListener implements ListenerRegistration {
         }
     }
 
-    public void granted(long counter, Duration lease) {
+    public void granted(Granted granted) {
         ClaimListener target = take();
         if (target != null) {
-            target.granted(counter, lease);
+            target.granted(granted);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.zookeeper.op;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -192,10 +193,11 @@ public final class Acquire {
         context.leaseExpiry().track(claimState);
         Duration lease = claimState.reportedLease(now, context.sessions().guaranteedLifetime(client));
         OneShotListener listener = claimState.listener();
+        Granted granted = new Granted(claimState.counter(), lease);
         if (waited && listener != null) {
-            listener.granted(claimState.counter(), lease);
+            listener.granted(granted);
         }
-        return done(new Renewed.Held(claimState.counter(), lease));
+        return done(granted);
     }
 
     private void discard(SessionClient client, ClaimState claimState) {

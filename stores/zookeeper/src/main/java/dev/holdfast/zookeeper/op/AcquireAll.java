@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper.op;
 
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -77,7 +78,7 @@ public final class AcquireAll {
         }
 
         boolean isHeld() {
-            return answer instanceof Renewed.Held;
+            return answer instanceof Granted;
         }
     }
 
@@ -266,7 +267,7 @@ public final class AcquireAll {
     }
 
     private static Attempt attempt(Renewed answer) {
-        return answer instanceof Renewed.Held held ? new Attempt.Granted(held.counter(), held.lease()) : BUSY;
+        return answer instanceof Granted held ? new Granted(held.counter(), held.lease()) : BUSY;
     }
 
     private void undo(SessionClient client, List<Member> members) {

@@ -1,5 +1,6 @@
 package dev.holdfast.zookeeper.op;
 
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.zookeeper.claim.ClaimState;
@@ -212,9 +213,9 @@ public final class PredecessorWatch {
         context.leaseExpiry().track(claimState);
         OneShotListener listener = claimState.listener();
         if (listener != null) {
-            listener.granted(
+            listener.granted(new Granted(
                     claimState.counter(),
-                    claimState.reportedLease(now, context.sessions().guaranteedLifetime(client)));
+                    claimState.reportedLease(now, context.sessions().guaranteedLifetime(client))));
         }
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper.op;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
@@ -222,7 +223,7 @@ public final class Renew {
         claimState.renew(claim, now);
         if (state == ClaimState.State.HELD) {
             context.leaseExpiry().track(claimState);
-            return new Renewed.Held(
+            return new Granted(
                     claimState.counter(),
                     claimState.reportedLease(now, context.sessions().guaranteedLifetime(client)));
         }
