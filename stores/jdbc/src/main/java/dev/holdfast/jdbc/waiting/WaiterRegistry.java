@@ -215,8 +215,10 @@ public final class WaiterRegistry {
             return released;
         }
         // A waiting claim has the counter 0. The lease is reported as it was at the moment of the grant.
-        Duration lease = RowCodec.duration(state.expires() - state.since());
-        return state.counter() != 0 && granted(id, new Granted(state.counter(), lease));
+        if (state.counter() == 0) {
+            return false;
+        }
+        return granted(id, new Granted(state.counter(), RowCodec.duration(state.expires() - state.since())));
     }
 
     public void clear() {
