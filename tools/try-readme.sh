@@ -7,7 +7,8 @@ shopt -s nullglob
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 readonly MARK='<!-- tools/try-readme.sh runs these lines'
-readonly MOST_PORTS=10 # so many ports are tried for Redis
+readonly MOST_PORTS=10  # so many ports are tried for Redis
+readonly MOST_WAITS=300 # so often a Redis that has started is asked, ten times a second
 
 scratch=$(mktemp -d)
 redis=
@@ -54,17 +55,19 @@ make_repository() {
 }
 
 start_redis() {
-    local try
+    local try waits
     for ((try = 0; try < MOST_PORTS; try++)); do
         port=$((20000 + RANDOM % 10000))
         redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$scratch" >"$scratch/redis.log" 2>&1 &
         redis=$!
-        while kill -0 "$redis" 2>/dev/null; do
+        for ((waits = 0; waits < MOST_WAITS; waits++)); do
+            kill -0 "$redis" 2>/dev/null || break
             if redis-cli -p "$port" info server 2>/dev/null | grep -q "^process_id:$redis"; then
                 return
             fi
             sleep 0.1
         done
+        kill "$redis" 2>/dev/null || true
     done
     fail "redis-server does not start: $(cat "$scratch/redis.log")"
 }
