@@ -7,6 +7,8 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -33,7 +35,7 @@ public final class CuttingProxy implements AutoCloseable {
     private final AtomicReference<Cut> next = new AtomicReference<>();
     private final AtomicLong passing = new AtomicLong();
     private final AtomicLong[] passed = {new AtomicLong(), new AtomicLong()};
-    private final AtomicInteger requests = new AtomicInteger();
+    private final List<AtomicInteger> requestsOfConnections = new CopyOnWriteArrayList<>();
 
     public CuttingProxy(int port) {
         this.port = port;
@@ -89,9 +91,12 @@ public final class CuttingProxy implements AutoCloseable {
         return next.get() == null;
     }
 
-    /** How many messages came from clients so far; what a client sends at once is one. */
-    public int requests() {
-        return requests.get();
+    /**
+     * How many messages came so far on the connection that sent the most; what a client sends at once is one. A pool
+     * may open further connections at any time, which do nothing but start.
+     */
+    public int requestsOfBusiestConnection() {
+        return requestsOfConnections.stream().mapToInt(AtomicInteger::get).max().orElse(0);
     }
 
     private void accept() throws IOException {
@@ -100,12 +105,14 @@ public final class CuttingProxy implements AutoCloseable {
             Socket server = new Socket(InetAddress.getLoopbackAddress(), port);
             client.setTcpNoDelay(true);
             server.setTcpNoDelay(true);
-            start(() -> forward(client, server, Cut.REQUEST));
-            start(() -> forward(server, client, Cut.REPLY));
+            AtomicInteger requests = new AtomicInteger();
+            requestsOfConnections.add(requests);
+            start(() -> forward(client, server, Cut.REQUEST, requests));
+            start(() -> forward(server, client, Cut.REPLY, new AtomicInteger()));
         }
     }
 
-    private void forward(Socket from, Socket to, Cut direction) throws IOException {
+    private void forward(Socket from, Socket to, Cut direction, AtomicInteger messages) throws IOException {
         try (from;
                 to) {
             InputStream in = from.getInputStream();
@@ -118,9 +125,7 @@ public final class CuttingProxy implements AutoCloseable {
                     return;
                 }
                 passed[direction.ordinal()].addAndGet(read);
-                if (direction == Cut.REQUEST) {
-                    requests.incrementAndGet();
-                }
+                messages.incrementAndGet();
                 out.write(bytes, 0, read);
             }
         }
