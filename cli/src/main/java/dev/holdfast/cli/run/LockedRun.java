@@ -3,6 +3,7 @@ package dev.holdfast.cli.run;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockLostException;
+import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
 import dev.holdfast.cli.output.ExitCode;
@@ -26,6 +27,9 @@ import org.jspecify.annotations.Nullable;
 
 /** One {@code holdfast run}: takes the lock, runs the command, frees the lock, returns the exit code. */
 final class LockedRun {
+
+    /** How often a lock may be lost before its command was started; a store that does this is not usable. */
+    static final int MAX_LOST_BEFORE_START = 10;
 
     private final RunPlan plan;
     private final Trace trace;
@@ -72,19 +76,17 @@ final class LockedRun {
     private int locked(Holdfast locks, NewSession session, FutureTask<ControlPipe> pipe) throws InterruptedException {
         Lease lease;
         try {
-            lease = plan.request().acquire(locks, plan.options(), plan.maxWait());
+            lease = acquire(locks, plan.request(), plan.options(), plan.maxWait(), trace);
         } catch (LockTimeoutException busy) {
             System.err.println("holdfast: " + busy.getMessage());
             return plan.busyCode();
         }
-        trace.say("holding " + plan.request().title());
         Ended ended;
         LossReason lostAs;
         try {
             if (signals.pending() != 0) {
                 return gaveUp();
             }
-            renewIfShort(lease);
             ended = guarded(
                     lease, ChildGroup.start(made(pipe), session, plan.command(), environment(locks.clientId(), lease)));
         } finally {
@@ -98,11 +100,40 @@ final class LockedRun {
     }
 
     /**
-     * Renews a short lease before the command starts. A grant that was handed to a waiter lives only as long as its
-     * queue entry until it is renewed: that may be less than the grace, and the command would be ended at its start.
+     * Acquires the lock with a lease that is long enough to start the command. A grant that was handed to a waiter lives
+     * only as long as its queue entry until it is renewed, and the command would be ended at its start. If the grant is
+     * over before it could be renewed, which happens on an overloaded machine, then nothing has run yet and the wait
+     * goes on.
+     *
+     * <p>If the store does not answer, the close of the client releases what it holds.
+     *
+     * @param maxWait null to wait for ever
      */
-    private void renewIfShort(Lease lease) {
-        Duration whole = plan.options().lease();
+    static Lease acquire(
+            Holdfast locks, LockRequest request, LockOptions options, @Nullable Duration maxWait, Trace trace)
+            throws InterruptedException {
+        long begun = System.nanoTime();
+        for (int lost = 0; ; lost++) {
+            Lease lease = request.acquire(locks, options, maxWait == null ? null : left(maxWait, begun));
+            trace.say("holding " + request.title());
+            try {
+                renewIfShort(lease, options.lease(), trace);
+                return lease;
+            } catch (LockLostException beforeTheStart) {
+                if (lost == MAX_LOST_BEFORE_START) {
+                    throw beforeTheStart;
+                }
+                trace.say("lost it before the command was started (" + beforeTheStart.reason() + "), waiting again");
+            }
+        }
+    }
+
+    private static Duration left(Duration maxWait, long begun) {
+        Duration left = maxWait.minusNanos(System.nanoTime() - begun);
+        return left.isNegative() ? Duration.ZERO : left;
+    }
+
+    private static void renewIfShort(Lease lease, Duration whole, Trace trace) {
         if (lease.remaining().compareTo(whole.dividedBy(2)) < 0) {
             lease.extend(whole);
             trace.say("renewed the lease");
