@@ -95,6 +95,7 @@ public final class EtcdLockStore implements LockStore {
         this.renew = new Renew(client, session, claimTable, queueWait, keys, clock);
         this.inspect = new Inspect(client, claimTable, keys, clock, ttl);
         this.maintenance = new SessionMaintenance(client, session, claimTable, queueWait::readQueue, clock, ttl);
+        claimTable.whenAdmitted(queueWait::wakeNext);
         queueWait.whenSweepNeeded(maintenance::requestSweep);
         this.traits = new StoreTraits(
                 "etcd",

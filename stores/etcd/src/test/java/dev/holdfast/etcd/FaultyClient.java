@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
 import java.time.Duration;
@@ -12,12 +13,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
 
-/** Loses what the test chooses: a request before it is sent, or the answer to it. */
+/** Loses what the test chooses: a request before it is sent, the answer to it, or what watches report. */
 final class FaultyClient implements EtcdClient {
 
     private final EtcdClient delegate;
     volatile Predicate<TxnRequest> losesRequest = request -> false;
     volatile Predicate<TxnRequest> losesAnswer = request -> false;
+    volatile boolean silencesWatches;
 
     FaultyClient(EtcdClient delegate) {
         this.delegate = delegate;
@@ -63,7 +65,26 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public Watch watch(ByteString key, boolean isPrefix, long fromRevision, WatchListener listener) {
-        return delegate.watch(key, isPrefix, fromRevision, listener);
+        return delegate.watch(key, isPrefix, fromRevision, new WatchListener() {
+            @Override
+            public void onEvents(List<Event> events) {
+                if (!silencesWatches) {
+                    listener.onEvents(events);
+                }
+            }
+
+            @Override
+            public void onStarted(boolean missed) {
+                if (!silencesWatches) {
+                    listener.onStarted(missed);
+                }
+            }
+
+            @Override
+            public void onClosed() {
+                listener.onClosed();
+            }
+        });
     }
 
     @Override

@@ -321,17 +321,22 @@ public final class QueueWait {
             claimTable.gone(state, Reason.EXPIRED, then);
             return;
         }
-        Claim claim = state.claim;
-        // Claims that wait for permits behind this one must be notified. No claim waits for permits behind a
-        // reader, because there is room for all readers.
-        boolean isReader = claim.limit() == Claim.ALL && claim.permits() == 1;
-        if (!claim.isExclusive() && !isReader) {
-            then.add(() -> rewrite(state));
-        }
-        Duration most = Session.shorter(claim.lease(), ticketTtl);
+        Duration most = Session.shorter(state.claim.lease(), ticketTtl);
         // The engine counts the reported time from the last answer "still waiting".
         Duration left = state.session == life.lease() ? life.leftAt(state.waitsSince) : most;
         claimTable.granted(state, state.session, Session.shorter(most, left), most, then);
+    }
+
+    /**
+     * Notifies the claims that wait for permits behind a claim that was admitted. No claim waits for permits behind
+     * a reader, because there is room for all readers.
+     */
+    public void wakeNext(ClaimState state) {
+        Claim claim = state.claim;
+        boolean isReader = claim.limit() == Claim.ALL && claim.permits() == 1;
+        if (!claim.isExclusive() && !isReader) {
+            rewrite(state);
+        }
     }
 
     /**

@@ -66,7 +66,7 @@ public final class TryAcquire {
                     if (failure != null) {
                         StoreException cause = EtcdErrors.of(failure, true, client.toString());
                         session.failed(cause);
-                        states.forEach(state -> claimTable.failed(state, cause));
+                        states.forEach(state -> claimTable.attemptFailed(state, cause));
                         result.completeExceptionally(cause);
                     } else {
                         result.complete(attempts);
@@ -202,11 +202,8 @@ public final class TryAcquire {
                     : null;
         }
 
-        // The state of a claim that holds or waits already is older than this attempt, and stays.
         private List<Attempt> busy() {
-            claimTable.change(then -> states.stream()
-                    .filter(state -> state.phase == ClaimState.Phase.SENT || state.phase == ClaimState.Phase.UNKNOWN)
-                    .forEach(state -> claimTable.remove(state, then)));
+            claimTable.change(then -> states.forEach(state -> claimTable.busy(state, then)));
             return List.of(new Attempt.Busy(Duration.ZERO));
         }
 
@@ -250,6 +247,7 @@ public final class TryAcquire {
                             claim,
                             created,
                             lease,
+                            Session.shorter(kept[0], left),
                             state.phase == ClaimState.Phase.HELD ? Duration.ZERO : claim.lease(),
                             then);
                 });

@@ -53,6 +53,7 @@ public final class ClaimTable {
     }
 
     private LongConsumer onDeadlineSet = at -> {};
+    private Consumer<ClaimState> onAdmitted = state -> {};
 
     public ClaimTable(LockKeys keys, MonotonicClock clock, Duration ticketTtl) {
         this.keys = keys;
@@ -63,6 +64,11 @@ public final class ClaimTable {
     /** Sets the listener that is called with each new deadline. */
     void whenDeadlineSet(LongConsumer wake) {
         onDeadlineSet = wake;
+    }
+
+    /** Sets the listener that is called, without the mutex, with each claim that holds and may have waited. */
+    public void whenAdmitted(Consumer<ClaimState> listener) {
+        onAdmitted = listener;
     }
 
     /** Reports a time at which something is due. */
@@ -187,15 +193,35 @@ public final class ClaimTable {
         state.since = own.since();
     }
 
-    /** Under the mutex: the claim holds, for this long by this client's clock unless it is renewed. */
-    public void held(ClaimState state, Claim claim, long created, long session, Duration keep, List<Runnable> then) {
+    /**
+     * Under the mutex: the claim holds, for {@code keep} by this client's clock unless it is renewed. Any request
+     * may be the first to find that an enqueued claim was admitted, so the listener is notified here.
+     */
+    public void held(
+            ClaimState state,
+            Claim claim,
+            long created,
+            long session,
+            Duration reported,
+            Duration keep,
+            List<Runnable> then) {
+        boolean mayHaveWaited = state.phase == ClaimState.Phase.WAITING || state.phase == ClaimState.Phase.UNKNOWN;
+        ClaimListener listener = state.listener;
+        state.listener = null;
         state.claim = claim;
         state.phase = ClaimState.Phase.HELD;
         state.created = created;
         state.session = session;
         keepFor(state, keep);
+        if (mayHaveWaited) {
+            then.add(() -> onAdmitted.accept(state));
+        }
         closeWatches(state, then);
         state.seen = null;
+        if (listener != null) {
+            Granted granted = new Granted(created, reported);
+            then.add(() -> listener.granted(granted));
+        }
     }
 
     /** Under the mutex: sets the deadline to this time from now, unless it is later already. */
@@ -218,16 +244,10 @@ public final class ClaimTable {
         keepFor(state, ticketTtl);
     }
 
-    /** Under the mutex: an enqueued claim was granted; its listener is notified. */
+    /** Under the mutex: the same for a claim whose key is known. The time begins anew. */
     public void granted(ClaimState state, long session, Duration reported, Duration keep, List<Runnable> then) {
-        ClaimListener listener = state.listener;
-        state.listener = null;
         state.deadline = Long.MAX_VALUE;
-        held(state, state.claim, state.created, session, keep, then);
-        Granted granted = new Granted(state.created, reported);
-        if (listener != null) {
-            then.add(() -> listener.granted(granted));
-        }
+        held(state, state.claim, state.created, session, reported, keep, then);
     }
 
     /**
@@ -246,27 +266,49 @@ public final class ClaimTable {
     }
 
     /**
-     * The request of a claim failed. If its effect is unknown, the state is kept for as long as the claim's lease.
+     * The enqueue of a claim failed. If its effect is unknown, the state is kept for as long as the claim's lease.
      */
     public void failed(ClaimState state, StoreException cause) {
+        change(then -> failed(state, cause, then));
+    }
+
+    /** The same for an attempt. It does not concern the listener of an enqueue, which has its own outcome. */
+    public void attemptFailed(ClaimState state, StoreException cause) {
         change(then -> {
-            if (!has(state)) {
-                return;
-            }
-            ClaimListener listener = state.listener;
-            state.listener = null;
-            if (state.phase == ClaimState.Phase.SENT || state.phase == ClaimState.Phase.UNKNOWN) {
-                if (cause.effect() == Effect.UNKNOWN) {
-                    state.phase = ClaimState.Phase.UNKNOWN;
-                    keepFor(state, state.claim.lease());
-                } else if (state.phase == ClaimState.Phase.SENT) {
-                    remove(state, then);
-                }
-            }
-            if (listener != null) {
-                then.add(() -> listener.failed(cause));
+            if (state.listener == null) {
+                failed(state, cause, then);
             }
         });
+    }
+
+    private void failed(ClaimState state, StoreException cause, List<Runnable> then) {
+        if (!has(state)) {
+            return;
+        }
+        ClaimListener listener = state.listener;
+        state.listener = null;
+        if (state.phase == ClaimState.Phase.SENT || state.phase == ClaimState.Phase.UNKNOWN) {
+            if (cause.effect() == Effect.UNKNOWN) {
+                state.phase = ClaimState.Phase.UNKNOWN;
+                keepFor(state, state.claim.lease());
+            } else if (state.phase == ClaimState.Phase.SENT) {
+                remove(state, then);
+            }
+        }
+        if (listener != null) {
+            then.add(() -> listener.failed(cause));
+        }
+    }
+
+    /**
+     * Under the mutex: an attempt was busy. Removes the claim unless it is older than the attempt: unless it holds,
+     * waits or is being enqueued.
+     */
+    public void busy(ClaimState state, List<Runnable> then) {
+        boolean isOfAttempt = state.phase == ClaimState.Phase.SENT || state.phase == ClaimState.Phase.UNKNOWN;
+        if (isOfAttempt && state.listener == null) {
+            remove(state, then);
+        }
     }
 
     /** Under the mutex: removes the claim. Returns the listener that must be notified, or null. */
