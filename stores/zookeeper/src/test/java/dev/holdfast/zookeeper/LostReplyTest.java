@@ -231,6 +231,23 @@ class LostReplyTest extends WithServer {
         });
     }
 
+    // A wait set watches only its own node. Without that watch, an attempt may be the first to find that the node was
+    // deleted.
+    @Test
+    void attemptThatFindsAnEnqueuedClaimGoneNotifiesItsListener() throws Exception {
+        forEachStep(List.of("exists"), (kind, action) -> (store, proxy, lock) -> {
+            // Makes the parent node, so that the first "exists" is that of the watch.
+            waiting(other, bob.waitSet(lock));
+            Claim claim = alice.waitSet(lock);
+            breakAt(proxy, kind, action);
+            RecordingListener listener = waiting(store, claim);
+            repeated(() -> store.inspect(lock));
+            assertThat(released(other, claim.again())).isTrue();
+            repeated(() -> store.tryAcquire(claim.again()));
+            assertThat(awaitEnd(listener)).isEqualTo(Renewed.Reason.RELEASED);
+        });
+    }
+
     private static void breakAt(Proxy proxy, String kind, Action action) {
         AtomicBoolean done = new AtomicBoolean();
         proxy.onRequest(asked -> asked.equals(kind) && done.compareAndSet(false, true) ? action : Action.PASS);

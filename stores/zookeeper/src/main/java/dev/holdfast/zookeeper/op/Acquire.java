@@ -235,7 +235,9 @@ public final class Acquire {
         ClaimState known = context.claims().find(claim.id());
         if (nodes.isEmpty()) {
             if (known != null) {
-                context.claims().remove(known);
+                // The claim may wait, and its watch may have failed: then this is how its listener learns of the end.
+                boolean sameSession = known.session() == client.session();
+                context.claims().end(known, sameSession ? Renewed.Reason.RELEASED : Renewed.Reason.EXPIRED);
             }
             if (context.claims().hasTombstone(claim.id())) {
                 return done(RELEASED);
@@ -276,7 +278,7 @@ public final class Acquire {
             }
             ClaimState known = context.claims().find(request.claim().id());
             if (known != null) {
-                context.claims().remove(known);
+                context.claims().end(known, Renewed.Reason.EXPIRED);
             }
             return search(client, request, searches + 1);
         });
