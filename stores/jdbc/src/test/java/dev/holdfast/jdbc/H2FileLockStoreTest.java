@@ -14,7 +14,7 @@ class H2FileLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new JdbcLockStoreProvider().open("jdbc:h2:" + folder.resolve("locks") + "?holdfast.ticketTtl=2s", clock);
+        return new JdbcLockStoreProvider().open("jdbc:h2:" + folder.resolve("locks") + "?holdfast.ticketTtl=4s", clock);
     }
 
     @Override

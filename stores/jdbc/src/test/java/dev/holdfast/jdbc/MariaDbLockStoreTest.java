@@ -8,7 +8,7 @@ import dev.holdfast.testkit.LockStoreTck;
 class MariaDbLockStoreTest extends LockStoreTck {
 
     private static final String URL =
-            MariaDbServer.shared().mariaUrl(MariaDbServer.shared().newDatabase()) + "&holdfast.ticketTtl=4s";
+            MariaDbServer.shared().mariaUrl(MariaDbServer.shared().newDatabase()) + "&holdfast.ticketTtl=8s";
 
     @Override
     protected LockStore open(MonotonicClock clock) {

@@ -8,7 +8,7 @@ import dev.holdfast.testkit.LockStoreTck;
 class MySqlLockStoreTest extends LockStoreTck {
 
     private static final String URL =
-            MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase()) + "&holdfast.ticketTtl=4s";
+            MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase()) + "&holdfast.ticketTtl=8s";
 
     @Override
     protected LockStore open(MonotonicClock clock) {

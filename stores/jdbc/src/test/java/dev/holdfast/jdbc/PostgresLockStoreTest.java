@@ -7,7 +7,7 @@ import dev.holdfast.testkit.LockStoreTck;
 /** The laws, on PostgreSQL. */
 class PostgresLockStoreTest extends LockStoreTck {
 
-    private static final String URL = PostgresServer.shared().newSchema() + "&holdfast.ticketTtl=2s";
+    private static final String URL = PostgresServer.shared().newSchema() + "&holdfast.ticketTtl=4s";
 
     @Override
     protected LockStore open(MonotonicClock clock) {
