@@ -142,7 +142,7 @@ public enum Mutant {
                 if (gone
                         && !claim.isWaitSet()
                         && StoreFixture.get(store().tryAcquire(claim)) instanceof Granted grant) {
-                    answers.set(i, new Granted(grant.counter(), grant.lease()));
+                    answers.set(i, grant);
                 }
                 i++;
             }

@@ -9,8 +9,7 @@ public final class BrokenLock implements Subject {
     @Override
     public Section mutex(String name) {
         // Neither waits nor yields: where all threads share one busy core, an overlap is seen only if a thread is
-        // preempted
-        // inside, and threads that yield outside are hardly ever preempted.
+        // preempted inside, and threads that yield outside are hardly ever preempted.
         return new Section() {
             @Override
             public void enter() {}

@@ -234,7 +234,7 @@ final class RowLockStore implements LockStore {
         Applied<Renewed> applied = work.call(turn -> {
             Granted granted = acquireFree(turn, claim);
             if (granted != null) {
-                return Applied.of(new Granted(granted.counter(), granted.lease()));
+                return Applied.of(granted);
             }
             return turn.further()
                     .transition(List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));

@@ -176,9 +176,7 @@ public final class ZooKeeperLockStore implements LockStore {
 
     // Without a listener, a claim that would have to wait has left no node.
     private static Attempt attempt(Renewed answer) {
-        return answer instanceof Granted held
-                ? new Granted(held.counter(), held.lease())
-                : new Attempt.Busy(Duration.ZERO);
+        return answer instanceof Granted held ? held : new Attempt.Busy(Duration.ZERO);
     }
 
     @Override

@@ -267,7 +267,7 @@ public final class AcquireAll {
     }
 
     private static Attempt attempt(Renewed answer) {
-        return answer instanceof Granted held ? new Granted(held.counter(), held.lease()) : BUSY;
+        return answer instanceof Granted held ? held : BUSY;
     }
 
     private void undo(SessionClient client, List<Member> members) {
