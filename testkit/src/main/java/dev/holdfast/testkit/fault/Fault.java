@@ -4,6 +4,8 @@ package dev.holdfast.testkit.fault;
 public enum Fault {
     /** The request is not executed, and its sender gets a failure with effect NONE. */
     REFUSE,
+    /** The request is not executed, and its sender gets a failure that says that it will never be. */
+    REJECT,
     /** The request is not executed, but its sender cannot know this: it gets a failure with effect UNKNOWN. */
     DROP_REQUEST,
     /** The request is executed, but its sender cannot know this: it gets a failure with effect UNKNOWN. */

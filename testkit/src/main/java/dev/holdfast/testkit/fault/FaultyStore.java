@@ -191,8 +191,7 @@ public final class FaultyStore extends ForwardingStore {
             return registration;
         }
         switch (fault) {
-            case REFUSE -> registration.lose(failure(fault));
-            case DROP_REQUEST -> registration.lose(failure(fault));
+            case REFUSE, REJECT, DROP_REQUEST -> registration.lose(failure(fault));
             case DROP_REPLY -> {
                 registration.lose(failure(fault));
                 request.run();
@@ -223,8 +222,7 @@ public final class FaultyStore extends ForwardingStore {
         }
         CompletableFuture<T> answer = new CompletableFuture<>();
         switch (fault) {
-            case REFUSE -> answer.completeExceptionally(failure(fault));
-            case DROP_REQUEST -> answer.completeExceptionally(failure(fault));
+            case REFUSE, REJECT, DROP_REQUEST -> answer.completeExceptionally(failure(fault));
             case DROP_REPLY ->
                 request.get().whenComplete((value, failure) -> answer.completeExceptionally(failure(fault)));
             case DUPLICATE -> {
@@ -309,7 +307,11 @@ public final class FaultyStore extends ForwardingStore {
     }
 
     private static StoreException failure(Fault fault) {
+        String message = "A fault was injected: " + fault;
+        if (fault == Fault.REJECT) {
+            return StoreException.refused(message, null);
+        }
         Effect effect = fault == Fault.REFUSE ? Effect.NONE : Effect.UNKNOWN;
-        return StoreException.unavailable(effect, "A fault was injected: " + fault, null);
+        return StoreException.unavailable(effect, message, null);
     }
 }

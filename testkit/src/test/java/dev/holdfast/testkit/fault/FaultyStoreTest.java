@@ -154,11 +154,13 @@ class FaultyStoreTest {
             store.next(Verb.ENQUEUE, fault);
             ListenerRegistration registration = store.enqueue(waiter, listener);
             switch (fault) {
-                case REFUSE, DROP_REQUEST, DROP_REPLY -> {
+                case REFUSE, REJECT, DROP_REQUEST, DROP_REPLY -> {
                     StoreException cause = listener.first(RecordingListener.Event.Failed.class)
                             .orElseThrow()
                             .cause();
-                    assertThat(cause.effect()).isEqualTo(fault == Fault.REFUSE ? Effect.NONE : Effect.UNKNOWN);
+                    boolean notExecuted = fault == Fault.REFUSE || fault == Fault.REJECT;
+                    assertThat(cause.effect()).isEqualTo(notExecuted ? Effect.NONE : Effect.UNKNOWN);
+                    assertThat(cause.retryable()).isEqualTo(fault != Fault.REJECT);
                     assertThat(waits(waiter)).isEqualTo(fault == Fault.DROP_REPLY);
                 }
                 case HANG, HANG_REPLY -> {
