@@ -1,11 +1,10 @@
 package dev.holdfast;
 
 import dev.holdfast.internal.Engine;
-import dev.holdfast.internal.Inspection;
-import dev.holdfast.internal.LeaseSemaphore;
-import dev.holdfast.internal.MultiLock;
-import dev.holdfast.internal.ReadWriteLocks;
-import dev.holdfast.internal.ThreadLock;
+import dev.holdfast.internal.lock.LeaseSemaphore;
+import dev.holdfast.internal.lock.MultiLock;
+import dev.holdfast.internal.lock.ReadWriteLockPair;
+import dev.holdfast.internal.lock.ReentrantDistributedLock;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
@@ -93,7 +92,7 @@ public final class Holdfast implements AutoCloseable {
 
     /** A mutex. */
     public DistributedLock lock(String name, LockOptions options) {
-        return ThreadLock.mutex(engine, name, options);
+        return ReentrantDistributedLock.mutex(engine, name, options);
     }
 
     /** A read-write lock with the client's default options. */
@@ -103,7 +102,7 @@ public final class Holdfast implements AutoCloseable {
 
     /** A read-write lock. */
     public DistributedReadWriteLock readWriteLock(String name, LockOptions options) {
-        return ReadWriteLocks.of(engine, name, options);
+        return ReadWriteLockPair.of(engine, name, options);
     }
 
     /**
@@ -144,7 +143,7 @@ public final class Holdfast implements AutoCloseable {
      * holds or waits.
      */
     public Optional<ResourceState> state(String name) {
-        return Inspection.state(engine, new LockName(name), INSPECT_NANOS);
+        return engine.inspector().state(new LockName(name), INSPECT_NANOS);
     }
 
     /**
@@ -154,7 +153,7 @@ public final class Holdfast implements AutoCloseable {
      * @param limit the most names to return, 1 to 10,000
      */
     public List<String> list(String prefix, int limit) {
-        return Inspection.list(engine, prefix, limit, INSPECT_NANOS);
+        return engine.inspector().list(prefix, limit, INSPECT_NANOS);
     }
 
     /**
@@ -163,7 +162,7 @@ public final class Holdfast implements AutoCloseable {
      * @return whether it held or waited until now
      */
     public boolean forceRelease(ResourceState.Entry seen) {
-        return Inspection.breakClaim(engine, seen, INSPECT_NANOS);
+        return engine.inspector().breakClaim(seen, INSPECT_NANOS);
     }
 
     /** What the store promises. */
@@ -183,7 +182,7 @@ public final class Holdfast implements AutoCloseable {
 
     /**
      * Ends all waits, ends all holds as lost with {@link LossReason#CLOSED}, and releases them in the store. It
-     * waits at most two seconds for these releases. Closes the store if {@link #connect} opened it. Idempotent.
+     * waits at most two seconds for these releases, and repeats those that fail meanwhile. Closes the store if {@link #connect} opened it. Idempotent.
      */
     @Override
     public void close() {

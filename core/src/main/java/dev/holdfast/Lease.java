@@ -59,9 +59,17 @@ public interface Lease extends AutoCloseable {
     /**
      * Registers a listener for the loss of the lock. It is called once, on an executor of Holdfast, with the
      * reason: at once if the lock is lost already, and never if it was released. A listener that blocks does not
-     * delay other listeners.
+     * delay other listeners, unless 64 of them block at once.
      */
     void onLost(Consumer<LossReason> listener);
+
+    /**
+     * Registers a listener for doubt: the renewal is overdue, and the lock will be lost when its lease ends unless a
+     * renewal succeeds. It is called each time the state becomes {@link LeaseState#IN_DOUBT}, on an executor of
+     * Holdfast, with the time for which the lock is still certainly held; at once if the lock is in doubt already.
+     * {@link #isValid} stays true meanwhile.
+     */
+    void onInDoubt(Consumer<Duration> listener);
 
     /**
      * Makes the lock last for at least {@code lease} from now, with one round trip to the store. It never shortens

@@ -6,9 +6,11 @@ import java.time.Duration;
  * Is notified of the events of locks, for metrics, logs and flight recordings. Every method does nothing by
  * default.
  *
- * <p>The methods are called on the threads that acquire, renew and release, sometimes while other threads wait.
- * They must be quick and must not block. Exceptions that they throw are dropped. There may be many names, so a
- * metric should group them.
+ * <p>What a thread of the user's has done ({@link #acquireEnded}, {@link #released}) is reported on that thread, when it
+ * has let go all mutexes of the engine. Everything else is reported by one thread at a time, in order, beside the threads that
+ * renew and declare losses: an observer that blocks delays no lock, but further events wait for it, and are dropped
+ * beyond 10,000. Exceptions that the methods throw go to the thread's uncaught exception handler. There may be many
+ * names, so a metric should group them.
  */
 public interface LockObserver {
 
@@ -26,15 +28,18 @@ public interface LockObserver {
         FAILED
     }
 
-    /** An acquisition ended after waiting for {@code waited}; re-entry is not reported. */
+    /**
+     * An acquisition ended after waiting for {@code waited}; re-entry is not reported. A multi-lock reports each of its
+     * names.
+     */
     default void acquireEnded(String name, Outcome outcome, Duration waited) {}
 
     /** A hold was released, or its owner noticed its loss, after {@code held}. */
     default void released(String name, Duration held) {}
 
     /**
-     * A held grant was passed {@code times} times to another thread of this JVM without asking the store. This is
-     * reported once for the grant, when it goes back to the store.
+     * A grant was passed to {@code times} further holders in this JVM without asking the store, one after the other or,
+     * if they read, at the same time. This is reported once for the grant, when it goes back to the store.
      */
     default void handedOff(String name, int times) {}
 

@@ -1,17 +1,17 @@
 /**
  * The engine: local queues, re-entry, waiting, renewal, loss and events, written once for all stores.
  *
- * <p>A map for maintainers, from the outside in:
+ * <p>A map for maintainers, from the outside in; each room uses those below it only:
  *
  * <ul>
- *   <li>{@code ThreadLock}, {@code ReadWriteLocks}, {@code LeaseSemaphore}, {@code MultiLock}: the API's faces. Each asks
- *       with a constant {@code Request}.
- *   <li>{@code Resource}: one per name in use; the local queue of {@code Waiter}s, the {@code Grant}s that this JVM has and
- *       the {@code Hold}s that share them. Its mutex guards all of these and is never held during I/O or user code.
- *   <li>{@code Contender}: the claim with which a resource waits in the store.
- *   <li>{@code Renewals}: one thread, one batch for everything that must be renewed. {@code Timer}: one thread that does no
- *       I/O and declares losses. {@code Releases}: releases, repeated until their outcome is known.
+ *   <li>{@code lock}: the faces of the API;
+ *   <li>{@code acquire}: one acquisition, of one name or of several, by a thread or a future;
+ *   <li>{@code cohort}: the lock of one name in this JVM, with its queue and its claim in the store;
+ *   <li>{@code hold}: what was granted, who shares it, and how it ends or is lost;
+ *   <li>{@code calls}: how the store is asked and its failures are repeated; {@code time}: when something is due.
  * </ul>
+ *
+ * <p>{@link dev.holdfast.internal.Engine}, in this package, is what all of them share: it owns the threads.
  *
  * <p>Times in here are {@code long} nanoseconds since the engine's start, so that they compare with {@code <}.
  */

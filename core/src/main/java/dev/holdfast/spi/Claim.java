@@ -96,6 +96,11 @@ public record Claim(
         return new Claim(name, id, permits, limit, newLease, owner, repeated);
     }
 
+    /** The same claim with another owner, as the one behind it has changed. */
+    public Claim withOwner(OwnerInfo newOwner) {
+        return new Claim(name, id, permits, limit, lease, newOwner, repeated);
+    }
+
     /** The same claim with fewer permits, to shrink a grant. */
     public Claim withPermits(int newPermits) {
         return new Claim(name, id, newPermits, limit, lease, owner, repeated);

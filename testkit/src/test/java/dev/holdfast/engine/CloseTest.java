@@ -14,6 +14,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -66,6 +67,32 @@ class CloseTest extends EngineFixture {
                 .withMessageContaining("closed");
         assertThat(a.get(lock::isHeldByCurrentThread)).isFalse();
         Actor.failure(LockLostException.class, a.begin(lock::unlock));
+    }
+
+    /** They wait for their next attempt, which the clock, that stands still, would never begin. */
+    @Test
+    void thoseWhoWaitToRepeatAnAttemptAreEnded() {
+        network.next(Verb.TRY_ACQUIRE, Fault.REFUSE);
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.REFUSE);
+        CompletableFuture<Boolean> one = a.park(() -> lock.tryLock());
+        CompletableFuture<Boolean> several =
+                b.park(() -> locks.multiLock("x", "y").tryLock());
+        clock.settle();
+        assertThat(network.met(Fault.REFUSE)).isEqualTo(2);
+        locks.close();
+        Actor.failure(LockException.class, one);
+        Actor.failure(LockException.class, several);
+    }
+
+    @Test
+    void aReleaseThatFailsDuringTheCloseIsRepeated() {
+        a.run(lock::lock);
+        network.next(Verb.RELEASE, Fault.REFUSE);
+        CompletableFuture<Void> closing = b.begin(locks::close);
+        Wait.until("the release has failed", () -> network.met(Fault.REFUSE) == 1);
+        clock.advanceUntil("the close has ended", Duration.ofMillis(5), closing::isDone);
+        Actor.end(closing);
+        assertThat(isUnused("close")).isTrue();
     }
 
     @Test
@@ -148,7 +175,7 @@ class CloseTest extends EngineFixture {
                 "no timer and no renewals are left",
                 () -> Thread.getAllStackTraces().keySet().stream()
                         .noneMatch(thread -> !before.contains(thread)
-                                && (thread.getName().equals("holdfast-timer")
+                                && (thread.getName().equals("holdfast-losses")
                                         || thread.getName().equals("holdfast-renewals"))));
     }
 }

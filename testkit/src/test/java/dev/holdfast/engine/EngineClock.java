@@ -1,7 +1,7 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.internal.Engine;
-import dev.holdfast.internal.Wakeable;
+import dev.holdfast.internal.time.Wakeable;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
@@ -147,7 +147,7 @@ final class EngineClock implements MonotonicClock {
                         .noneMatch(sleeper -> sleeper.getValue().isOver(now)
                                 || sleeper.getKey().isInterrupted())
                 && engines.stream().allMatch(Engine::isIdle)
-                && engines.stream().mapToLong(Engine::tasks).sum() == parkedTasks();
+                && engines.stream().mapToLong(Engine::tasks).sum() == 0;
     }
 
     // An actor that waits for something other than time and the lock waits for its test.
@@ -160,12 +160,6 @@ final class EngineClock implements MonotonicClock {
         }
         Object blocker = LockSupport.getBlocker(actor.thread());
         return blocker != null && !blocker.getClass().getName().startsWith(ReentrantLock.class.getName());
-    }
-
-    private long parkedTasks() {
-        return parked.keySet().stream()
-                .filter(thread -> thread.getName().startsWith("holdfast-io-"))
-                .count();
     }
 
     private long steps() {

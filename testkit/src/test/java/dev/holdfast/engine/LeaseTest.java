@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
 import dev.holdfast.LockLostException;
@@ -14,10 +15,19 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.testkit.fault.Fault;
+import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
 /** Tests of leases: a lock as a handle, and how long it lasts. */
@@ -214,6 +224,62 @@ class LeaseTest extends EngineFixture {
         assertThat(holders("lease")).isEqualTo(1);
         lease.release();
         assertThat(isUnused("lease")).isTrue();
+    }
+
+    /** A store that counts in seconds would else be asked for less than the user was promised. */
+    @Test
+    void aNewLeaseIsRoundedUpToTheStepOfTheStore() throws InterruptedException {
+        Queue<Duration> asked = new ConcurrentLinkedQueue<>();
+        Duration step = Duration.ofSeconds(1);
+        ForwardingStore coarse = new ForwardingStore(memory) {
+            @Override
+            public StoreTraits traits() {
+                StoreTraits of = super.traits();
+                return new StoreTraits(
+                        of.product(),
+                        of.fifo(),
+                        of.push(),
+                        of.atomicSeveral(),
+                        of.tokens(),
+                        of.liveness(),
+                        step,
+                        of.ticketTtl(),
+                        of.callTimeout());
+            }
+
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                claims.forEach(claim -> asked.add(claim.lease()));
+                return super.renew(claims);
+            }
+        };
+        Holdfast client = client(coarse);
+        LockOptions options = LockOptions.defaults().withFixedLease(Duration.ofMillis(30_001));
+        Lease lease = client.lock("lease", options).acquire();
+        lease.extend(Duration.ofMillis(60_001));
+        assertThat(asked).containsExactly(Duration.ofSeconds(61));
+        lease.release();
+
+        asked.clear();
+        c.run(rival.lock("lease")::lock);
+        CompletableFuture<Lease> several = a.park(client.multiLock(List.of("free", "lease"), options)::acquire);
+        c.run(rival.lock("lease")::unlock);
+        Actor.end(several).release();
+        // The first of the two may have been renewed while the second was waited for.
+        assertThat(asked).hasSizeGreaterThanOrEqualTo(2).containsOnly(Duration.ofSeconds(31));
+    }
+
+    /** The next holder asked for its own fixed lease, and not for what its predecessor has made of it. */
+    @Test
+    void anExtendedGrantIsNotPassedOn() {
+        Lease first = a.get(fixed::acquire);
+        CompletableFuture<Lease> second = b.park(fixed::acquire);
+        a.run(() -> first.extend(Duration.ofHours(24)));
+        a.run(first::release);
+        Lease next = Actor.end(second);
+        assertThat(next.remaining()).isLessThanOrEqualTo(LEASE);
+        assertThat(next.token() >> 10).isNotEqualTo(first.token() >> 10);
+        next.release();
     }
 
     /** The renewal is on its way with the shorter lease of the options when the extension overtakes it. */

@@ -265,4 +265,20 @@ class LocalHandOffTest extends EngineFixture {
             awaitUnused("baton");
         }
     }
+
+    /** Its time at the head begins when it becomes the head, and not when the lock is passed to it. */
+    @Test
+    void aRunningThreadDoesNotPassAHeadThatHasWaitedLongEnough() {
+        DistributedLock mine = locks.lock("head");
+        a.run(mine::lock);
+        CompletableFuture<Void> waiting = b.parkIn(mine::lock);
+        clock.advance(Duration.ofMillis(5));
+        assertThat(a.get(() -> {
+                    mine.unlock();
+                    return mine.tryLock();
+                }))
+                .isFalse();
+        Actor.end(waiting);
+        b.run(mine::unlock);
+    }
 }

@@ -60,7 +60,7 @@ class LossListenerTest extends EngineFixture {
                         "option EXPIRED", "listener 0 EXPIRED", "listener 1 EXPIRED", "listener 2 EXPIRED");
         assertThat(on)
                 .doesNotContain(Thread.currentThread())
-                .noneMatch(thread -> thread.getName().equals("holdfast-timer")
+                .noneMatch(thread -> thread.getName().equals("holdfast-losses")
                         || thread.getName().equals("holdfast-renewals")
                         || thread.getName().startsWith("holdfast-io"));
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
 import dev.holdfast.LockLostException;
@@ -17,16 +18,19 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -70,6 +74,40 @@ class MultiLockTest extends EngineFixture {
         assertUnused();
     }
 
+    /** All are on their way before the first is answered. */
+    @Test
+    void theNamesAreReleasedInParallel() {
+        a.run(all::lock);
+        network.next(Verb.RELEASE, Fault.HANG_REPLY, Fault.HANG_REPLY, Fault.HANG_REPLY);
+        CompletableFuture<Void> unlocking = a.begin(all::unlock);
+        Wait.until("all releases are under way", () -> network.hanging() == 3);
+        network.letGo();
+        Actor.end(unlocking);
+        assertUnused();
+    }
+
+    @Test
+    void anInterruptEndsAnAttemptThatIsNotAnswered() {
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG);
+        CompletableFuture<Void> locking = a.parkIn(all::lockInterruptibly);
+        a.interrupt();
+        Actor.failure(InterruptedException.class, locking);
+        network.letGo();
+        assertUnused();
+    }
+
+    @Test
+    void aThousandNamesAreReentered() {
+        List<String> names = IntStream.range(0, 1_000).mapToObj(i -> "name" + i).toList();
+        DistributedLock thousand = locks.multiLock(names, LockOptions.defaults());
+        a.run(thousand::lock);
+        a.run(thousand::lock);
+        assertThat(a.get(thousand::holdCount)).isEqualTo(2);
+        a.run(thousand::unlock);
+        a.run(thousand::unlock);
+        assertThat(locks.list("name", 10)).isEmpty();
+    }
+
     /**
      * While it waits for a name that is not free, it holds the names before this one and none of the names after
      * it.
@@ -78,6 +116,7 @@ class MultiLockTest extends EngineFixture {
     void namesAreTakenInTheOrderOfTheirBytes() {
         c.run(rival.lock("y")::lock);
         CompletableFuture<Void> waiting = a.parkIn(all::lock);
+        clock.settle();
         assertThat(holders("x")).isEqualTo(1);
         assertThat(waiters("y")).isEqualTo(1);
         assertThat(isUnused("z")).isTrue();
@@ -362,5 +401,129 @@ class MultiLockTest extends EngineFixture {
         assertThat(rival.multiLock("x", "y", "z").forceRelease()).isEqualTo(3);
         assertUnused();
         Actor.failure(LockLostException.class, c.begin(all::unlock));
+    }
+
+    @Test
+    void aTimedWaitEndsInTimeAlsoWhenTheStoreDoesNotAnswer() {
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG);
+        network.next(Verb.TRY_ACQUIRE, Fault.HANG);
+        network.next(Verb.ENQUEUE, Fault.HANG);
+        CompletableFuture<Boolean> trying = a.park(() -> all.tryLock(1, TimeUnit.SECONDS));
+        pass(Duration.ofSeconds(2));
+        assertThat(Actor.end(trying)).isFalse();
+        network.letGo();
+        assertUnused();
+    }
+
+    /** Not one after the other. */
+    @Test
+    void theAnswersToAllReleasesAreAwaitedTogether() {
+        a.run(all::lock);
+        network.next(Verb.RELEASE, Fault.HANG, Fault.HANG, Fault.HANG);
+        CompletableFuture<Void> unlocking = a.begin(all::unlock);
+        Wait.until("all releases are under way", () -> network.hanging() == 3);
+        Wait.until("it waits for the answers", () -> clock.isParked(a.thread()));
+        clock.advance(Duration.ofSeconds(10));
+        Actor.end(unlocking);
+        network.letGo();
+        assertUnused();
+    }
+
+    /** The user holds nothing yet, so that there is nothing to be interrupted for, and nothing that may have overlapped. */
+    @Test
+    void aNameThatIsLostWhileAnotherIsWaitedForIsTakenAnew() {
+        DistributedLock interrupting = with(LockOptions.defaults().withInterruptOnLoss(true));
+        c.run(rival.lock("z")::lock);
+        CompletableFuture<Void> waiting = a.parkIn(interrupting::lockInterruptibly);
+        clock.settle();
+        rival.lock("x").forceRelease();
+        pass(LEASE.dividedBy(2));
+        assertThat(isUnused("x")).isTrue();
+        c.run(rival.lock("z")::unlock);
+        Actor.end(waiting);
+        for (String name : NAMES) {
+            assertThat(holders(name)).as(name).isEqualTo(1);
+            assertThat(a.get(() -> locks.lock(name).holdCount())).as(name).isEqualTo(1);
+        }
+        a.run(interrupting::unlock);
+        assertUnused();
+    }
+
+    /** The store has ended what it granted, and granted one of the names to somebody else here. */
+    @Test
+    void anAnswerThatComesLatePushesNobodyOut() {
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG_REPLY);
+        CompletableFuture<Boolean> trying = a.start(() -> all.tryLock());
+        Wait.until("the answer hangs", () -> network.hanging() == 1);
+        NAMES.forEach(name -> rival.lock(name).forceRelease());
+        Lease newer = b.get(() -> locks.lock("y").acquire());
+        network.letGo();
+        assertThat(Actor.end(trying)).isFalse();
+        assertThat(newer.state()).isEqualTo(LeaseState.SAFE);
+        newer.release();
+        assertUnused();
+    }
+
+    /** The first attempt was granted, but its answer was lost, and the answer to the last one says how little is left. */
+    @Test
+    void aFixedLeaseThatIsNearlyOverIsNotHandedOut() {
+        Duration shortLease = Duration.ofSeconds(2);
+        DistributedLock fixed = with(LockOptions.defaults().withFixedLease(shortLease));
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.DROP_REPLY, Fault.REFUSE, Fault.REFUSE, Fault.REFUSE, Fault.REFUSE);
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.REFUSE, Fault.REFUSE, Fault.REFUSE);
+        CompletableFuture<Optional<Lease>> trying = a.start(fixed::tryAcquire);
+        clock.advanceUntil("it has ended", Duration.ofMillis(10), trying::isDone);
+        Actor.end(trying).ifPresent(lease -> {
+            assertThat(lease.remaining()).isGreaterThan(shortLease.dividedBy(2).minusMillis(50));
+            lease.release();
+        });
+        assertUnused();
+    }
+
+    /** What comes too late goes back, but for a name that another thread here has taken over meanwhile. */
+    @Test
+    void whatIsPassedOnAfterAnAnswerThatComesLateIsNotReleased() {
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG_REPLY);
+        CompletableFuture<Boolean> trying = a.start(() -> all.tryLock());
+        Wait.until("the answer hangs", () -> network.hanging() == 1);
+        CompletableFuture<Void> next = b.parkIn(locks.lock("x")::lock);
+        rival.lock("y").forceRelease();
+        Lease newer = c.get(() -> locks.lock("y").acquire());
+        network.letGo();
+        assertThat(Actor.end(trying)).isFalse();
+        Actor.end(next);
+        clock.settle();
+        assertThat(rival.lock("x").tryLock()).isFalse();
+        b.run(locks.lock("x")::unlock);
+        newer.release();
+        assertUnused();
+    }
+
+    /** A store that forgets each claim when its lease is to begin. */
+    private DistributedLock forgotten() {
+        ForwardingStore forgetful = new ForwardingStore(memory) {
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                claims.forEach(memory::release);
+                return super.renew(claims);
+            }
+        };
+        Holdfast client = client(forgetful);
+        LockOptions fixed = LockOptions.defaults().withFixedLease(LEASE);
+        // A name that is held already makes it take the names one by one.
+        a.run(client.lock("y", fixed)::lock);
+        return client.multiLock(NAMES, fixed);
+    }
+
+    @Test
+    void namesThatAreLostAgainAndAgainEndAnAttempt() {
+        DistributedLock forgotten = forgotten();
+        assertThat(a.get(() -> forgotten.tryLock())).isFalse();
+    }
+
+    @Test
+    void namesThatAreLostAgainAndAgainEndAWaitWithoutALimit() {
+        DistributedLock forgotten = forgotten();
+        Actor.failure(LockLostException.class, a.begin(forgotten::lock));
     }
 }

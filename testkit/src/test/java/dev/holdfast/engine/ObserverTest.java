@@ -110,6 +110,16 @@ class ObserverTest extends EngineFixture {
     }
 
     @Test
+    void aMultiLockReportsEachOfItsNames() {
+        DistributedLock several = observed.multiLock("one", "two");
+        a.run(several::lock);
+        assertThat(b.get(() -> several.tryLock())).isFalse();
+        a.run(several::unlock);
+        assertEvents(
+                "one ACQUIRED 0", "two ACQUIRED 0", "one BUSY 0", "two BUSY 0", "two released 0", "one released 0");
+    }
+
+    @Test
     void reentryIsNotReportedAndAHandOffIsReportedWhenTheGrantGoesBack() {
         a.run(lock::lock);
         a.run(lock::lock);
@@ -119,6 +129,7 @@ class ObserverTest extends EngineFixture {
         a.run(lock::unlock);
         Actor.end(waiting);
         b.run(lock::unlock);
+        Wait.until("the hand-off was reported", () -> observer.events.contains("seen handed off 1"));
         assertThat(observer.events)
                 .containsExactlyInAnyOrder(
                         "seen ACQUIRED 0",

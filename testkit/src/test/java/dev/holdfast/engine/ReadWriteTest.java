@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.DistributedReadWriteLock;
+import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.testkit.fault.Fault;
@@ -320,5 +321,21 @@ class ReadWriteTest extends EngineFixture {
                     .isInstanceOf(LockException.class)
                     .withMessageContaining("BROKEN");
         }
+    }
+
+    /** A grant that only dead threads hold is renewed no more, so that nobody may join it. */
+    @Test
+    void aReaderDoesNotJoinTheGrantOfADeadReader() throws InterruptedException {
+        Holdfast longHandOff = client(Holdfast.builder().store(memory).handOffTime(Duration.ofMinutes(1)));
+        DistributedLock shared = longHandOff.readWriteLock("book").readLock();
+        Thread dying = new Thread(shared::lock);
+        dying.start();
+        dying.join();
+        clock.advanceAndSettle(EngineFixture.LEASE.dividedBy(3));
+        a.run(shared::lock);
+        pass(EngineFixture.LEASE.multipliedBy(2));
+        assertThat(a.get(shared::isHeldByCurrentThread)).isTrue();
+        a.run(shared::unlock);
+        awaitUnused("book");
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
@@ -243,6 +244,37 @@ class RenewalTest extends EngineFixture {
                         .acquire());
         pass(Duration.ofSeconds(7));
         c.run(rival.lock("pushed")::unlock);
+        Lease lease = Actor.end(waiting);
+        assertThat(lease.remaining()).isBetween(Duration.ofSeconds(29), LEASE);
+        lease.release();
+    }
+
+    /**
+     * A refresh was answered "still waiting", and this answer arrives when the grant has come and is to be renewed for
+     * the fixed lease. The thread of renewals is still at work, so that the answer comes before that renewal.
+     */
+    @Test
+    void aStaleAnswerDoesNotDelayAGrant() {
+        CountDownLatch mayGoOn = new CountDownLatch(1);
+        ForwardingStore slow = new ForwardingStore(network) {
+            @Override
+            public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
+                CompletionStage<List<Renewed>> answers = super.renew(claims);
+                Wait.until("the test lets the renewals go on", () -> mayGoOn.getCount() == 0);
+                return answers;
+            }
+        };
+        DistributedLock fixed =
+                client(slow).lock("pushed", LockOptions.defaults().withFixedLease(LEASE));
+        c.run(rival.lock("pushed")::lock);
+        CompletableFuture<Lease> waiting = a.park(fixed::acquire);
+        network.next(Verb.RENEW, Fault.HANG_REPLY);
+        clock.advance(Duration.ofSeconds(2));
+        Wait.until("a refresh is not answered", () -> network.hanging() == 1);
+        c.run(rival.lock("pushed")::unlock);
+        network.letGo();
+        mayGoOn.countDown();
+        // No time passes, so that no further refresh is sent.
         Lease lease = Actor.end(waiting);
         assertThat(lease.remaining()).isBetween(Duration.ofSeconds(29), LEASE);
         lease.release();

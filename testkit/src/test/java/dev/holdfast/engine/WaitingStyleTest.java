@@ -7,6 +7,9 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.fault.CountingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
@@ -218,5 +221,44 @@ class WaitingStyleTest extends EngineFixture {
         Actor.end(waiting);
         assertThat(counting.total()).isZero();
         b.run(mine::unlock);
+    }
+
+    /** Else clients that queue would pass it for as long as they come. */
+    @Test
+    void oneWhoSpinsKeepsNobodyBehindItOutOfTheStoresQueue() {
+        DistributedLock spinning = locks.lock("spin", SPIN);
+        DistributedLock queueing = locks.lock("spin");
+        c.run(rival.lock("spin")::lock);
+        CompletableFuture<Void> first = a.parkIn(() -> {
+            spinning.lock();
+            spinning.unlock();
+        });
+        CompletableFuture<Void> second = b.parkIn(() -> {
+            queueing.lock();
+            queueing.unlock();
+        });
+        awaitWaiters("spin", 1);
+        c.run(rival.lock("spin")::unlock);
+        Actor.end(first);
+        Actor.end(second);
+        awaitUnused("spin");
+    }
+
+    @Test
+    void hintsThatCannotBeHadAreDoneWithout() {
+        DistributedLock mine = client(new NoQueueStore(memory) {
+                    @Override
+                    public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
+                        throw StoreException.unavailable(StoreException.Effect.NONE, "no subscription", null);
+                    }
+                })
+                .lock("spin");
+        c.run(rival.lock("spin")::lock);
+        CompletableFuture<Void> waiting = a.parkIn(mine::lock);
+        pass(Duration.ofSeconds(1));
+        c.run(rival.lock("spin")::unlock);
+        pass(Duration.ofSeconds(1));
+        Actor.end(waiting);
+        a.run(mine::unlock);
     }
 }

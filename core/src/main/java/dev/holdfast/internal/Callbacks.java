@@ -1,0 +1,123 @@
+package dev.holdfast.internal;
+
+import dev.holdfast.LockObserver;
+import dev.holdfast.internal.time.Uncaught;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs the code of users: listeners, completions of futures, and the observer. Never on a thread that renews, watches the
+ * time or does I/O, and never under a mutex of the engine.
+ */
+public final class Callbacks implements AutoCloseable {
+
+    /** The most threads that run code of users at once. Code that blocks on so many delays the rest. */
+    static final int MAX_THREADS = 64;
+
+    /** The most events that wait for an observer. Further ones are dropped: an observer that blocks must not fill the memory. */
+    static final int MAX_EVENTS = 10_000;
+
+    private final LockObserver observer;
+    private final @Nullable Executor executor;
+    private final Lane lane = new Lane("holdfast-callback", MAX_THREADS);
+    private final ReentrantLock mutex = new ReentrantLock();
+    /** Events for the observer. Guarded by the mutex. */
+    private final Queue<Consumer<LockObserver>> events = new ArrayDeque<>();
+    /** Whether a thread delivers events. Guarded by the mutex. */
+    private boolean delivering;
+
+    /** @param executor the user's own; null for threads of this object */
+    Callbacks(LockObserver observer, @Nullable Executor executor) {
+        this.observer = observer;
+        this.executor = executor;
+    }
+
+    /**
+     * Runs code on the user's executor. A thread of this object hands it over, because the executor may run it in the
+     * calling thread.
+     */
+    public void run(Runnable code) {
+        Runnable task = executor == null ? code : () -> handOver(executor, code);
+        if (!lane.run(task)) {
+            // Closed. Somebody may wait for this call, who must not wait for ever.
+            Thread last = new Thread(task, "holdfast-callback-last");
+            last.setDaemon(true);
+            last.start();
+        }
+    }
+
+    private static void handOver(Executor theirs, Runnable code) {
+        try {
+            theirs.execute(code);
+        } catch (RejectedExecutionException shutDown) {
+            code.run();
+        }
+    }
+
+    /** Whether anybody observes. If not, nobody needs to measure anything. */
+    public boolean isObserved() {
+        return observer != LockObserver.NONE;
+    }
+
+    /** Notifies the observer on the calling thread, which must be one of the user's, without a mutex. */
+    public void observeHere(Consumer<LockObserver> event) {
+        if (!isObserved()) {
+            return;
+        }
+        try {
+            event.accept(observer);
+        } catch (Throwable theirs) {
+            Uncaught.report(theirs);
+        }
+    }
+
+    /** Notifies the observer on another thread. Such events are delivered one after the other, in their order. */
+    public void observe(Consumer<LockObserver> event) {
+        if (!isObserved()) {
+            return;
+        }
+        mutex.lock();
+        try {
+            if (events.size() == MAX_EVENTS) {
+                return;
+            }
+            events.add(event);
+            if (delivering) {
+                return;
+            }
+            delivering = true;
+        } finally {
+            mutex.unlock();
+        }
+        if (!lane.run(this::deliver)) {
+            next();
+        }
+    }
+
+    private void deliver() {
+        for (Consumer<LockObserver> event = next(); event != null; event = next()) {
+            observeHere(event);
+        }
+    }
+
+    private @Nullable Consumer<LockObserver> next() {
+        mutex.lock();
+        try {
+            delivering = !events.isEmpty();
+            return events.poll();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Lets what is under way come to its end. */
+    @Override
+    public void close() {
+        lane.close();
+    }
+}

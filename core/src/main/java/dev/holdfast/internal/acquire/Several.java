@@ -1,0 +1,583 @@
+package dev.holdfast.internal.acquire;
+
+import dev.holdfast.Lease;
+import dev.holdfast.LockConflictException;
+import dev.holdfast.LockException;
+import dev.holdfast.LockObserver.Outcome;
+import dev.holdfast.LockTimeoutException;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.calls.RepeatedCall;
+import dev.holdfast.internal.cohort.CohortLock;
+import dev.holdfast.internal.cohort.HeldNames;
+import dev.holdfast.internal.hold.Hold;
+import dev.holdfast.internal.hold.HoldEnd;
+import dev.holdfast.internal.hold.HoldExtension;
+import dev.holdfast.internal.hold.LockSpec;
+import dev.holdfast.internal.hold.SeveralLease;
+import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.internal.time.Wakeable;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Acquires several names, all or none. The user's lease and {@code maxHold} begin when all are held.
+ *
+ * <pre>
+ *   start --- all in one step, if the store can ---- granted ----------------------------------> HELD
+ *     |            | busy, or failed
+ *     +------------+---> one by one, in the order of their names, renewing those that are held
+ *                          | all                        | one is not free in time, fails, or the wait is given up
+ *                          v                            v
+ *                        begin the user's lease -----> roll back, in parallel -----------------> ENDED with none
+ *                          | begun
+ *                          v
+ *                        HELD
+ * </pre>
+ *
+ * <p>Each step begins when the one before has ended, so that the state is used by one thread at a time. Nobody sleeps: a
+ * thread that waits for the end is parked on {@code done}, and makes the passes of its members meanwhile; those of a future
+ * are made on threads of the engine.
+ */
+public final class Several implements Wakeable {
+
+    /** So often a name that was lost while others were waited for is taken anew; after that the leases are just too short. */
+    private static final int MAX_RETAKES = 10;
+
+    private final Engine engine;
+    private final List<LockSpec> specs;
+    private final Owner owner;
+    /** What the thread held before, for people. */
+    private final List<String> heldBefore;
+
+    private final long begun;
+    private final boolean once;
+    private final long deadline;
+
+    /** Who waits for the end, and makes passes meanwhile; null for a future. */
+    private final @Nullable Thread thread;
+
+    /** The passes that the thread has to make. */
+    private final Queue<Runnable> passes = new ConcurrentLinkedQueue<>();
+
+    private final CompletableFuture<Outcome> done = new CompletableFuture<>();
+    /** All that are held, in the order of the names. */
+    private final List<Hold> holds = new ArrayList<>();
+    /** Those of the holds that were not held before. */
+    private final List<Hold> fresh = new ArrayList<>();
+
+    private int retakes;
+    private @Nullable RuntimeException failure;
+    private volatile @Nullable Outcome givenUp;
+    private volatile @Nullable OneStep oneStep;
+    private volatile @Nullable FutureWait member;
+
+    private Several(Engine engine, List<LockSpec> specs, Owner owner, List<String> heldBefore, long maxWait) {
+        this.engine = engine;
+        this.specs = specs;
+        this.owner = owner;
+        this.heldBefore = heldBefore;
+        this.begun = engine.now();
+        this.once = maxWait == 0;
+        this.deadline = Nanos.after(begun, maxWait);
+        this.thread = owner.thread();
+    }
+
+    /**
+     * Acquires for the calling thread, which is parked until the end.
+     *
+     * @param specs in the order of their names
+     * @param holds whether the holds become the thread's own, through {@code lock()}
+     * @param maxWait in nanoseconds; zero not to wait; {@link Nanos#NEVER} for no limit
+     * @return the holds; null if not all were free in time
+     */
+    public static @Nullable List<Hold> acquire(
+            Engine engine, List<LockSpec> specs, boolean holds, long maxWait, boolean interruptible)
+            throws InterruptedException {
+        HeldNames held = engine.locks().heldNames();
+        Several all = new Several(engine, specs, new Owner(Thread.currentThread(), holds), held.copy(), maxWait);
+        all.start();
+        all.await(interruptible);
+        Outcome outcome = all.done.join();
+        all.observe(outcome);
+        if (outcome == Outcome.INTERRUPTED) {
+            throw new InterruptedException("Interrupted while waiting for locks " + all.names());
+        }
+        if (all.failure != null) {
+            throw all.failure;
+        }
+        if (outcome != Outcome.ACQUIRED) {
+            return null;
+        }
+        if (holds) {
+            all.fresh.forEach(hold -> held.add(hold.spec().name()));
+        }
+        return all.holds;
+    }
+
+    /** Acquires for a future; see {@link FutureWait#acquire}. */
+    public static CompletableFuture<Lease> acquireAsync(Engine engine, List<LockSpec> specs, long maxWait) {
+        CompletableFuture<Lease> future = new CompletableFuture<>();
+        try {
+            engine.beginFuture();
+        } catch (RuntimeException tooMany) {
+            return CompletableFuture.failedFuture(tooMany);
+        }
+        Several all = new Several(engine, specs, Owner.NOBODY, List.of(), maxWait);
+        all.done.thenAccept(outcome -> {
+            engine.endFuture();
+            engine.callbacks().run(() -> all.deliver(outcome, future));
+        });
+        if (!engine.dispatch(all::start)) {
+            all.end(Outcome.FAILED, engine.closedException(specs.get(0).name()));
+        }
+        future.whenComplete((lease, failure) -> all.giveUp(Outcome.CANCELLED));
+        return future;
+    }
+
+    private void deliver(Outcome outcome, CompletableFuture<Lease> future) {
+        observe(outcome);
+        if (failure != null) {
+            future.completeExceptionally(failure);
+        } else if (outcome != Outcome.ACQUIRED) {
+            future.completeExceptionally(timedOut());
+        } else {
+            SeveralLease lease = new SeveralLease(holds);
+            if (!future.complete(lease)) {
+                lease.releaseAsync();
+            }
+        }
+    }
+
+    private LockTimeoutException timedOut() {
+        return new LockTimeoutException("Not all of the locks " + names() + " were free in time for client "
+                + engine.clientId() + ". None is held and nothing waits");
+    }
+
+    private List<String> names() {
+        return specs.stream().map(spec -> spec.name().value()).toList();
+    }
+
+    private void await(boolean interruptible) {
+        done.whenComplete((outcome, never) -> LockSupport.unpark(thread));
+        boolean interrupted = false;
+        while (!done.isDone()) {
+            Runnable pass = passes.poll();
+            if (pass != null) {
+                pass.run();
+            } else {
+                engine.time().park(this, ThreadWait.LONGEST_PARK_NANOS);
+            }
+            if (Thread.interrupted()) {
+                interrupted = true;
+                if (interruptible) {
+                    giveUp(Outcome.INTERRUPTED);
+                }
+            }
+        }
+        if (interrupted && done.join() != Outcome.INTERRUPTED) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public boolean isWoken() {
+        return done.isDone() || !passes.isEmpty();
+    }
+
+    // What an alarm may have ended goes on where requests may be made.
+    private void goOn(Runnable then) {
+        if (!dispatch(then)) {
+            then.run();
+        }
+    }
+
+    private boolean dispatch(Runnable pass) {
+        if (thread == null) {
+            return engine.dispatch(pass);
+        }
+        passes.add(pass);
+        LockSupport.unpark(thread);
+        return true;
+    }
+
+    private void observe(Outcome outcome) {
+        if (outcome == Outcome.ACQUIRED) {
+            fresh.forEach(hold -> Wait.observe(engine, hold.spec().name(), outcome, begun));
+        } else {
+            specs.forEach(spec -> Wait.observe(engine, spec.name(), outcome, begun));
+        }
+    }
+
+    private void giveUp(Outcome outcome) {
+        givenUp = outcome;
+        OneStep attempt = oneStep;
+        if (attempt != null) {
+            attempt.giveUp();
+        }
+        FutureWait waiting = member;
+        if (waiting != null) {
+            waiting.cancel();
+        }
+    }
+
+    // ---- all in one step ----
+
+    private void start() {
+        try {
+            if (!isOneStepPossible()) {
+                next();
+            } else if (!isAnyKnownBusy()) {
+                OneStep attempt = new OneStep();
+                oneStep = attempt;
+                attempt.begin();
+                if (givenUp != null) {
+                    attempt.giveUp();
+                }
+            } else if (once) {
+                end(Outcome.BUSY, null);
+            } else {
+                next();
+            }
+        } catch (RuntimeException refused) {
+            end(Outcome.FAILED, refused);
+        }
+    }
+
+    // A thread that holds some of the names takes those once more, which the store cannot do.
+    private boolean isOneStepPossible() {
+        return engine.traits().atomicSeveral()
+                && specs.size() > 1
+                && specs.size() <= LockStore.MAX_SEVERAL
+                && specs.stream().noneMatch(this::isHeld);
+    }
+
+    private boolean isHeld(LockSpec spec) {
+        CohortLock lock = engine.locks().peek(spec.name());
+        return lock != null && lock.locked(() -> lock.isLockedBy(owner.thread()));
+    }
+
+    private boolean isAnyKnownBusy() {
+        for (LockSpec spec : specs) {
+            CohortLock lock = engine.locks().enter(spec.name());
+            try {
+                if (lock.isKnownBusy(spec, null)) {
+                    return true;
+                }
+            } finally {
+                lock.leave();
+            }
+        }
+        return false;
+    }
+
+    /** The attempt to get all in one step. Who would wait makes it once; who would not repeats it if it fails. */
+    private final class OneStep extends RepeatedCall<List<Attempt>> {
+
+        private final CompletableFuture<List<Attempt>> answer = new CompletableFuture<>();
+        private volatile List<Claim> claims = specs.stream()
+                .map(spec -> engine.newClaim(spec, owner.thread(), heldBefore))
+                .toList();
+        private long sentAt;
+
+        private OneStep() {
+            super(
+                    engine.retriesOn(Several.this::dispatch),
+                    once ? Nanos.after(begun, specs.get(0).storeTimeout()) : begun);
+        }
+
+        private void begin() {
+            start();
+            long left = Nanos.until(deadline, engine.now());
+            long timeout = Math.min(specs.get(0).storeTimeout(), once ? Nanos.NEVER : left);
+            engine.calls()
+                    .within(answer, timeout, engine.losses())
+                    .whenComplete((attempts, failed) -> goOn(() -> {
+                        if (failed != null) {
+                            oneStepFailed(claims, StoreException.of(failed));
+                        } else {
+                            oneStepAnswered(claims, attempts, sentAt);
+                        }
+                    }));
+        }
+
+        // What was sent may have had an effect.
+        private void giveUp() {
+            answer.completeExceptionally(
+                    StoreException.unavailable(StoreException.Effect.UNKNOWN, "The wait was given up", null));
+        }
+
+        @Override
+        protected CompletionStage<List<Attempt>> send() {
+            sentAt = engine.now();
+            return engine.store().tryAcquireAll(claims);
+        }
+
+        @Override
+        protected void outcomeIsUnknown() {
+            claims = claims.stream().map(Claim::again).toList();
+        }
+
+        @Override
+        protected void answered(List<Attempt> attempts) {
+            answer.complete(attempts);
+        }
+
+        @Override
+        protected void failed(StoreException cause) {
+            answer.completeExceptionally(cause);
+        }
+    }
+
+    private void oneStepAnswered(List<Claim> claims, List<Attempt> attempts, long sentAt) {
+        boolean anyBusy = attempts.stream().anyMatch(Attempt.Busy.class::isInstance);
+        if (anyBusy || givenUp != null) {
+            afterRelease(claims.stream().filter(claim -> !anyBusy || claim.repeated()), this::oneStepEnded);
+            return;
+        }
+        adopt(claims, attempts, sentAt);
+        if (holds.size() == claims.size()) {
+            listen(holds);
+            end(Outcome.ACQUIRED, null);
+        } else {
+            // What was adopted may go to another thread here; the rest is known to nobody.
+            Stream<Claim> rest = claims.stream().skip(holds.size());
+            afterEnds(endHolds(0), () -> afterRelease(rest, this::oneStepEnded));
+        }
+    }
+
+    private void oneStepEnded() {
+        if (failure != null || givenUp != null) {
+            rollBack(givenUp == null ? Outcome.FAILED : givenUp, failure);
+        } else if (once) {
+            end(Outcome.BUSY, null);
+        } else {
+            next();
+        }
+    }
+
+    private void oneStepFailed(List<Claim> claims, StoreException cause) {
+        // An attempt that is not answered may still be granted.
+        boolean unknown = cause.effect() == StoreException.Effect.UNKNOWN;
+        if (cause instanceof KindConflictException) {
+            failure = new LockConflictException(String.valueOf(cause.getMessage()), cause);
+        } else if (once) {
+            failure = unavailable(cause);
+        }
+        // One by one, failures are repeated and reported.
+        afterRelease(
+                claims.stream().map(claim -> unknown ? claim.again() : claim).filter(Claim::repeated),
+                this::oneStepEnded);
+    }
+
+    // Goes on when the claims have left the store, or when that takes too long.
+    private void afterRelease(Stream<Claim> claims, Runnable then) {
+        CompletableFuture<?>[] leaving =
+                claims.map(engine.releases()::sendLater).toArray(CompletableFuture[]::new);
+        engine.calls()
+                .within(CompletableFuture.allOf(leaving), Wait.LEAVING_NANOS, engine.losses())
+                .whenComplete((all, late) -> goOn(then));
+    }
+
+    private StoreUnavailableException unavailable(StoreException cause) {
+        return new StoreUnavailableException(
+                "Locks " + names() + " could not be acquired by client " + engine.clientId() + ": the "
+                        + engine.traits().product() + " store failed: " + cause.getMessage(),
+                cause);
+    }
+
+    // Ends before the first that came too late.
+    private void adopt(List<Claim> claims, List<Attempt> attempts, long sentAt) {
+        try {
+            for (int i = 0; i < claims.size(); i++) {
+                LockSpec spec = specs.get(i).withoutListener();
+                CohortLock lock = engine.locks().enter(spec.name());
+                try {
+                    Granted granted = (Granted) attempts.get(i);
+                    Hold hold = lock.adopt(spec, claims.get(i), granted, sentAt, owner.thread(), owner.holds());
+                    if (hold == null) {
+                        return;
+                    }
+                    holds.add(hold);
+                    fresh.add(hold);
+                } finally {
+                    lock.leave();
+                }
+            }
+        } catch (RuntimeException closed) {
+            failure = closed;
+        }
+    }
+
+    // ---- one by one ----
+
+    private void next() {
+        int index = holds.size();
+        if (failure != null || givenUp != null) {
+            rollBack(givenUp == null ? Outcome.FAILED : givenUp, failure);
+        } else if (index == specs.size()) {
+            beginLease();
+        } else {
+            LockSpec spec = specs.get(index);
+            boolean heldBefore = isHeld(spec);
+            FutureWait wait = new FutureWait(
+                    engine,
+                    spec.renewedWithoutEnd(),
+                    owner,
+                    this::dispatch,
+                    result -> goOn(() -> memberEnded(result, heldBefore)));
+            member = wait;
+            // With no time left, each is still asked for, but not waited for.
+            wait.start(once ? 0 : Math.max(1, Nanos.until(deadline, engine.now())), heldNow());
+            if (givenUp != null) {
+                wait.cancel();
+            }
+        }
+    }
+
+    private List<String> heldNow() {
+        return owner.holds()
+                ? Stream.concat(heldBefore.stream(), fresh.stream().flatMap(hold -> hold.names().stream()))
+                        .toList()
+                : heldBefore;
+    }
+
+    private void memberEnded(FutureWait.Result result, boolean heldBefore) {
+        Hold hold = result.hold();
+        if (hold != null) {
+            holds.add(hold);
+            if (!heldBefore) {
+                fresh.add(hold);
+            }
+            next();
+        } else {
+            Outcome outcome = givenUp != null ? givenUp : result.outcome();
+            Throwable cause = result.failure();
+            rollBack(
+                    outcome,
+                    cause == null || cause instanceof RuntimeException
+                            ? (RuntimeException) cause
+                            : new LockException("Locks " + names() + " could not be acquired: " + cause, cause));
+        }
+    }
+
+    // All are held. Those that the thread held before keep their leases.
+    private void beginLease() {
+        LockSpec user = specs.get(0);
+        if (user.autoRenew() || fresh.isEmpty()) {
+            leaseBegun();
+            return;
+        }
+        CompletableFuture<Boolean> extended;
+        try {
+            extended = HoldExtension.send(fresh, user.lease()).toCompletableFuture();
+        } catch (RuntimeException failed) {
+            extended = CompletableFuture.failedFuture(failed);
+        }
+        engine.calls()
+                .within(extended, user.storeTimeout(), engine.losses())
+                .whenComplete((all, failed) -> goOn(() -> {
+                    if (failed == null) {
+                        leaseBegun();
+                    } else {
+                        rollBack(Outcome.FAILED, HoldExtension.notExtended(fresh, StoreException.of(failed)));
+                    }
+                }));
+    }
+
+    private void leaseBegun() {
+        LockSpec user = specs.get(0);
+        for (Hold hold : fresh) {
+            if (!hold.isHeld()) {
+                retake(hold);
+                return;
+            }
+        }
+        for (Hold hold : fresh) {
+            boolean restarted = hold.grant().home().locked(() -> hold.restart(user));
+            if (!restarted) {
+                retake(hold);
+                return;
+            }
+        }
+        listen(fresh);
+        end(Outcome.ACQUIRED, null);
+    }
+
+    // A member was lost before the user had it. It is taken anew, and before that what comes after it is given back,
+    // because all take the names in one order.
+    private void retake(Hold lost) {
+        if (once) {
+            rollBack(Outcome.BUSY, null);
+        } else if (engine.now() >= deadline) {
+            rollBack(Outcome.TIMED_OUT, null);
+        } else if (retakes++ == MAX_RETAKES) {
+            rollBack(Outcome.FAILED, lost.lostException());
+        } else {
+            afterEnds(endHolds(holds.indexOf(lost)), this::next);
+        }
+    }
+
+    // The user's listener is called for one loss, not for each member's.
+    private void listen(List<Hold> members) {
+        if (specs.get(0).onLost() != null) {
+            SeveralLease.onFirstLost(members, specs.get(0).onLost());
+        }
+    }
+
+    private void rollBack(Outcome outcome, @Nullable RuntimeException cause) {
+        afterEnds(endHolds(0), () -> end(outcome, cause));
+    }
+
+    // Ends all holds from this one on, the last one first.
+    private List<HoldEnd> endHolds(int from) {
+        List<HoldEnd> ends = new ArrayList<>(holds.size());
+        for (int i = holds.size() - 1; i >= from; i--) {
+            Hold hold = holds.remove(i);
+            fresh.remove(hold);
+            HoldEnd end = endOf(hold, specs.get(i));
+            if (end != null) {
+                ends.add(end);
+            }
+        }
+        return ends;
+    }
+
+    // Goes on when what has ended has left the store. That one was lost before, or that it takes long, changes nothing.
+    private void afterEnds(List<HoldEnd> ends, Runnable then) {
+        if (ends.isEmpty()) {
+            then.run();
+            return;
+        }
+        engine.calls()
+                .within(HoldEnd.allAsync(ends), Wait.LEAVING_NANOS, engine.losses())
+                .whenComplete((released, failed) -> goOn(then));
+    }
+
+    private @Nullable HoldEnd endOf(Hold hold, LockSpec spec) {
+        CohortLock lock = engine.locks().enter(spec.name());
+        try {
+            return owner.thread() != null && owner.holds() ? lock.unlock(spec, owner.thread()) : hold.end();
+        } finally {
+            lock.leave();
+        }
+    }
+
+    private void end(Outcome outcome, @Nullable RuntimeException cause) {
+        failure = cause;
+        done.complete(outcome);
+    }
+}

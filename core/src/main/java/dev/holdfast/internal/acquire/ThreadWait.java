@@ -1,0 +1,148 @@
+package dev.holdfast.internal.acquire;
+
+import dev.holdfast.LockException;
+import dev.holdfast.LockObserver.Outcome;
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.cohort.CohortLock;
+import dev.holdfast.internal.cohort.Waiter;
+import dev.holdfast.internal.hold.Hold;
+import dev.holdfast.internal.hold.LockSpec;
+import dev.holdfast.internal.time.Nanos;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** An acquisition by the calling thread, which parks while it waits. */
+public final class ThreadWait extends Wait implements Waiter.Sleeper {
+
+    /** A thread that waits without a limit still looks so often, in case that a wake-up was lost: one hour. */
+    static final long LONGEST_PARK_NANOS = 3_600_000_000_000L;
+
+    private final Thread thread = Thread.currentThread();
+    private final CohortLock lock;
+    private final Waiter waiter;
+    private final @Nullable Runnable firstStep;
+    /** When the next pass is due. Used by the thread itself only. */
+    private long until = Nanos.NEVER;
+
+    // Under the mutex.
+    private ThreadWait(Engine engine, LockSpec spec, CohortLock lock, boolean holds, long begun, long maxWait) {
+        super(engine, spec, begun);
+        this.lock = lock;
+        this.waiter =
+                newWaiter(thread, holds, maxWait, engine.locks().heldNames().copy(), this);
+        lock.join(waiter);
+        this.firstStep = lock.pass(waiter);
+    }
+
+    /**
+     * Acquires for the calling thread.
+     *
+     * @param holds whether the hold becomes the thread's own, through {@code lock()}; if not, it is a lease
+     * @param maxWait in nanoseconds; zero not to wait for the lock's turn; {@link dev.holdfast.internal.time.Nanos#NEVER} for
+     *     no limit
+     * @param interruptible whether an interrupt ends the wait; if not, the flag is kept
+     * @return the hold; for {@code lock()} the thread's present one if this was a re-entry; null if it was not free in time
+     */
+    public static @Nullable Hold acquire(
+            Engine engine, LockSpec spec, boolean holds, long maxWait, boolean interruptible)
+            throws InterruptedException {
+        Thread thread = Thread.currentThread();
+        long begun = engine.now();
+        CohortLock lock = engine.locks().enter(spec.name());
+        boolean isReentry = false;
+        Hold here = null;
+        ThreadWait wait = null;
+        RuntimeException refused = null;
+        try {
+            isReentry = holds && lock.isLockedBy(thread);
+            here = lock.takeHere(spec, thread, holds, maxWait != 0);
+            if (here == null && (maxWait != 0 || !lock.isKnownBusy(spec, thread))) {
+                wait = new ThreadWait(engine, spec, lock, holds, begun, maxWait);
+            }
+        } catch (LockException cause) {
+            refused = cause;
+        } finally {
+            lock.leave();
+        }
+        if (refused != null) {
+            observe(engine, spec.name(), Outcome.FAILED, begun);
+            throw refused;
+        }
+        if (isReentry && here != null) {
+            return here;
+        }
+        if (wait == null) {
+            observe(engine, spec.name(), here != null ? Outcome.ACQUIRED : Outcome.BUSY, begun);
+        } else {
+            here = wait.await(interruptible);
+        }
+        if (here != null && holds) {
+            engine.locks().heldNames().add(spec.name());
+        }
+        return here;
+    }
+
+    /** Acquires for the calling thread without regard to interrupts; see the other method. */
+    public static @Nullable Hold acquire(Engine engine, LockSpec spec, boolean holds, long maxWait) {
+        try {
+            return acquire(engine, spec, holds, maxWait, false);
+        } catch (InterruptedException impossible) {
+            throw new AssertionError("This wait is not interruptible", impossible);
+        }
+    }
+
+    /** The hold; fails if there is none because the time is over. */
+    public static Hold required(Engine engine, LockSpec spec, @Nullable Hold hold) {
+        if (hold == null) {
+            throw timedOut(engine, spec.name());
+        }
+        return hold;
+    }
+
+    @Override
+    public void wake() {
+        LockSupport.unpark(thread);
+    }
+
+    @Override
+    public void sleepUntil(long at) {
+        until = at;
+    }
+
+    private @Nullable Hold await(boolean interruptible) throws InterruptedException {
+        boolean interrupted = false;
+        try {
+            if (firstStep != null) {
+                firstStep.run();
+            }
+            while (!waiter.isDone()) {
+                lock.advance(waiter);
+                if (!waiter.isDone() && !waiter.isWoken() && !thread.isInterrupted()) {
+                    engine.time().park(waiter, Math.min(until - engine.now(), LONGEST_PARK_NANOS));
+                }
+                if (Thread.interrupted()) {
+                    interrupted = !interruptible || !lock.abandon(waiter, Outcome.INTERRUPTED);
+                }
+            }
+        } finally {
+            // Not done means that something was thrown which should not have been; the others must not wait behind it.
+            lock.abandon(waiter, Outcome.FAILED);
+            if (interrupted) {
+                thread.interrupt();
+            }
+        }
+        return ended();
+    }
+
+    private @Nullable Hold ended() throws InterruptedException {
+        Outcome outcome = waiter.outcome();
+        if (waiter.leaving() != null && outcome != Outcome.FAILED) {
+            engine.calls().joinQuietly(waiter.leaving(), LEAVING_NANOS);
+        }
+        observe(engine, spec.name(), outcome, begun);
+        if (outcome == Outcome.INTERRUPTED) {
+            throw new InterruptedException("Interrupted while waiting for lock \"" + spec.name() + "\"");
+        }
+        return waiter.hold();
+    }
+}

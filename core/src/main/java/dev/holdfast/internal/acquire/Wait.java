@@ -1,0 +1,67 @@
+package dev.holdfast.internal.acquire;
+
+import dev.holdfast.LockObserver.Outcome;
+import dev.holdfast.LockTimeoutException;
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.cohort.Waiter;
+import dev.holdfast.internal.hold.LockSpec;
+import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.spi.LockName;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An acquisition of one name that is not here already. What differs is how it sleeps: {@link ThreadWait} parks, {@link
+ * FutureWait} sets an alarm.
+ *
+ * <p>A free lock costs two entries into the mutex: in the first the waiter joins the queue and its claim is made ready to be
+ * sent, in the second the store's answer ends the wait.
+ */
+abstract class Wait {
+
+    /**
+     * How long the end of a wait is delayed at most until its claim has left the store. It leaves the store anyway; but until
+     * then it may be granted, and keep others from getting the lock.
+     */
+    static final long LEAVING_NANOS = 100_000_000;
+
+    final Engine engine;
+    final LockSpec spec;
+    final long begun;
+
+    Wait(Engine engine, LockSpec spec, long begun) {
+        this.engine = engine;
+        this.spec = spec;
+        this.begun = begun;
+    }
+
+    /**
+     * A waiter, which has to join the queue.
+     *
+     * @param thread who acquires; null for nobody
+     * @param holds whether the hold becomes the thread's own, through {@code lock()}
+     * @param maxWait in nanoseconds; zero not to wait for the lock's turn; {@link Nanos#NEVER} for no limit
+     * @param held the names that the owner's thread holds already
+     */
+    final Waiter newWaiter(
+            @Nullable Thread thread, boolean holds, long maxWait, List<String> held, Waiter.Sleeper sleeper) {
+        boolean once = maxWait == 0;
+        long deadline = once ? Nanos.NEVER : Nanos.after(begun, maxWait);
+        return new Waiter(spec, thread, holds, once, held, deadline, sleeper);
+    }
+
+    /** Notifies the observer of the end of an acquisition, on a thread that may run code of users. */
+    static void observe(Engine engine, LockName name, Outcome outcome, long begun) {
+        if (engine.callbacks().isObserved()) {
+            Duration waited = Duration.ofNanos(engine.now() - begun);
+            engine.callbacks().observeHere(observer -> observer.acquireEnded(name.value(), outcome, waited));
+        }
+    }
+
+    /** What a wait whose time is over fails with. */
+    static LockTimeoutException timedOut(Engine engine, LockName name) {
+        return new LockTimeoutException("Lock \"" + name + "\" was not free in time for client " + engine.clientId()
+                + ". Nothing is held and nothing waits; state() tells who holds it");
+    }
+}

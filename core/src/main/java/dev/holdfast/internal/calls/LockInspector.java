@@ -1,0 +1,96 @@
+package dev.holdfast.internal.calls;
+
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.internal.time.Uptime;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.Bounds;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/** Shows who holds and waits, and breaks what was seen. */
+public final class LockInspector {
+
+    private final LockStore store;
+    private final Uptime time;
+    private final StoreCalls calls;
+    private final String clientId;
+    private final ReleaseRetrier releases;
+    private final Consumer<Claim> broken;
+
+    /**
+     * @param releases is notified of what a break has granted
+     * @param broken is notified of each claim that was broken, which may be one of this client's own
+     */
+    public LockInspector(
+            LockStore store,
+            Uptime time,
+            StoreCalls calls,
+            String clientId,
+            ReleaseRetrier releases,
+            Consumer<Claim> broken) {
+        this.store = store;
+        this.time = time;
+        this.calls = calls;
+        this.clientId = clientId;
+        this.releases = releases;
+        this.broken = broken;
+    }
+
+    /** Who holds and waits; empty if nobody does. Waits {@code timeout} nanoseconds for the store. */
+    public Optional<ResourceState> state(LockName name, long timeout) {
+        return ask("inspect \"" + name + "\"", () -> store.inspect(name), timeout)
+                .filter(ResourceState::isInUse);
+    }
+
+    /** The names in use. Waits {@code timeout} nanoseconds for the store. */
+    public List<String> list(String prefix, int limit, long timeout) {
+        Bounds.list(limit);
+        return ask("list names", () -> store.list(prefix, limit), timeout).stream()
+                .map(LockName::value)
+                .toList();
+    }
+
+    /** Releases all claims that hold the name now. Returns how many still held. */
+    public int breakHolders(LockName name, long timeout) {
+        int count = 0;
+        for (ResourceState.Entry holder :
+                state(name, timeout).map(ResourceState::holders).orElse(List.of())) {
+            count += breakClaim(holder, timeout) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /**
+     * Releases exactly the claim that was seen. It is marked as repeated, so that the store remembers for one lease that it
+     * was released: its owner is then notified of BROKEN and not just of EXPIRED.
+     *
+     * @return whether it held or waited until now
+     */
+    public boolean breakClaim(ResourceState.Entry seen, long timeout) {
+        long sentAt = time.now();
+        Claim claim = seen.claim();
+        Released released = ask("break \"" + claim.name() + "\"", () -> store.release(claim.again()), timeout);
+        broken.accept(claim);
+        releases.passOn(released, sentAt);
+        return released.wasOwner();
+    }
+
+    private <T> T ask(String what, Supplier<CompletionStage<T>> call, long timeout) {
+        try {
+            return calls.join(call, timeout);
+        } catch (StoreException failure) {
+            throw new StoreUnavailableException(
+                    "Client " + clientId + " could not " + what + ": the "
+                            + store.traits().product() + " store failed: " + failure.getMessage(),
+                    failure);
+        }
+    }
+}

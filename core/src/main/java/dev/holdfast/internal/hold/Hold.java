@@ -1,0 +1,340 @@
+package dev.holdfast.internal.hold;
+
+import dev.holdfast.Lease;
+import dev.holdfast.LeaseState;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LossReason;
+import dev.holdfast.internal.Callbacks;
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.time.Alarm;
+import dev.holdfast.internal.time.Nanos;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One acquisition by a user: a share of a grant, with a token, listeners and an end of its own. For a user who acquired a
+ * lease it is that lease; a thread that has locked has it behind its lock.
+ *
+ * <p>It is held, then lost, then released; or released at once. A lost hold is known to its owner until he releases it.
+ * Changes are made under the mutex of the grant's home; {@link #state} may be read by anyone.
+ */
+public final class Hold implements Lease {
+
+    private final Grant grant;
+    private final LockSpec spec;
+    private final long token;
+    private final long since;
+    /** The thread that acquired it; null if it was acquired without one. */
+    private final @Nullable Thread thread;
+    /** Whether it is the thread's own, through {@code lock()}. */
+    private final boolean forThread;
+
+    private volatile long holdEnds;
+    private volatile @Nullable LossReason lost;
+    private volatile boolean released;
+    /** Guarded by the mutex. */
+    private List<Consumer<LossReason>> lossListeners;
+    /** Guarded by the mutex. */
+    private List<Consumer<Duration>> doubtListeners = List.of();
+    /** Looks whether the thread of a lost hold lives still; null if it was not lost. Guarded by the mutex. */
+    private @Nullable Alarm threadWatch;
+    /** Whether a loss interrupts the thread. Guarded by the mutex. */
+    private boolean interrupts;
+
+    Hold(Grant grant, LockSpec spec, long token, long now, @Nullable Thread thread, boolean forThread) {
+        this.grant = grant;
+        this.spec = spec;
+        this.token = token;
+        this.since = now;
+        this.thread = thread;
+        this.forThread = forThread;
+        this.holdEnds = Nanos.after(now, spec.maxHold());
+        this.interrupts = spec.interruptOnLoss();
+        this.lossListeners = spec.onLost() == null ? List.of() : List.of(spec.onLost());
+    }
+
+    public Grant grant() {
+        return grant;
+    }
+
+    public LockSpec spec() {
+        return spec;
+    }
+
+    @Nullable
+    Thread thread() {
+        return thread;
+    }
+
+    long since() {
+        return since;
+    }
+
+    Engine engine() {
+        return grant.home().engine();
+    }
+
+    // ---- what can be known without asking the store ----
+
+    @Override
+    public List<String> names() {
+        return List.of(spec.name().value());
+    }
+
+    @Override
+    public long token() {
+        return token;
+    }
+
+    @Override
+    public long token(String name) {
+        if (!name.equals(spec.name().value())) {
+            throw new IllegalArgumentException("This is the lease of " + names() + ", not of \"" + name + "\"");
+        }
+        return token;
+    }
+
+    @Override
+    public LeaseState state() {
+        long now = engine().now();
+        if (lost != null) {
+            return LeaseState.LOST;
+        }
+        if (released) {
+            return LeaseState.RELEASED;
+        }
+        if (now >= deadline()) {
+            return LeaseState.LOST;
+        }
+        return grant.isInDoubt(now) ? LeaseState.IN_DOUBT : LeaseState.SAFE;
+    }
+
+    /** Whether it is neither lost nor released, by the local clock. */
+    public boolean isHeld() {
+        return isOpen() && engine().now() < deadline();
+    }
+
+    @Override
+    public Duration remaining() {
+        long now = engine().now();
+        return isOpen() && now < deadline() ? Duration.ofNanos(deadline() - now) : Duration.ZERO;
+    }
+
+    /** From when on it must be taken for lost. */
+    private long deadline() {
+        return Math.min(grant.validity().deadline(), holdEnds);
+    }
+
+    /** When {@code maxHold} is over. */
+    long holdEnds() {
+        return holdEnds;
+    }
+
+    /**
+     * Under the mutex: begins as a member of a multi-lock that has all its members now, with the options of the user. False if
+     * it was lost before.
+     */
+    public boolean restart(LockSpec user) {
+        if (!isHeld()) {
+            return false;
+        }
+        long now = engine().now();
+        holdEnds = Nanos.after(now, user.maxHold());
+        interrupts = user.interruptOnLoss();
+        grant.restart(user.of(spec.name()), now);
+        return true;
+    }
+
+    /** Whether it was neither lost nor released. */
+    public boolean isOpen() {
+        return !released && lost == null;
+    }
+
+    boolean isReleased() {
+        return released;
+    }
+
+    public @Nullable LossReason lossReason() {
+        return lost;
+    }
+
+    /** Whether its thread, which alone may unlock it, has died. */
+    public boolean isOfDeadThread() {
+        return forThread && thread != null && !thread.isAlive();
+    }
+
+    // ---- listeners ----
+
+    @Override
+    public void onLost(Consumer<LossReason> listener) {
+        LossReason already = grant.home().locked(() -> {
+            if (isOpen()) {
+                lossListeners = plus(lossListeners, listener);
+            }
+            return released ? null : lost;
+        });
+        if (already != null) {
+            engine().callbacks().run(() -> listener.accept(already));
+        }
+    }
+
+    @Override
+    public void onInDoubt(Consumer<Duration> listener) {
+        boolean already = grant.home().locked(() -> {
+            doubtListeners = plus(doubtListeners, listener);
+            return isHeld() && grant.isDoubtReported();
+        });
+        if (already) {
+            engine().callbacks().run(() -> listener.accept(remaining()));
+        }
+    }
+
+    private static <T> List<T> plus(List<T> listeners, T another) {
+        return Stream.concat(listeners.stream(), Stream.of(another)).toList();
+    }
+
+    /** Under the mutex: the renewal is overdue. */
+    void reportDoubt(long now) {
+        if (isOpen() && !doubtListeners.isEmpty()) {
+            List<Consumer<Duration>> listeners = doubtListeners;
+            Duration left = Duration.ofNanos(Math.max(0, deadline() - now));
+            Callbacks callbacks = engine().callbacks();
+            grant.home().afterwards(() -> listeners.forEach(listener -> callbacks.run(() -> listener.accept(left))));
+        }
+    }
+
+    /** Under the mutex: it is lost, unless it has ended already. */
+    void lose(LossReason reason) {
+        if (!isOpen()) {
+            return;
+        }
+        lost = reason;
+        List<Consumer<LossReason>> listeners = lossListeners;
+        lossListeners = List.of();
+        boolean interrupt = interrupts;
+        grant.home().afterwards(() -> notifyOfLoss(reason, listeners, interrupt));
+        if (forThread) {
+            watchThread();
+        }
+    }
+
+    // A thread that has died will never unlock, so that somebody else must forget what it held.
+    private void watchThread() {
+        Engine engine = engine();
+        if (isOfDeadThread()) {
+            grant.home().forgetDeadThreads();
+        } else {
+            Alarm look = new Alarm(() -> grant.home().change(() -> {
+                if (!released && !engine.isClosed()) {
+                    watchThread();
+                }
+            }));
+            threadWatch = look;
+            engine.losses()
+                    .schedule(look, Nanos.after(engine.now(), grant.validity().span()));
+        }
+    }
+
+    private void notifyOfLoss(LossReason reason, List<Consumer<LossReason>> listeners, boolean interrupt) {
+        Callbacks callbacks = engine().callbacks();
+        if (thread != null && interrupt) {
+            callbacks.run(() -> grant.home().change(this::interruptOwner));
+        }
+        listeners.forEach(listener -> callbacks.run(() -> listener.accept(reason)));
+        callbacks.observe(observer -> observer.lost(spec.name().value(), reason));
+    }
+
+    // Under the mutex, so that a thread that has released is never hit.
+    private void interruptOwner() {
+        if (thread != null && !released) {
+            thread.interrupt();
+        }
+    }
+
+    @Override
+    public void extend(Duration lease) {
+        HoldExtension.extend(List.of(this), lease);
+    }
+
+    // ---- the end ----
+
+    /** Under the mutex: ends it here. What is left to do is done by the result; null if there is nothing. */
+    public @Nullable HoldEnd end() {
+        if (released) {
+            return null;
+        }
+        grant.noticeLoss(this);
+        released = true;
+        if (threadWatch != null) {
+            engine().losses().remove(threadWatch);
+        }
+        boolean goesBack = grant.leave(this);
+        boolean isSilent = !goesBack && lost == null && !engine().callbacks().isObserved();
+        return isSilent ? null : new HoldEnd(this, goesBack ? HoldEnd.Rest.RELEASE : HoldEnd.Rest.REPORT);
+    }
+
+    /**
+     * Under the mutex: a count of its thread has ended, and others go on.
+     *
+     * @param asRead whether only read holds go on
+     * @return what is left to do; null if there is nothing
+     */
+    public @Nullable HoldEnd continueAs(boolean asRead) {
+        grant.noticeLoss(this);
+        if (lost != null) {
+            return new HoldEnd(this, HoldEnd.Rest.REPORT_LOSS);
+        }
+        if (!asRead) {
+            return null;
+        }
+        grant.shrinkTo(grant.spec().asRead());
+        return new HoldEnd(this, HoldEnd.Rest.SHRINK);
+    }
+
+    @Override
+    public void release() {
+        HoldEnd end = grant.home().locked(this::end);
+        if (end != null) {
+            end.await();
+        }
+    }
+
+    @Override
+    public CompletableFuture<Void> releaseAsync() {
+        HoldEnd end = grant.home().locked(this::end);
+        return end == null ? CompletableFuture.completedFuture(null) : HoldEnd.allAsync(List.of(end));
+    }
+
+    /** The store said at the release that it had ended before. */
+    void markBroken() {
+        lost = LossReason.BROKEN;
+    }
+
+    /** Says that, and why, it was lost. */
+    public LockLostException lostException() {
+        LossReason reason = lost == null ? LossReason.EXPIRED : lost;
+        String why = switch (reason) {
+            case EXPIRED ->
+                "its time was over before it was renewed or released: give it a longer lease or renewal, or do"
+                        + " less while holding it";
+            case TAKEN -> "another client holds it now";
+            case BROKEN -> "it was released by somebody else, or the store lost its data";
+            case STORE_UNREACHABLE -> "the store could not be reached to renew it";
+            case CLOSED -> "its Holdfast was closed";
+        };
+        return new LockLostException(
+                "Lock \"" + spec.name() + "\" was lost (" + reason + ") while client " + engine().clientId()
+                        + " held it with token " + token + ": " + why + ". What was done since may have overlapped with"
+                        + " another holder",
+                reason);
+    }
+
+    @Override
+    public String toString() {
+        return "Lease[" + spec.name() + ", token " + token + ", " + state() + "]";
+    }
+}

@@ -1,0 +1,109 @@
+package dev.holdfast.internal.hold;
+
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is asked for: the constant part of an acquisition, made once per lock object.
+ *
+ * @param maxHold the longest hold in nanoseconds; {@link Nanos#NEVER} if there is none
+ * @param storeTimeout how long the store may be out of reach, in nanoseconds
+ */
+public record LockSpec(
+        LockName name,
+        int permits,
+        int limit,
+        Duration lease,
+        boolean autoRenew,
+        long maxHold,
+        boolean fair,
+        boolean spin,
+        boolean reentrant,
+        boolean interruptOnLoss,
+        long storeTimeout,
+        @Nullable Consumer<LossReason> onLost) {
+
+    public static LockSpec of(LockName name, int permits, int limit, LockOptions options) {
+        return new LockSpec(
+                name,
+                permits,
+                limit,
+                options.lease(),
+                options.autoRenew(),
+                options.maxHold().map(Nanos::of).orElse(Nanos.NEVER),
+                options.fair(),
+                options.spin(),
+                options.reentrant(),
+                options.interruptOnLoss(),
+                Nanos.of(options.storeTimeout()),
+                options.onLost().orElse(null));
+    }
+
+    /**
+     * The same for a member of a multi-lock while the others are waited for: renewed for as long as it is held, and its loss
+     * concerns nobody yet.
+     */
+    public LockSpec renewedWithoutEnd() {
+        return copy(name, permits, true, Nanos.NEVER, false, null);
+    }
+
+    /** The same options for another member of the multi-lock, without a listener. */
+    public LockSpec of(LockName member) {
+        return copy(member, permits, autoRenew, maxHold, interruptOnLoss, null);
+    }
+
+    /** The same without a listener: a multi-lock has one for all its members. */
+    public LockSpec withoutListener() {
+        return of(name);
+    }
+
+    /** The read lock that a write lock is downgraded to. */
+    public LockSpec asRead() {
+        return copy(name, 1, autoRenew, maxHold, interruptOnLoss, onLost);
+    }
+
+    private LockSpec copy(
+            LockName newName,
+            int newPermits,
+            boolean newAutoRenew,
+            long newMaxHold,
+            boolean newInterruptOnLoss,
+            @Nullable Consumer<LossReason> newOnLost) {
+        return new LockSpec(
+                newName,
+                newPermits,
+                limit,
+                lease,
+                newAutoRenew,
+                newMaxHold,
+                fair,
+                spin,
+                reentrant,
+                newInterruptOnLoss,
+                storeTimeout,
+                newOnLost);
+    }
+
+    public boolean isExclusive() {
+        return permits == limit;
+    }
+
+    /** Whether this is a read lock: the only shared kind whose grant several local holders may share. */
+    public boolean isRead() {
+        return limit == Claim.ALL && permits == 1;
+    }
+
+    /** Whether a grant that was made for {@code granted} is just what this asks for. */
+    public boolean isServedBy(LockSpec granted) {
+        return permits == granted.permits
+                && limit == granted.limit
+                && autoRenew == granted.autoRenew
+                && lease.equals(granted.lease);
+    }
+}

@@ -1,0 +1,182 @@
+package dev.holdfast.internal.lock;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.acquire.FutureWait;
+import dev.holdfast.internal.acquire.ThreadWait;
+import dev.holdfast.internal.cohort.CohortLock;
+import dev.holdfast.internal.hold.Hold;
+import dev.holdfast.internal.hold.HoldEnd;
+import dev.holdfast.internal.hold.LockSpec;
+import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.ResourceState;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
+
+/** A mutex, or one half of a read-write lock. */
+public final class ReentrantDistributedLock implements DistributedLock {
+
+    private final Engine engine;
+    private final LockSpec spec;
+
+    private ReentrantDistributedLock(Engine engine, LockSpec spec) {
+        this.engine = engine;
+        this.spec = spec;
+        Preconditions.options(engine, spec);
+    }
+
+    /** A lock that one may hold at a time. */
+    public static ReentrantDistributedLock mutex(Engine engine, String name, LockOptions options) {
+        return new ReentrantDistributedLock(engine, LockSpec.of(new LockName(name), 1, 1, options));
+    }
+
+    /** The read half of a read-write lock. */
+    public static ReentrantDistributedLock read(Engine engine, String name, LockOptions options) {
+        return new ReentrantDistributedLock(engine, LockSpec.of(new LockName(name), 1, Claim.ALL, options));
+    }
+
+    /** The write half of a read-write lock. */
+    public static ReentrantDistributedLock write(Engine engine, String name, LockOptions options) {
+        return new ReentrantDistributedLock(engine, LockSpec.of(new LockName(name), Claim.ALL, Claim.ALL, options));
+    }
+
+    @Override
+    public String name() {
+        return spec.name().value();
+    }
+
+    @Override
+    public void lock() {
+        ThreadWait.acquire(engine, spec, true, Nanos.NEVER);
+    }
+
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        Preconditions.notInterrupted(spec);
+        ThreadWait.acquire(engine, spec, true, Nanos.NEVER, true);
+    }
+
+    @Override
+    public boolean tryLock() {
+        return ThreadWait.acquire(engine, spec, true, 0) != null;
+    }
+
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        Preconditions.notInterrupted(spec);
+        long maxWait = Math.max(0, unit.toNanos(time));
+        return ThreadWait.acquire(engine, spec, true, maxWait, maxWait != 0) != null;
+    }
+
+    @Override
+    public void unlock() {
+        HoldEnd end = endOne();
+        if (end != null) {
+            end.await();
+        }
+    }
+
+    /** Gives up one count of the calling thread; what is left to do is done by the result, null if there is nothing. */
+    @Nullable
+    HoldEnd endOne() {
+        Thread thread = Thread.currentThread();
+        CohortLock lock = engine.locks().enter(spec.name());
+        try {
+            HoldEnd end = lock.unlock(spec, thread);
+            if (!lock.isLockedBy(thread)) {
+                engine.locks().heldNames().remove(spec.name());
+            }
+            return end;
+        } finally {
+            lock.leave();
+        }
+    }
+
+    @Override
+    public Condition newCondition() {
+        throw new UnsupportedOperationException(
+                "Conditions are not supported yet: wait for what the lock \"" + name() + "\" guards in another way");
+    }
+
+    @Override
+    public Lease acquire() throws InterruptedException {
+        return acquire(Nanos.NEVER);
+    }
+
+    @Override
+    public Lease acquire(Duration maxWait) throws InterruptedException {
+        return acquire(Preconditions.wait(maxWait));
+    }
+
+    private Lease acquire(long maxWait) throws InterruptedException {
+        Preconditions.notInterrupted(spec);
+        return ThreadWait.required(engine, spec, ThreadWait.acquire(engine, spec, false, maxWait, maxWait != 0));
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire() {
+        return Optional.ofNullable(ThreadWait.acquire(engine, spec, false, 0));
+    }
+
+    @Override
+    public CompletableFuture<Lease> acquireAsync() {
+        return FutureWait.acquire(engine, spec, Nanos.NEVER);
+    }
+
+    @Override
+    public CompletableFuture<Lease> acquireAsync(Duration maxWait) {
+        return FutureWait.acquire(engine, spec, Preconditions.wait(maxWait));
+    }
+
+    @Override
+    public boolean isHeldByCurrentThread() {
+        Hold hold = holdOfThread();
+        return hold != null && hold.isHeld();
+    }
+
+    @Override
+    public int holdCount() {
+        CohortLock lock = engine.locks().peek(spec.name());
+        return lock == null ? 0 : lock.locked(() -> lock.holdCount(Thread.currentThread(), spec));
+    }
+
+    @Override
+    public long token() {
+        Hold hold = holdOfThread();
+        if (hold == null) {
+            throw new IllegalMonitorStateException(
+                    "Thread " + Thread.currentThread().getName() + " of client " + engine.clientId()
+                            + " does not hold lock \"" + name() + "\", so that it has no token");
+        }
+        return hold.token();
+    }
+
+    private @Nullable Hold holdOfThread() {
+        CohortLock lock = engine.locks().peek(spec.name());
+        return lock == null ? null : lock.<@Nullable Hold>locked(() -> lock.holdOf(Thread.currentThread(), spec));
+    }
+
+    @Override
+    public Optional<ResourceState> state() {
+        return engine.inspector().state(spec.name(), spec.storeTimeout());
+    }
+
+    @Override
+    public int forceRelease() {
+        return engine.inspector().breakHolders(spec.name(), spec.storeTimeout());
+    }
+
+    @Override
+    public String toString() {
+        String kind = spec.limit() == 1 ? "mutex" : spec.isRead() ? "read lock" : "write lock";
+        return kind + " \"" + name() + "\"";
+    }
+}

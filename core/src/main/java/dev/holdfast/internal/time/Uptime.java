@@ -1,0 +1,27 @@
+package dev.holdfast.internal.time;
+
+import dev.holdfast.spi.MonotonicClock;
+
+/**
+ * The time of one engine. All times of the engine are nanoseconds since its start, so that they can be compared with
+ * {@code <}.
+ *
+ * @param clock the injected clock
+ * @param origin what the clock showed at the start
+ */
+public record Uptime(MonotonicClock clock, long origin) {
+
+    /** Begins to count now. */
+    public static Uptime start(MonotonicClock clock) {
+        return new Uptime(clock, clock.nanoTime());
+    }
+
+    public long now() {
+        return clock.nanoTime() - origin;
+    }
+
+    /** Parks the calling thread as {@link MonotonicClock#parkNanos} does. */
+    public void park(Object blocker, long nanos) {
+        clock.parkNanos(blocker, nanos);
+    }
+}

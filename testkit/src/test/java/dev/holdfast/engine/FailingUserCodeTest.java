@@ -1,0 +1,96 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
+import dev.holdfast.LockObserver;
+import dev.holdfast.LockOptions;
+import dev.holdfast.LossReason;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Tests that what users throw changes nothing, even if the program's handler of uncaught exceptions throws as well. */
+class FailingUserCodeTest extends EngineFixture {
+
+    private static final Duration SHORT = Duration.ofSeconds(1);
+    private static final int MORE_THAN_CALLBACK_THREADS = 70;
+
+    private final CountDownLatch mayEnd = new CountDownLatch(1);
+    private final List<String> events = new CopyOnWriteArrayList<>();
+
+    private final Holdfast observed = client(Holdfast.builder().store(memory).observer(new LockObserver() {
+        @Override
+        public void acquireEnded(String name, Outcome outcome, Duration waited) {
+            throw new IllegalStateException("The observer throws");
+        }
+
+        @Override
+        public void lost(String name, LossReason reason) {
+            events.add(name);
+            throw new IllegalStateException("The observer throws");
+        }
+    }));
+
+    @BeforeEach
+    void throwInTheHandler() {
+        Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
+            throw new IllegalStateException("The handler throws, too", failure);
+        });
+    }
+
+    @AfterEach
+    void restoreTheHandler() {
+        mayEnd.countDown();
+        Thread.setDefaultUncaughtExceptionHandler(null);
+    }
+
+    /** Afterwards as many listeners block as there are threads for them. */
+    @Test
+    void aListenerThatThrowsDelaysNoLoss() {
+        CountDownLatch thrown = new CountDownLatch(1);
+        LockOptions options = LockOptions.defaults().withFixedLease(SHORT);
+        LockOptions throwing = options.withOnLost(reason -> {
+            thrown.countDown();
+            throw new IllegalStateException("The listener throws");
+        });
+        a.run(locks.lock("throws", throwing)::lock);
+        clock.advance(SHORT);
+        Wait.until("the listener has thrown", () -> thrown.getCount() == 0);
+
+        LockOptions blocking = options.withOnLost(reason -> Wait.until("it may end", () -> mayEnd.getCount() == 0));
+        for (int i = 0; i < MORE_THAN_CALLBACK_THREADS; i++) {
+            a.run(locks.lock("blocks" + i, blocking)::lock);
+        }
+        clock.advance(SHORT);
+        a.run(locks.lock("after", LockOptions.defaults().withMaxHold(SHORT))::lock);
+        clock.advance(SHORT);
+        awaitUnused("after");
+    }
+
+    @Test
+    void anObserverThatThrowsIsNotifiedOfWhatFollows() {
+        DistributedLock one = observed.lock("one", LockOptions.defaults().withFixedLease(SHORT));
+        DistributedLock two = observed.lock("two", LockOptions.defaults().withFixedLease(SHORT));
+        a.run(one::lock);
+        clock.advance(SHORT);
+        Wait.until("the first loss is reported", () -> events.contains("one"));
+        a.run(two::lock);
+        clock.advance(SHORT);
+        Wait.until("the second loss is reported", () -> events.contains("two"));
+    }
+
+    @Test
+    void anObserverThatThrowsFailsNoLock() {
+        CompletableFuture<Void> locking = a.begin(observed.lock("seen")::lock);
+        Actor.end(locking);
+        assertThat(holders("seen")).isEqualTo(1);
+        a.run(observed.lock("seen")::unlock);
+    }
+}
