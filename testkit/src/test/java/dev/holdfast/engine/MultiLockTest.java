@@ -74,13 +74,18 @@ class MultiLockTest extends EngineFixture {
         assertUnused();
     }
 
+    private CompletableFuture<Void> unlockWhileAllReleasesMeet(Fault fault) {
+        a.run(all::lock);
+        network.next(Verb.RELEASE, fault, fault, fault);
+        CompletableFuture<Void> unlocking = a.begin(all::unlock);
+        Wait.until("all releases are under way", () -> network.hanging() == 3);
+        return unlocking;
+    }
+
     /** All are on their way before the first is answered. */
     @Test
     void theNamesAreReleasedInParallel() {
-        a.run(all::lock);
-        network.next(Verb.RELEASE, Fault.HANG_REPLY, Fault.HANG_REPLY, Fault.HANG_REPLY);
-        CompletableFuture<Void> unlocking = a.begin(all::unlock);
-        Wait.until("all releases are under way", () -> network.hanging() == 3);
+        CompletableFuture<Void> unlocking = unlockWhileAllReleasesMeet(Fault.HANG_REPLY);
         network.letGo();
         Actor.end(unlocking);
         assertUnused();
@@ -418,10 +423,7 @@ class MultiLockTest extends EngineFixture {
     /** Not one after the other. */
     @Test
     void theAnswersToAllReleasesAreAwaitedTogether() {
-        a.run(all::lock);
-        network.next(Verb.RELEASE, Fault.HANG, Fault.HANG, Fault.HANG);
-        CompletableFuture<Void> unlocking = a.begin(all::unlock);
-        Wait.until("all releases are under way", () -> network.hanging() == 3);
+        CompletableFuture<Void> unlocking = unlockWhileAllReleasesMeet(Fault.HANG);
         Wait.until("it waits for the answers", () -> clock.isParked(a.thread()));
         clock.advance(Duration.ofSeconds(10));
         Actor.end(unlocking);

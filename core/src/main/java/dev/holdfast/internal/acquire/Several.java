@@ -30,6 +30,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -67,10 +68,7 @@ public final class Several implements Wakeable {
     private final boolean once;
     private final long deadline;
 
-    /** Who waits for the end, and makes passes meanwhile; null for a future. */
-    private final @Nullable Thread thread;
-
-    /** The passes that the thread has to make. */
+    /** The passes that the owner's thread, which waits for the end, has to make; nothing comes here for a future. */
     private final Queue<Runnable> passes = new ConcurrentLinkedQueue<>();
 
     private final CompletableFuture<Outcome> done = new CompletableFuture<>();
@@ -93,7 +91,6 @@ public final class Several implements Wakeable {
         this.begun = engine.now();
         this.once = maxWait == 0;
         this.deadline = Nanos.after(begun, maxWait);
-        this.thread = owner.thread();
     }
 
     /**
@@ -128,6 +125,23 @@ public final class Several implements Wakeable {
         return all.holds;
     }
 
+    /** Acquires for the calling thread without regard to interrupts; see the other method. */
+    public static @Nullable List<Hold> acquire(Engine engine, List<LockSpec> specs, boolean holds, long maxWait) {
+        try {
+            return acquire(engine, specs, holds, maxWait, false);
+        } catch (InterruptedException impossible) {
+            throw new AssertionError("This wait is not interruptible", impossible);
+        }
+    }
+
+    /** The lease of all; fails if there is none because the time is over. */
+    public static Lease required(Engine engine, List<LockSpec> specs, @Nullable List<Hold> holds) {
+        if (holds == null) {
+            throw timedOut(engine, specs);
+        }
+        return new SeveralLease(holds);
+    }
+
     /** Acquires for a future; see {@link FutureWait#acquire}. */
     public static CompletableFuture<Lease> acquireAsync(Engine engine, List<LockSpec> specs, long maxWait) {
         CompletableFuture<Lease> future = new CompletableFuture<>();
@@ -153,7 +167,7 @@ public final class Several implements Wakeable {
         if (failure != null) {
             future.completeExceptionally(failure);
         } else if (outcome != Outcome.ACQUIRED) {
-            future.completeExceptionally(timedOut());
+            future.completeExceptionally(timedOut(engine, specs));
         } else {
             SeveralLease lease = new SeveralLease(holds);
             if (!future.complete(lease)) {
@@ -162,8 +176,9 @@ public final class Several implements Wakeable {
         }
     }
 
-    private LockTimeoutException timedOut() {
-        return new LockTimeoutException("Not all of the locks " + names() + " were free in time for client "
+    private static LockTimeoutException timedOut(Engine engine, List<LockSpec> specs) {
+        String all = specs.stream().map(spec -> spec.name().value()).collect(Collectors.joining(","));
+        return new LockTimeoutException("Not all of the locks \"" + all + "\" were free in time for client "
                 + engine.clientId() + ". None is held and nothing waits");
     }
 
@@ -172,7 +187,7 @@ public final class Several implements Wakeable {
     }
 
     private void await(boolean interruptible) {
-        done.whenComplete((outcome, never) -> LockSupport.unpark(thread));
+        done.whenComplete((outcome, never) -> LockSupport.unpark(owner.thread()));
         boolean interrupted = false;
         while (!done.isDone()) {
             Runnable pass = passes.poll();
@@ -206,11 +221,11 @@ public final class Several implements Wakeable {
     }
 
     private boolean dispatch(Runnable pass) {
-        if (thread == null) {
+        if (owner.thread() == null) {
             return engine.dispatch(pass);
         }
         passes.add(pass);
-        LockSupport.unpark(thread);
+        LockSupport.unpark(owner.thread());
         return true;
     }
 

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>States of an exclusive grant: held by one hold; or <em>idle</em>, between two local holders. An idle grant is never
  * left alone: the head of the queue has been signalled and will take it, or release it if it may not be passed on any
- * more. A running thread may take it first (barging), unless the head has been at the head for {@link #BARGE_NANOS}; then
+ * more; a head without a thread is given it at once. A running thread may take it first (barging), unless the head has been at the head for {@link #BARGE_NANOS}; then
  * the grant is handed to the head directly.
  *
  * <p>Invariants, between two uses of the mutex of the lock, which guards all of this:
@@ -32,8 +32,9 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>idle is null or one of the lock's grants, exclusive, with no hold, and then the queue is not empty;
  *   <li>if the queue is not empty, then somebody will make the next step: a hold of an exclusive grant will end, the head
- *       was signalled or wakes by time, or the contender's store or the renewals will call;
- *   <li>whoever becomes the head is signalled, because only the head knows when to wake; its time at the head begins then;
+ *       or the driver was signalled or wakes by time, or the contender's store or the renewals will call;
+ *   <li>whoever becomes the head is signalled, because only the head and the driver know when to wake; its time at the head
+ *       begins then;
  *   <li>there is a contender only while the queue is not empty and its head is served by it.
  * </ul>
  *
@@ -233,8 +234,7 @@ final class LocalQueue {
     }
 
     // One who does not spin has a place in the store's queue, also if others here spin: else clients that queue would
-    // pass
-    // it for ever. What spins is served by that place, too.
+    // pass it for ever. What spins is served by that place, too.
     private Mode sharedMode() {
         if (engine.traits().fifo()) {
             for (Waiter waiter : queue) {
@@ -307,11 +307,7 @@ final class LocalQueue {
         }
         reviewContender(waiter);
         if (idle != null && queue.isEmpty()) {
-            Grant unwanted = idle;
-            unwanted.end();
-            var leaving = engine.releases().sendLater(unwanted.claimToRelease());
-            leaving.thenRun(lock::released);
-            waiter.setLeaving(leaving);
+            waiter.setLeaving(idle.giveBack());
         }
         wakeNewHead(now);
     }

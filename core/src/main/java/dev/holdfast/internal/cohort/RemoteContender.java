@@ -119,7 +119,6 @@ final class RemoteContender extends Renewable {
     private boolean leftNothing;
 
     private long notBefore;
-    private long sentAt;
     /** From when a pushed or polled grant counts: the sending of the last request that was answered "still waiting", or of
      * the first that may have been granted. */
     private long waitingSince;
@@ -209,7 +208,6 @@ final class RemoteContender extends Renewable {
     /** Under the mutex: claims the right to send. */
     void beginSend(long now) {
         state = State.SENT;
-        sentAt = now;
         if (!claim.repeated()) {
             waitingSince = now;
         }
@@ -356,7 +354,7 @@ final class RemoteContender extends Renewable {
 
         @Override
         public void failed(StoreException cause) {
-            on(State.SENT, State.SENT, () -> sendFailed(cause));
+            on(State.SENT, State.SENT, () -> sendFailed(cause, askedAt));
         }
 
         private void busy() {
@@ -441,7 +439,7 @@ final class RemoteContender extends Renewable {
         }
     }
 
-    private void sendFailed(StoreException cause) {
+    private void sendFailed(StoreException cause, long askedAt) {
         if (cause.effect() == Effect.UNKNOWN) {
             claim = claim.again();
         }
@@ -453,7 +451,7 @@ final class RemoteContender extends Renewable {
         }
         leftNothing = !claim.repeated();
         long pause = RETRY.after(tries++);
-        outage.failed(cause, sentAt);
+        outage.failed(cause, askedAt);
         // Who does not wait for its turn need not wait for an attempt that would come too late.
         lock.queue().outage(this, cause, mode == Mode.ONCE ? pause : 0);
         // The last waiter may just have given up, and ended this.

@@ -2,6 +2,7 @@ package dev.holdfast.internal.hold;
 
 import dev.holdfast.LossReason;
 import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.calls.ReleaseRetrier;
 import dev.holdfast.internal.calls.RepeatedCall;
 import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Nanos;
@@ -9,6 +10,7 @@ import dev.holdfast.internal.time.Renewable;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import java.time.Duration;
@@ -210,6 +212,14 @@ public final class Grant extends Renewable {
         }
     }
 
+    /** Nobody here wants it: ends it, and releases it. The result completes as {@link ReleaseRetrier#sendLater} says. */
+    public CompletableFuture<@Nullable Released> giveBack() {
+        end();
+        CompletableFuture<@Nullable Released> leaving = engine.releases().sendLater(claimToRelease());
+        leaving.thenRun(home::released);
+        return leaving;
+    }
+
     /** Goes on with other options: the lease of a multi-lock begins when all members are held. */
     void restart(LockSpec fixed, long now) {
         spec = fixed;
@@ -337,8 +347,7 @@ public final class Grant extends Renewable {
             }
             endHoldsThatAreOver(now);
             if (holds.isEmpty() && !home.isIdle(this)) {
-                end();
-                engine.releases().sendLater(claimToRelease()).thenRun(home::released);
+                giveBack();
             } else {
                 scheduleExamination(now);
             }

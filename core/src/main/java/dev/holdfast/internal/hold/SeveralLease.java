@@ -93,10 +93,7 @@ public final class SeveralLease implements Lease {
 
     @Override
     public void release() {
-        List<HoldEnd> ends = end();
-        if (!ends.isEmpty()) {
-            HoldEnd.awaitAll(ends);
-        }
+        HoldEnd.awaitAll(end());
     }
 
     @Override

@@ -3,10 +3,8 @@ package dev.holdfast.internal.lock;
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
-import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.acquire.Several;
-import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.HoldEnd;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.hold.SeveralLease;
@@ -23,7 +21,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Several mutexes as one, all or nothing. They are taken in the order of their names' bytes, whatever order the caller
@@ -60,11 +57,7 @@ public final class MultiLock implements DistributedLock {
 
     @Override
     public void lock() {
-        try {
-            Several.acquire(engine, specs, true, Nanos.NEVER, false);
-        } catch (InterruptedException impossible) {
-            throw new AssertionError("This wait is not interruptible", impossible);
-        }
+        Several.acquire(engine, specs, true, Nanos.NEVER);
     }
 
     @Override
@@ -75,15 +68,7 @@ public final class MultiLock implements DistributedLock {
 
     @Override
     public boolean tryLock() {
-        return tryNow(true) != null;
-    }
-
-    private @Nullable List<Hold> tryNow(boolean holds) {
-        try {
-            return Several.acquire(engine, specs, holds, 0, false);
-        } catch (InterruptedException impossible) {
-            throw new AssertionError("This wait is not interruptible", impossible);
-        }
+        return Several.acquire(engine, specs, true, 0) != null;
     }
 
     @Override
@@ -127,17 +112,12 @@ public final class MultiLock implements DistributedLock {
 
     private Lease acquire(long maxWait) throws InterruptedException {
         Preconditions.notInterrupted(specs.get(0));
-        List<Hold> holds = Several.acquire(engine, specs, false, maxWait, maxWait != 0);
-        if (holds == null) {
-            throw new LockTimeoutException("Not all of the locks \"" + name() + "\" were free in time for client "
-                    + engine.clientId() + ". None is held and nothing waits");
-        }
-        return new SeveralLease(holds);
+        return Several.required(engine, specs, Several.acquire(engine, specs, false, maxWait, maxWait != 0));
     }
 
     @Override
     public Optional<Lease> tryAcquire() {
-        return Optional.ofNullable(tryNow(false)).map(SeveralLease::new);
+        return Optional.ofNullable(Several.acquire(engine, specs, false, 0)).map(SeveralLease::new);
     }
 
     @Override
