@@ -145,4 +145,18 @@ class KnownLossTest extends EngineFixture {
                 .isEqualTo(b.thread().getName());
         b.run(lock::unlock);
     }
+
+    /** A search for deadlocks needs it, and need not wait for the first refresh. */
+    @Test
+    void whatAThreadHoldsIsSeenAsSoonAsItWaits() {
+        c.run(rival.lock("known")::lock);
+        a.run(locks.lock("other")::lock);
+        CompletableFuture<Void> waiting = a.parkIn(lock::lock);
+        assertThat(lock.state().orElseThrow().waiters().get(0).claim().owner().held())
+                .containsExactly("other");
+        c.run(rival.lock("known")::unlock);
+        Actor.end(waiting);
+        a.run(lock::unlock);
+        a.run(locks.lock("other")::unlock);
+    }
 }

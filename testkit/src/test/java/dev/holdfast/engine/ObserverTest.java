@@ -18,7 +18,10 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Tests of the notifications of an observer, and of the check of fencing tokens. */
@@ -282,5 +285,37 @@ class ObserverTest extends EngineFixture {
             assertThat(paused.isValid()).as("what the paused one believes").isTrue();
             assertThat(guard.admits("seen", paused.token())).isFalse();
         }
+    }
+
+    /** An observer that blocks must not fill the memory. */
+    @Test
+    void eventsBeyondTenThousandAreDroppedWhileAnObserverBlocks() {
+        int most = 10_000;
+        CountDownLatch mayGoOn = new CountDownLatch(1);
+        AtomicInteger delivered = new AtomicInteger();
+        AtomicBoolean lastDelivered = new AtomicBoolean();
+        Holdfast client = client(Holdfast.builder().store(memory).observer(new LockObserver() {
+            @Override
+            public void lost(String name, LossReason reason) {
+                if (name.equals("last")) {
+                    lastDelivered.set(true);
+                    return;
+                }
+                Wait.until("the test lets the observer go on", () -> mayGoOn.getCount() == 0);
+                delivered.incrementAndGet();
+            }
+        }));
+        LockOptions fixed = LockOptions.defaults().withFixedLease(Duration.ofSeconds(30));
+        for (int i = 0; i < most + 100; i++) {
+            assertThat(client.lock("many" + i, fixed).tryAcquire()).isPresent();
+        }
+        clock.advanceAndSettle(Duration.ofSeconds(30));
+        mayGoOn.countDown();
+        Wait.until("those that were kept are delivered", () -> delivered.get() >= most);
+        a.run(client.lock("last", fixed)::lock);
+        clock.advance(Duration.ofSeconds(30));
+        Wait.until("what follows is delivered, too", lastDelivered::get);
+        // One was with the observer already when the others began to wait.
+        assertThat(delivered.get()).isBetween(most, most + 1);
     }
 }
