@@ -87,20 +87,18 @@ final class Link {
         List<CompletableFuture<Object>> replies = new ArrayList<>(calls.size());
         for (ServerCall call : calls) {
             if (form == Form.ASKING) {
-                commands.add(command(CommandType.ASKING, new CommandArgs<>(ByteArrayCodec.INSTANCE)));
+                add(commands, CommandType.ASKING, new CommandArgs<>(ByteArrayCodec.INSTANCE));
             }
-            AsyncCommand<byte[], byte[], Object> command = command(type(call, form), arguments(call, form));
-            commands.add(command);
-            replies.add(command);
+            replies.add(add(commands, type(call, form), arguments(call, form)));
         }
         ServerCall last = calls.get(calls.size() - 1);
         if (last.replicas() > 0) {
-            AsyncCommand<byte[], byte[], Object> wait = command(
+            CompletableFuture<Object> wait = add(
+                    commands,
                     CommandType.WAIT,
                     new CommandArgs<>(ByteArrayCodec.INSTANCE)
                             .add(last.replicas())
                             .add(last.replicaTimeout().toMillis()));
-            commands.add(wait);
             replies.replaceAll(reply -> acknowledged(reply, wait, last));
         }
         if (commands.size() == 1) {
@@ -137,16 +135,31 @@ final class Link {
         return form == Form.DIGEST ? CommandType.EVALSHA : CommandType.EVAL;
     }
 
-    private AsyncCommand<byte[], byte[], Object> command(ProtocolKeyword type, CommandArgs<byte[], byte[]> arguments) {
+    /**
+     * Adds a command to those that will be sent, and returns its reply. The reply is a future of its own, because
+     * the callbacks of one future run in no promised order: who learns from a reply that the server is a replica
+     * must find this connection spent.
+     */
+    private CompletableFuture<Object> add(
+            List<AsyncCommand<byte[], byte[], Object>> commands,
+            ProtocolKeyword type,
+            CommandArgs<byte[], byte[]> arguments) {
         AsyncCommand<byte[], byte[], Object> command =
                 new AsyncCommand<>(new Command<>(type, new ReplyOutput(), arguments));
+        CompletableFuture<Object> answer = new CompletableFuture<>();
         underWay.add(command);
         long before = answers.get();
         timeLimit.on(command).whenComplete((reply, failure) -> {
             underWay.remove(command);
             answered(failure, before);
+            if (failure == null) {
+                answer.complete(reply);
+            } else {
+                answer.completeExceptionally(failure);
+            }
         });
-        return command;
+        commands.add(command);
+        return answer;
     }
 
     private void answered(@Nullable Throwable failure, long before) {
