@@ -2,11 +2,11 @@
 --
 -- KEYS  the record of each claim, all different
 -- ARGV  see record.lua; as many claims as keys, at most 64
--- Reply {1, {counter, left in us, for each claim}, told}  all hold
---       {0, {us until the first end}, told}               one is busy; nothing was granted
---       {3, {index, limit in use}, told}                  one is in use as another kind
---       {4, {index, permits held, limit}, told}           one already holds fewer permits than it asks for
---       told: id, counter, lease in ms of the caller's waiters that this call granted
+-- Reply {1, {counter, left in us, for each claim}, handed}  all hold
+--       {0, {us until the first end}, handed}               one is busy; nothing was granted
+--       {3, {index, limit in use}, handed}                  one is in use as another kind
+--       {4, {index, permits held, limit}, handed}           one already holds fewer permits than it asks for
+--       handed: id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  the sum of as many acquires
 -- include record.lua
 local claims, records, held = {}, {}, {}
@@ -43,4 +43,4 @@ for i = 1, #records do
   end
   close(r, c.lease + ticket)
 end
-return { code, result, told }
+return { code, result, handed }

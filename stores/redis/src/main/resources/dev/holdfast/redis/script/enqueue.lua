@@ -28,8 +28,8 @@ if code == 5 and a ~= 2 then
     if r.waiting == 0 then
       redis.call('DEL', r.order, r.ends, r.claims) -- what an evicted record has left
     end
-    local place = redis.call('HINCRBY', r.key, 'arrivals', 1)
-    redis.call('ZADD', r.order, place, c.id)
+    local position = redis.call('HINCRBY', r.key, 'arrivals', 1)
+    redis.call('ZADD', r.order, position, c.id)
     redis.call('ZADD', r.ends, whole(now + ticket * 1000), c.id)
     redis.call('HSET', r.claims, c.id, waiter_text({ permits = c.permits, since = now, lease = c.lease,
       repeated = c.repeated, channel = channel, owner = c.owner }))

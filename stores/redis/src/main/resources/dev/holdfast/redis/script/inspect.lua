@@ -2,10 +2,10 @@
 --
 -- KEYS  1 the record
 -- ARGV  see record.lua; no claim
--- Reply {counter, limit, now, {id, grant, ...}, {id, position, end of the ticket, waiter, ...}, told}
+-- Reply {counter, limit, now, {id, grant, ...}, {id, position, end of the ticket, waiter, ...}, handed}
 --       grants and waiters as record.lua describes them, in no order; the position of a skipped waiter is that in
 --       the order of arrival
---       told: id, counter, lease in ms of the caller's waiters that this call granted
+--       handed: id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  O(grants + waiters)
 -- include record.lua
 local r = open(KEYS[1])
@@ -33,4 +33,4 @@ if r.waiting > 0 then
     end
   end
 end
-return { r.counter, r.limit, now, grants, waiters, told }
+return { r.counter, r.limit, now, grants, waiters, handed }

@@ -27,8 +27,8 @@ local channel, ticket, keep = string.match(ARGV[1], '^(%S+) (%d+) (%d+)$')
 ticket, keep = tonumber(ticket), tonumber(keep)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local told = {} -- grants handed to waiters of the calling client: id, counter, lease (ms)
-local deaf = {} -- channels that have no subscribers
+local handed = {} -- grants handed to waiters of the calling client: id, counter, lease (ms)
+local unsubscribed = {} -- channels that have no subscribers
 
 local function whole(number)
   return string.format('%.0f', number)
@@ -60,9 +60,9 @@ end
 
 -- Returns nil if another program wrote the text.
 local function waiter_of(text)
-  local permits, since, lease, repeated, heard, owner = string.match(text, '^(%d+) (%d+) (%d+) ([01]) (%S+)\n(.*)$')
+  local permits, since, lease, repeated, client_channel, owner = string.match(text, '^(%d+) (%d+) (%d+) ([01]) (%S+)\n(.*)$')
   return permits and { permits = tonumber(permits), since = tonumber(since), lease = tonumber(lease), repeated = repeated,
-    channel = heard, owner = owner }
+    channel = client_channel, owner = owner }
 end
 
 local function waiter_text(w)
@@ -168,25 +168,25 @@ end
 
 -- Publishes a text. Returns whether the channel has a subscriber. A missing right counts as no subscriber: the
 -- waiter learns of its grant when it asks.
-local function publish(heard, text)
-  if deaf[heard] then
+local function publish(to, text)
+  if unsubscribed[to] then
     return false
   end
   -- A channel that ends with a brace is in the slot of this record. Nodes older than Redis 7 know plain channels
   -- only, and count only the subscribers at this node; so the clients of such a node subscribe at this node.
-  local receivers = redis.pcall(string.sub(heard, -1) == '}' and 'SPUBLISH' or 'PUBLISH', heard, text)
+  local receivers = redis.pcall(string.sub(to, -1) == '}' and 'SPUBLISH' or 'PUBLISH', to, text)
   if type(receivers) == 'table' and string.find(receivers.err or '', 'nknown Redis command', 1, true) then
-    receivers = redis.pcall('PUBLISH', heard, text)
+    receivers = redis.pcall('PUBLISH', to, text)
   end
-  deaf[heard] = type(receivers) ~= 'number' or receivers == 0
-  return not deaf[heard]
+  unsubscribed[to] = type(receivers) ~= 'number' or receivers == 0
+  return not unsubscribed[to]
 end
 
 local function head_of(r)
   local head = redis.call('ZRANGE', r.order, 0, 0, 'WITHSCORES')
-  local place = tonumber(head[2])
-  if place and place < PASSED then
-    return head[1], place
+  local position = tonumber(head[2])
+  if position and position < PASSED then
+    return head[1], position
   end
 end
 
@@ -194,7 +194,7 @@ end
 -- position.
 local function admit(r)
   while r.waiting > 0 and r.granted < r.limit do
-    local id, place = head_of(r)
+    local id, position = head_of(r)
     if not id then
       return
     end
@@ -211,15 +211,15 @@ local function admit(r)
       local life = math.min(ticket, w.lease)
       local counter = math.max(r.counter + 1, now)
       if w.channel == channel then
-        told[#told + 1] = id
-        told[#told + 1] = counter
-        told[#told + 1] = life
+        handed[#handed + 1] = id
+        handed[#handed + 1] = counter
+        handed[#handed + 1] = life
       end
       if w.channel == channel or publish(w.channel, string.format('granted %s %.0f %.0f', id, counter, life)) then
         remove_waiter(r, id)
         grant(r, id, w, life)
       else
-        redis.call('ZADD', r.order, whole(place + PASSED), id)
+        redis.call('ZADD', r.order, whole(position + PASSED), id)
       end
     end
   end
@@ -228,12 +228,12 @@ end
 -- A waiter that asks shows that its client is alive, so none of that client's waiters up to this one is skipped any
 -- longer. All of them come back at once; otherwise a later one that asks first would be served before an earlier
 -- one.
-local function revive(r, place, heard)
-  local passed = redis.call('ZRANGEBYSCORE', r.order, whole(PASSED), whole(place), 'WITHSCORES', 'LIMIT', 0, CHUNK)
+local function revive(r, position, client_channel)
+  local passed = redis.call('ZRANGEBYSCORE', r.order, whole(PASSED), whole(position), 'WITHSCORES', 'LIMIT', 0, CHUNK)
   for i = 1, #passed, 2 do
     local text = redis.call('HGET', r.claims, passed[i])
     local w = text and waiter_of(text)
-    if w and w.channel == heard then
+    if w and w.channel == client_channel then
       redis.call('ZADD', r.order, whole(passed[i + 1] - PASSED), passed[i])
     end
   end
@@ -245,18 +245,18 @@ local function settle(r, asking, moves)
   drop_grants(r)
   drop_waiters(r)
   drop_tombs(r)
-  local place = asking and r.waiting > 0 and tonumber(redis.call('ZSCORE', r.order, asking) or nil)
-  if place and (moves or place >= PASSED) then
+  local position = asking and r.waiting > 0 and tonumber(redis.call('ZSCORE', r.order, asking) or nil)
+  if position and (moves or position >= PASSED) then
     local text = redis.call('HGET', r.claims, asking)
     local w = text and waiter_of(text)
     if w and moves then
       w.channel = channel
       redis.call('HSET', r.claims, asking, waiter_text(w))
     end
-    if place >= PASSED then
-      redis.call('ZADD', r.order, whole(place - PASSED), asking)
+    if position >= PASSED then
+      redis.call('ZADD', r.order, whole(position - PASSED), asking)
       if w then
-        revive(r, place, w.channel)
+        revive(r, position, w.channel)
       end
     end
   end
@@ -356,8 +356,8 @@ end
 
 local function answer(...)
   local reply = { ... }
-  for i = 1, #told do
-    reply[#reply + 1] = told[i]
+  for i = 1, #handed do
+    reply[#reply + 1] = handed[i]
   end
   return reply
 end

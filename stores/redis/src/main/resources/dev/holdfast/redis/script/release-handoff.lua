@@ -9,9 +9,9 @@ if granted == limit then
   local id = head[1]
   local ticket_ends = id and tonumber(head[2]) < 2 ^ 52 and redis.call('ZSCORE', KEYS[1] .. ':ends', id)
   local text = ticket_ends and tonumber(ticket_ends) > now and redis.call('HGET', KEYS[1] .. ':claims', id)
-  local wanted, lease, repeated, heard, owner
+  local wanted, lease, repeated, client_channel, owner
   if text then
-    wanted, lease, repeated, heard, owner = string.match(text, '^(%d+) %d+ (%d+) ([01]) (%S+)\n(.*)$')
+    wanted, lease, repeated, client_channel, owner = string.match(text, '^(%d+) %d+ (%d+) ([01]) (%S+)\n(.*)$')
   end
   local channel, ticket = string.match(ARGV[1], '^(%S+) (%d+)')
   local numbers = wanted == limit and redis.call('HMGET', KEYS[1], 'counter', 'kept')
@@ -20,8 +20,9 @@ if granted == limit then
     local last = tonumber(numbers[1]) or 0
     local counter = string.format('%.0f', math.max(last + 1, now))
     local over = string.format('%.0f', now + life * 1000)
-    local publish = string.sub(heard, -1) == '}' and 'SPUBLISH' or 'PUBLISH'
-    local receivers = heard == channel or redis.pcall(publish, heard, 'granted ' .. id .. ' ' .. counter .. ' ' .. life)
+    local publish = string.sub(client_channel, -1) == '}' and 'SPUBLISH' or 'PUBLISH'
+    local receivers = client_channel == channel or
+      redis.pcall(publish, client_channel, 'granted ' .. id .. ' ' .. counter .. ' ' .. life)
     if receivers == true or (type(receivers) == 'number' and receivers > 0) then
       redis.call('ZREM', KEYS[1] .. ':order', id)
       redis.call('ZREM', KEYS[1] .. ':ends', id)

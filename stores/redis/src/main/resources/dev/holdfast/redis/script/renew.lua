@@ -2,7 +2,7 @@
 --
 -- KEYS  the record of each claim; a record may be named more than once
 -- ARGV  see record.lua; as many claims as keys, at most 256
--- Reply {answers, told}: three numbers for each claim, a code and two more, as 'renew' of record.lua returns them,
+-- Reply {answers, handed}: three numbers for each claim, a code and two more, as 'renew' of record.lua returns them,
 --       or 7, error, 0 if this claim's record cannot be read; then id, counter, lease in ms of the caller's waiters
 --       that were granted
 -- Cost  for each claim O(1), 2 commands if it is the sole holder and no claim waits; else O(log waiters), and
@@ -63,4 +63,4 @@ for i = 1, #KEYS do
   answers[#answers + 1] = a
   answers[#answers + 1] = b
 end
-return { answers, told }
+return { answers, handed }
