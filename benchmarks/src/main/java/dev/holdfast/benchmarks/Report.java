@@ -69,6 +69,7 @@ public final class Report {
                             > 2) {
                 show(plots.latency(store), pictures);
                 show(plots.throughput(store), pictures);
+                show(plots.herd(store), pictures);
             }
         }
         failures();
