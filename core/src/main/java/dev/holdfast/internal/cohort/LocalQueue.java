@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>States of an exclusive grant: held by one hold; or <em>idle</em>, between two local holders. An idle grant is never
  * left alone: the head of the queue has been signalled and will take it, or release it if it may not be passed on any
- * more; a head without a thread is given it at once. A running thread may take it first (barging), unless the head has been at the head for {@link #BARGE_NANOS}; then
- * the grant is handed to the head directly.
+ * more; a head without a thread is given it at once. A running thread may take it first (barging), unless the head has
+ * been at the head for {@link #BARGE_NANOS}; then the grant is handed to the head directly.
  *
  * <p>Invariants, between two uses of the mutex of the lock, which guards all of this:
  *

@@ -212,7 +212,10 @@ public final class Grant extends Renewable {
         }
     }
 
-    /** Nobody here wants it: ends it, and releases it. The result completes as {@link ReleaseRetrier#sendLater} says. */
+    /**
+     * Under the mutex: nobody here wants it, so that it ends and is released. The result completes as {@link
+     * ReleaseRetrier#sendLater} says.
+     */
     public CompletableFuture<@Nullable Released> giveBack() {
         end();
         CompletableFuture<@Nullable Released> leaving = engine.releases().sendLater(claimToRelease());
