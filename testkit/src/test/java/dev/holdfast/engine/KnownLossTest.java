@@ -85,7 +85,8 @@ class KnownLossTest extends EngineFixture {
             network.next(Verb.RENEW, Fault.HANG, Fault.HANG);
             clock.advanceAndSettle(LEASE.dividedBy(3));
             assertThat(doubts).hasSize(i - 1);
-            clock.advance(LEASE.dividedBy(6).plusMillis(1));
+            // Settled, so that the repetition is on its way too: else the next doubt would count from the first one.
+            clock.advanceAndSettle(LEASE.dividedBy(6).plusMillis(1));
             Wait.until("doubt " + i + " is reported", () -> doubts.size() == times);
             assertThat(lease.state()).isEqualTo(LeaseState.IN_DOUBT);
             network.letGo();
