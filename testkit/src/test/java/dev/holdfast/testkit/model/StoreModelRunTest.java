@@ -6,13 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.Mutant;
 import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.fault.ForwardingStore;
+import dev.holdfast.testkit.law.StoreFixture;
+import dev.holdfast.testkit.model.StoreModelRun.Met;
 import java.time.Duration;
+import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -66,6 +71,31 @@ class StoreModelRunTest {
             new StoreModelRun(store, ModelTime.real(), "run-", 1_000, SEED).run();
         }
         assertThat(calls).hasValueGreaterThan(last);
+    }
+
+    /** On a slow machine few operations fit into a phase, so that it begins and ends with hardly any waiters. */
+    @Test
+    void phasesOfFewOperationsMeetEnoughCancellations() {
+        ManualClock clock = new ManualClock(SEED);
+        try (LockStore tested = new MemoryLockStore(clock);
+                LockStore model = new MemoryLockStore(clock)) {
+            TwinStores twins = new TwinStores(tested, model, true);
+            ModelWorkload workload = new ModelWorkload(
+                    twins, ModelTime.held(clock), new Random(SEED), List.of(Duration.ofSeconds(3), StoreFixture.LONG));
+            for (int phase = 0; phase < 200; phase++) {
+                ModelName name = new ModelName(new LockName("phase-" + phase));
+                for (int i = 0; i < 4; i++) {
+                    workload.step(List.of(name));
+                }
+            }
+            assertThat(workload.met()).allSatisfy((event, met) -> {
+                if (event != Met.EXPIRY && event != Met.DEAD_WAITER) { // no time passes here
+                    assertThat(met)
+                            .as("%s of %d operations", event, twins.operations())
+                            .isGreaterThan(twins.operations() / 25);
+                }
+            });
+        }
     }
 
     private static String run(LockStore store, ManualClock clock, int operations, long seed) {
