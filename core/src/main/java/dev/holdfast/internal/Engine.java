@@ -77,7 +77,7 @@ public final class Engine implements AutoCloseable {
     private static final long CLOSE_POLL_NANOS = 1_000_000;
 
     /** The waits between attempts at a request that failed. */
-    private static final Backoff RETRY_BACKOFF = new Backoff(10_000_000, 500_000_000);
+    public static final Backoff RETRY = new Backoff(10_000_000, 500_000_000);
 
     private final LockStore store;
     private final StoreTraits traits;
@@ -216,7 +216,7 @@ public final class Engine implements AutoCloseable {
 
     /** How requests are repeated on threads of somebody else; false means that these are closed. */
     public Retries retriesOn(Predicate<Runnable> lane) {
-        return new Retries(time, losses, lane, RETRY_BACKOFF, this::isClosed);
+        return new Retries(time, losses, lane, RETRY, this::isClosed);
     }
 
     /** Runs the code of users. */

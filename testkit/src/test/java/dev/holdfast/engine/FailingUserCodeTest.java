@@ -38,6 +38,8 @@ class FailingUserCodeTest extends EngineFixture {
         }
     }));
 
+    private final Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+
     @BeforeEach
     void throwInTheHandler() {
         Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
@@ -48,7 +50,7 @@ class FailingUserCodeTest extends EngineFixture {
     @AfterEach
     void restoreTheHandler() {
         mayEnd.countDown();
-        Thread.setDefaultUncaughtExceptionHandler(null);
+        Thread.setDefaultUncaughtExceptionHandler(before);
     }
 
     /** Afterwards as many listeners block as there are threads for them. */

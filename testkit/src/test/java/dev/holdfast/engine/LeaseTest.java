@@ -18,6 +18,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.testkit.ChangedTraits;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
@@ -234,17 +235,7 @@ class LeaseTest extends EngineFixture {
         ForwardingStore coarse = new ForwardingStore(memory) {
             @Override
             public StoreTraits traits() {
-                StoreTraits of = super.traits();
-                return new StoreTraits(
-                        of.product(),
-                        of.fifo(),
-                        of.push(),
-                        of.atomicSeveral(),
-                        of.tokens(),
-                        of.liveness(),
-                        step,
-                        of.ticketTtl(),
-                        of.callTimeout());
+                return ChangedTraits.of(super.traits()).leaseStep(step).get();
             }
 
             @Override

@@ -12,6 +12,7 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.testkit.ChangedTraits;
 import dev.holdfast.testkit.fault.CountingStore;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
@@ -42,17 +43,7 @@ class MultiLockStoreTest extends EngineFixture {
 
         @Override
         public StoreTraits traits() {
-            StoreTraits all = super.traits();
-            return new StoreTraits(
-                    all.product(),
-                    all.fifo(),
-                    all.push(),
-                    false,
-                    all.tokens(),
-                    all.liveness(),
-                    all.leaseStep(),
-                    all.ticketTtl(),
-                    all.callTimeout());
+            return ChangedTraits.of(super.traits()).oneNameAtATime().get();
         }
 
         @Override

@@ -7,8 +7,8 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.testkit.ChangedTraits;
 import dev.holdfast.testkit.fault.ForwardingStore;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -24,17 +24,11 @@ class NoQueueStore extends ForwardingStore {
 
     @Override
     public StoreTraits traits() {
-        StoreTraits all = super.traits();
-        return new StoreTraits(
-                all.product(),
-                false,
-                false,
-                false,
-                all.tokens(),
-                all.liveness(),
-                all.leaseStep(),
-                Duration.ZERO,
-                all.callTimeout());
+        return ChangedTraits.of(super.traits())
+                .withoutQueue()
+                .withoutPush()
+                .oneNameAtATime()
+                .get();
     }
 
     @Override

@@ -10,7 +10,6 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.testkit.fault.ForwardingStore;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -27,18 +26,11 @@ class MutexOnlyStoreTest extends LockStoreTck {
         return new ForwardingStore(new MemoryLockStore(clock)) {
             @Override
             public StoreTraits traits() {
-                StoreTraits all = super.traits();
-                return new StoreTraits(
-                        all.product(),
-                        false,
-                        true,
-                        false,
-                        all.tokens(),
-                        all.liveness(),
-                        all.leaseStep(),
-                        Duration.ZERO,
-                        all.callTimeout(),
-                        false);
+                return ChangedTraits.of(super.traits())
+                        .withoutQueue()
+                        .oneNameAtATime()
+                        .mutexesOnly()
+                        .get();
             }
 
             @Override

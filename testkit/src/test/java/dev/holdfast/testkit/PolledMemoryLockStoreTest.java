@@ -76,17 +76,10 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
 
         @Override
         public StoreTraits traits() {
-            StoreTraits t = store().traits();
-            return new StoreTraits(
-                    "polled",
-                    true,
-                    false,
-                    true,
-                    t.tokens(),
-                    t.liveness(),
-                    t.leaseStep(),
-                    t.ticketTtl(),
-                    t.callTimeout());
+            return ChangedTraits.of(store().traits())
+                    .named("polled")
+                    .withoutPush()
+                    .get();
         }
 
         @Override

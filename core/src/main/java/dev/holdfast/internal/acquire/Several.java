@@ -125,23 +125,6 @@ public final class Several implements Wakeable {
         return all.holds;
     }
 
-    /** Acquires for the calling thread without regard to interrupts; see the other method. */
-    public static @Nullable List<Hold> acquire(Engine engine, List<LockSpec> specs, boolean holds, long maxWait) {
-        try {
-            return acquire(engine, specs, holds, maxWait, false);
-        } catch (InterruptedException impossible) {
-            throw new AssertionError("This wait is not interruptible", impossible);
-        }
-    }
-
-    /** The lease of all; fails if there is none because the time is over. */
-    public static Lease required(Engine engine, List<LockSpec> specs, @Nullable List<Hold> holds) {
-        if (holds == null) {
-            throw timedOut(engine, specs);
-        }
-        return new SeveralLease(holds);
-    }
-
     /** Acquires for a future; see {@link FutureWait#acquire}. */
     public static CompletableFuture<Lease> acquireAsync(Engine engine, List<LockSpec> specs, long maxWait) {
         CompletableFuture<Lease> future = new CompletableFuture<>();
@@ -176,7 +159,8 @@ public final class Several implements Wakeable {
         }
     }
 
-    private static LockTimeoutException timedOut(Engine engine, List<LockSpec> specs) {
+    /** What an acquisition whose time is over fails with. */
+    public static LockTimeoutException timedOut(Engine engine, List<LockSpec> specs) {
         String all = specs.stream().map(spec -> spec.name().value()).collect(Collectors.joining(","));
         return new LockTimeoutException("Not all of the locks \"" + all + "\" were free in time for client "
                 + engine.clientId() + ". None is held and nothing waits");

@@ -82,23 +82,6 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
         return here;
     }
 
-    /** Acquires for the calling thread without regard to interrupts; see the other method. */
-    public static @Nullable Hold acquire(Engine engine, LockSpec spec, boolean holds, long maxWait) {
-        try {
-            return acquire(engine, spec, holds, maxWait, false);
-        } catch (InterruptedException impossible) {
-            throw new AssertionError("This wait is not interruptible", impossible);
-        }
-    }
-
-    /** The hold; fails if there is none because the time is over. */
-    public static Hold required(Engine engine, LockSpec spec, @Nullable Hold hold) {
-        if (hold == null) {
-            throw timedOut(engine, spec.name());
-        }
-        return hold;
-    }
-
     @Override
     public void wake() {
         LockSupport.unpark(thread);

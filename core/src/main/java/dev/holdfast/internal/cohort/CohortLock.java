@@ -245,7 +245,7 @@ public final class CohortLock implements GrantHome {
     }
 
     /**
-     * Without the mutex: makes passes for a waiter until it is done, or was told until when to sleep. Does I/O on the calling
+     * Without the mutex: makes passes for a waiter until it is done, or knows until when to sleep. Does I/O on the calling
      * thread as the store does.
      */
     public void advance(Waiter waiter) {

@@ -59,9 +59,6 @@ final class RemoteContender extends Renewable {
     /** The waits between attempts of a spinning contender. */
     static final Backoff SPIN = new Backoff(2_000_000, 100_000_000);
 
-    /** The waits between attempts at a failing store. */
-    static final Backoff RETRY = new Backoff(10_000_000, 500_000_000);
-
     /** So often a grant that has little time left is renewed before it is handed out; after that the store is just slow. */
     static final int MOST_CONFIRMATIONS = 3;
 
@@ -417,7 +414,7 @@ final class RemoteContender extends Renewable {
                 + spec.lease().toMillis() + " ms";
         fail(StoreException.unavailable(Effect.NONE, message, null), slowSince);
         if (state != State.OVER) {
-            beginAnew(RETRY.after(tries++));
+            beginAnew(Engine.RETRY.after(tries++));
         }
     }
 
@@ -450,7 +447,7 @@ final class RemoteContender extends Renewable {
             return;
         }
         leftNothing = !claim.repeated();
-        long pause = RETRY.after(tries++);
+        long pause = Engine.RETRY.after(tries++);
         outage.failed(cause, askedAt);
         // Who does not wait for its turn need not wait for an attempt that would come too late.
         lock.queue().outage(this, cause, mode == Mode.ONCE ? pause : 0);
@@ -566,7 +563,7 @@ final class RemoteContender extends Renewable {
     }
 
     private void refreshFailed(StoreException cause) {
-        engine.renewals().schedule(this, engine.now() + RETRY.after(tries++));
+        engine.renewals().schedule(this, engine.now() + Engine.RETRY.after(tries++));
         fail(cause, engine.now());
     }
 }

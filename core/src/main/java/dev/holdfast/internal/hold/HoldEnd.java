@@ -12,7 +12,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** What is left to do when a hold has ended here: its claim may have to go back to the store, and its owner be told of a loss. */
+/**
+ * What is left to do when a hold has ended here: its claim may have to go back to the store, and its owner
+ * may have to learn of a loss.
+ */
 public final class HoldEnd {
 
     private static final CompletableFuture<@Nullable Released> NOTHING_TO_SEND =

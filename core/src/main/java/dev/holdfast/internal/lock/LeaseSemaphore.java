@@ -4,10 +4,7 @@ import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.internal.Engine;
-import dev.holdfast.internal.acquire.FutureWait;
-import dev.holdfast.internal.acquire.ThreadWait;
 import dev.holdfast.internal.hold.LockSpec;
-import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
@@ -20,7 +17,8 @@ public final class LeaseSemaphore implements DistributedSemaphore {
 
     private final Engine engine;
     private final LockOptions options;
-    private final LockSpec one;
+    private final LockSpec spec;
+    private final ReentrantDistributedLock one;
 
     public LeaseSemaphore(Engine engine, String name, int limit, LockOptions options) {
         if (limit < 1 || limit > Claim.MAX_SEMAPHORE) {
@@ -29,57 +27,54 @@ public final class LeaseSemaphore implements DistributedSemaphore {
         }
         this.engine = engine;
         this.options = options;
-        this.one = LockSpec.of(new LockName(name), 1, limit, options);
-        Preconditions.options(engine, one);
+        this.spec = LockSpec.of(new LockName(name), 1, limit, options);
+        this.one = ReentrantDistributedLock.permits(engine, spec);
+    }
+
+    private ReentrantDistributedLock permits(int permits) {
+        return Preconditions.permits(spec, permits) == 1
+                ? one
+                : ReentrantDistributedLock.permits(engine, LockSpec.of(spec.name(), permits, spec.limit(), options));
     }
 
     @Override
     public String name() {
-        return one.name().value();
+        return one.name();
     }
 
     @Override
     public int limit() {
-        return one.limit();
+        return spec.limit();
     }
 
     @Override
     public Lease acquire(int permits) throws InterruptedException {
-        return acquire(spec(permits), Nanos.NEVER);
+        return permits(permits).acquire();
     }
 
     @Override
     public Lease acquire(int permits, Duration maxWait) throws InterruptedException {
-        return acquire(spec(permits), Preconditions.wait(maxWait));
-    }
-
-    private Lease acquire(LockSpec spec, long maxWait) throws InterruptedException {
-        Preconditions.notInterrupted(spec);
-        return ThreadWait.required(engine, spec, ThreadWait.acquire(engine, spec, false, maxWait, maxWait != 0));
+        return permits(permits).acquire(maxWait);
     }
 
     @Override
     public Optional<Lease> tryAcquire(int permits) {
-        return Optional.ofNullable(ThreadWait.acquire(engine, spec(permits), false, 0));
+        return permits(permits).tryAcquire();
     }
 
     @Override
     public CompletableFuture<Lease> acquireAsync(int permits) {
-        return FutureWait.acquire(engine, spec(permits), Nanos.NEVER);
+        return permits(permits).acquireAsync();
     }
 
     @Override
     public CompletableFuture<Lease> acquireAsync(int permits, Duration maxWait) {
-        return FutureWait.acquire(engine, spec(permits), Preconditions.wait(maxWait));
+        return permits(permits).acquireAsync(maxWait);
     }
 
     @Override
     public Optional<ResourceState> state() {
-        return engine.inspector().state(one.name(), one.storeTimeout());
-    }
-
-    private LockSpec spec(int permits) {
-        return Preconditions.permits(one, permits) == 1 ? one : LockSpec.of(one.name(), permits, one.limit(), options);
+        return one.state();
     }
 
     @Override

@@ -1,39 +1,50 @@
 package dev.holdfast.internal.lock;
 
-import dev.holdfast.DistributedLock;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.acquire.Several;
+import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.HoldEnd;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.hold.SeveralLease;
-import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Several mutexes as one, all or nothing. They are taken in the order of their names' bytes, whatever order the caller
  * named them in, so that two multi-locks cannot wait for each other.
  */
-public final class MultiLock implements DistributedLock {
+public final class MultiLock extends AbstractDistributedLock {
 
-    private final Engine engine;
     private final List<LockSpec> specs;
     private final List<ReentrantDistributedLock> members;
     private final LockOptions options;
 
     public MultiLock(Engine engine, Collection<String> names, LockOptions options) {
+        this(engine, specs(names, options), options);
+    }
+
+    private MultiLock(Engine engine, List<LockSpec> specs, LockOptions options) {
+        super(engine, specs.get(0));
+        this.options = options;
+        this.specs = specs;
+        this.members = specs.stream()
+                .map(one -> ReentrantDistributedLock.mutex(engine, one.name().value(), options))
+                .toList();
+    }
+
+    private static List<LockSpec> specs(Collection<String> names, LockOptions options) {
         if (names.isEmpty()) {
             throw new IllegalArgumentException("A multi-lock must have at least one name");
         }
@@ -41,13 +52,7 @@ public final class MultiLock implements DistributedLock {
         if (sorted.stream().distinct().count() < sorted.size()) {
             throw new IllegalArgumentException("A multi-lock must not name a lock twice, but was given " + names);
         }
-        this.engine = engine;
-        this.options = options;
-        this.specs =
-                sorted.stream().map(name -> LockSpec.of(name, 1, 1, options)).toList();
-        this.members = sorted.stream()
-                .map(name -> ReentrantDistributedLock.mutex(engine, name.value(), options))
-                .toList();
+        return sorted.stream().map(name -> LockSpec.of(name, 1, 1, options)).toList();
     }
 
     @Override
@@ -56,26 +61,20 @@ public final class MultiLock implements DistributedLock {
     }
 
     @Override
-    public void lock() {
-        Several.acquire(engine, specs, true, Nanos.NEVER);
+    @Nullable
+    Lease acquire(boolean holds, long maxWait, boolean interruptible) throws InterruptedException {
+        List<Hold> all = Several.acquire(engine, specs, holds, maxWait, interruptible);
+        return all == null ? null : new SeveralLease(all);
     }
 
     @Override
-    public void lockInterruptibly() throws InterruptedException {
-        Preconditions.notInterrupted(specs.get(0));
-        Several.acquire(engine, specs, true, Nanos.NEVER, true);
+    CompletableFuture<Lease> acquireAsync(long maxWait) {
+        return Several.acquireAsync(engine, specs, maxWait);
     }
 
     @Override
-    public boolean tryLock() {
-        return Several.acquire(engine, specs, true, 0) != null;
-    }
-
-    @Override
-    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        Preconditions.notInterrupted(specs.get(0));
-        long maxWait = Math.max(0, unit.toNanos(time));
-        return Several.acquire(engine, specs, true, maxWait, maxWait != 0) != null;
+    LockTimeoutException timedOut() {
+        return Several.timedOut(engine, specs);
     }
 
     @Override
@@ -98,36 +97,6 @@ public final class MultiLock implements DistributedLock {
     @Override
     public Condition newCondition() {
         throw new UnsupportedOperationException("A multi-lock has no conditions");
-    }
-
-    @Override
-    public Lease acquire() throws InterruptedException {
-        return acquire(Nanos.NEVER);
-    }
-
-    @Override
-    public Lease acquire(Duration maxWait) throws InterruptedException {
-        return acquire(Preconditions.wait(maxWait));
-    }
-
-    private Lease acquire(long maxWait) throws InterruptedException {
-        Preconditions.notInterrupted(specs.get(0));
-        return Several.required(engine, specs, Several.acquire(engine, specs, false, maxWait, maxWait != 0));
-    }
-
-    @Override
-    public Optional<Lease> tryAcquire() {
-        return Optional.ofNullable(Several.acquire(engine, specs, false, 0)).map(SeveralLease::new);
-    }
-
-    @Override
-    public CompletableFuture<Lease> acquireAsync() {
-        return Several.acquireAsync(engine, specs, Nanos.NEVER);
-    }
-
-    @Override
-    public CompletableFuture<Lease> acquireAsync(Duration maxWait) {
-        return Several.acquireAsync(engine, specs, Preconditions.wait(maxWait));
     }
 
     @Override

@@ -1,8 +1,8 @@
 package dev.holdfast.internal.lock;
 
-import dev.holdfast.DistributedLock;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.acquire.FutureWait;
 import dev.holdfast.internal.acquire.ThreadWait;
@@ -10,26 +10,19 @@ import dev.holdfast.internal.cohort.CohortLock;
 import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.HoldEnd;
 import dev.holdfast.internal.hold.LockSpec;
-import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 
-/** A mutex, or one half of a read-write lock. */
-public final class ReentrantDistributedLock implements DistributedLock {
-
-    private final Engine engine;
-    private final LockSpec spec;
+/** One name: a mutex, one half of a read-write lock, or some permits of a semaphore. */
+public final class ReentrantDistributedLock extends AbstractDistributedLock {
 
     private ReentrantDistributedLock(Engine engine, LockSpec spec) {
-        this.engine = engine;
-        this.spec = spec;
+        super(engine, spec);
         Preconditions.options(engine, spec);
     }
 
@@ -48,32 +41,30 @@ public final class ReentrantDistributedLock implements DistributedLock {
         return new ReentrantDistributedLock(engine, LockSpec.of(new LockName(name), Claim.ALL, Claim.ALL, options));
     }
 
+    /** Some permits of a semaphore, which are acquired as leases only. */
+    static ReentrantDistributedLock permits(Engine engine, LockSpec spec) {
+        return new ReentrantDistributedLock(engine, spec);
+    }
+
     @Override
     public String name() {
         return spec.name().value();
     }
 
     @Override
-    public void lock() {
-        ThreadWait.acquire(engine, spec, true, Nanos.NEVER);
+    @Nullable
+    Lease acquire(boolean holds, long maxWait, boolean interruptible) throws InterruptedException {
+        return ThreadWait.acquire(engine, spec, holds, maxWait, interruptible);
     }
 
     @Override
-    public void lockInterruptibly() throws InterruptedException {
-        Preconditions.notInterrupted(spec);
-        ThreadWait.acquire(engine, spec, true, Nanos.NEVER, true);
+    CompletableFuture<Lease> acquireAsync(long maxWait) {
+        return FutureWait.acquire(engine, spec, maxWait);
     }
 
     @Override
-    public boolean tryLock() {
-        return ThreadWait.acquire(engine, spec, true, 0) != null;
-    }
-
-    @Override
-    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        Preconditions.notInterrupted(spec);
-        long maxWait = Math.max(0, unit.toNanos(time));
-        return ThreadWait.acquire(engine, spec, true, maxWait, maxWait != 0) != null;
+    LockTimeoutException timedOut() {
+        return ThreadWait.timedOut(engine, spec.name());
     }
 
     @Override
@@ -104,36 +95,6 @@ public final class ReentrantDistributedLock implements DistributedLock {
     public Condition newCondition() {
         throw new UnsupportedOperationException(
                 "Conditions are not supported yet: wait for what the lock \"" + name() + "\" guards in another way");
-    }
-
-    @Override
-    public Lease acquire() throws InterruptedException {
-        return acquire(Nanos.NEVER);
-    }
-
-    @Override
-    public Lease acquire(Duration maxWait) throws InterruptedException {
-        return acquire(Preconditions.wait(maxWait));
-    }
-
-    private Lease acquire(long maxWait) throws InterruptedException {
-        Preconditions.notInterrupted(spec);
-        return ThreadWait.required(engine, spec, ThreadWait.acquire(engine, spec, false, maxWait, maxWait != 0));
-    }
-
-    @Override
-    public Optional<Lease> tryAcquire() {
-        return Optional.ofNullable(ThreadWait.acquire(engine, spec, false, 0));
-    }
-
-    @Override
-    public CompletableFuture<Lease> acquireAsync() {
-        return FutureWait.acquire(engine, spec, Nanos.NEVER);
-    }
-
-    @Override
-    public CompletableFuture<Lease> acquireAsync(Duration maxWait) {
-        return FutureWait.acquire(engine, spec, Preconditions.wait(maxWait));
     }
 
     @Override
