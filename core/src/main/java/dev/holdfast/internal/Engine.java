@@ -50,6 +50,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine implements AutoCloseable {
 
+    /** The waits between attempts at a request that failed. */
+    public static final Backoff RETRY = new Backoff(10_000_000, 500_000_000);
+
     /** The most calls that are made at once for those who wait without a thread. */
     static final int MAX_IO_THREADS = 128;
 
@@ -75,9 +78,6 @@ public final class Engine implements AutoCloseable {
     private static final long REPEAT_LEAST_NANOS = 10_000_000;
 
     private static final long CLOSE_POLL_NANOS = 1_000_000;
-
-    /** The waits between attempts at a request that failed. */
-    public static final Backoff RETRY = new Backoff(10_000_000, 500_000_000);
 
     private final LockStore store;
     private final StoreTraits traits;

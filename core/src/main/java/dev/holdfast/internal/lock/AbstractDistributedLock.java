@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The ways to acquire a lock. Each of them is one call of {@link #acquire(boolean, long, boolean)} or of its future. */
+/** The ways to acquire a lock. Each of them is one call of {@link #acquire(boolean, long, boolean)} or {@link #acquireAsync(long)}. */
 abstract class AbstractDistributedLock implements DistributedLock {
 
     final Engine engine;
@@ -30,7 +30,8 @@ abstract class AbstractDistributedLock implements DistributedLock {
      * @param holds whether the hold becomes the thread's own, through {@code lock()}; if not, it is a lease
      * @param maxWait in nanoseconds; zero not to wait for the lock's turn; {@link Nanos#NEVER} for no limit
      * @param interruptible whether an interrupt ends the wait; if not, the flag is kept, and nothing is thrown
-     * @return null if it was not free in time
+     * @return null if it was not free in time. If {@code holds}, it may be what the thread has held before, so the
+     *     caller must not release it
      */
     abstract @Nullable Lease acquire(boolean holds, long maxWait, boolean interruptible) throws InterruptedException;
 

@@ -138,6 +138,6 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
     @Override
     public String toString() {
         String kind = spec.limit() == 1 ? "mutex" : spec.isRead() ? "read lock" : "write lock";
-        return kind + " \"" + name() + "\"";
+        return (spec.limit() > 1 && spec.limit() < Claim.ALL ? "semaphore" : kind) + " \"" + name() + "\"";
     }
 }
