@@ -28,13 +28,13 @@ public final class LeaseSemaphore implements DistributedSemaphore {
         this.engine = engine;
         this.options = options;
         this.spec = LockSpec.of(new LockName(name), 1, limit, options);
-        this.one = ReentrantDistributedLock.permits(engine, spec);
+        this.one = ReentrantDistributedLock.of(engine, spec);
     }
 
     private ReentrantDistributedLock permits(int permits) {
         return Preconditions.permits(spec, permits) == 1
                 ? one
-                : ReentrantDistributedLock.permits(engine, LockSpec.of(spec.name(), permits, spec.limit(), options));
+                : ReentrantDistributedLock.of(engine, LockSpec.of(spec.name(), permits, spec.limit(), options));
     }
 
     @Override

@@ -40,7 +40,7 @@ public final class MultiLock extends AbstractDistributedLock {
         this.options = options;
         this.specs = specs;
         this.members = specs.stream()
-                .map(one -> ReentrantDistributedLock.mutex(engine, one.name().value(), options))
+                .map(one -> ReentrantDistributedLock.of(engine, one))
                 .toList();
     }
 

@@ -41,8 +41,8 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
         return new ReentrantDistributedLock(engine, LockSpec.of(new LockName(name), Claim.ALL, Claim.ALL, options));
     }
 
-    /** Some permits of a semaphore, which are acquired as leases only. */
-    static ReentrantDistributedLock permits(Engine engine, LockSpec spec) {
+    /** What is asked for by this: a member of a multi-lock, or some permits of a semaphore, acquired as leases only. */
+    static ReentrantDistributedLock of(Engine engine, LockSpec spec) {
         return new ReentrantDistributedLock(engine, spec);
     }
 
@@ -137,7 +137,14 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
 
     @Override
     public String toString() {
-        String kind = spec.limit() == 1 ? "mutex" : spec.isRead() ? "read lock" : "write lock";
-        return (spec.limit() > 1 && spec.limit() < Claim.ALL ? "semaphore" : kind) + " \"" + name() + "\"";
+        return kind() + " \"" + name() + "\"";
+    }
+
+    private String kind() {
+        return switch (spec.limit()) {
+            case 1 -> "mutex";
+            case Claim.ALL -> spec.isRead() ? "read lock" : "write lock";
+            default -> "semaphore";
+        };
     }
 }
