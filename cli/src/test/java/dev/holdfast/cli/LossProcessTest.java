@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,22 +61,13 @@ class LossProcessTest extends ToolTest {
     }
 
     @Test
-    void frozenForLessThanItsLeaseGoesOn() throws IOException {
-        // It ends only after the tool was frozen, however long that takes.
-        Running running = tool.start(
-                "run",
-                "--lease",
-                "20s",
-                "x",
-                "--",
-                "sh",
-                "-c",
-                "echo $$ > pid; while [ ! -e end ]; do sleep 0.05; done; exit 5");
+    void frozenForLessThanItsLeaseGoesOn() {
+        Running running = tool.start("run", "--lease", "20s", "x", "--", "sh", "-c", Tool.untilLetEnd(5));
         tool.await("pid");
         running.signal("STOP");
         Tool.sleep(Duration.ofMillis(500));
         running.signal("CONT");
-        Files.createFile(tool.file("end"));
+        tool.letEnd();
         assertThat(running.await()).isEqualTo(new Result(5, "", ""));
     }
 

@@ -74,17 +74,15 @@ class SignalProcessTest extends ToolTest {
     }
 
     @Test
-    void ctrlZStopsTheCommandAndTheToolAndContinuesBoth() throws IOException {
-        // It ends only after it was stopped, however long that takes.
-        Running running = tool.start(
-                "run", "x", "--", "sh", "-c", "echo $$ > pid; while [ ! -e end ]; do sleep 0.05; done; exit 4");
+    void ctrlZStopsTheCommandAndTheToolAndContinuesBoth() {
+        Running running = tool.start("run", "x", "--", "sh", "-c", Tool.untilLetEnd(4));
         String command = tool.await("pid");
         running.signal("TSTP");
         Tool.await(
                 "both stopped",
                 () -> isStopped(command)
                         && isStopped(Long.toString(running.process().pid())));
-        Files.createFile(tool.file("end"));
+        tool.letEnd();
         running.signal("CONT");
         assertThat(running.await().exit()).isEqualTo(4);
     }

@@ -112,6 +112,23 @@ final class Tool implements AutoCloseable {
         return start(arguments).await();
     }
 
+    /**
+     * What a shell runs that notes its process id in the file {@code pid}, and exits with this code after {@link #letEnd}. It
+     * waits a minute for that at the most, so that a test that fails leaves nothing running for ever.
+     */
+    static String untilLetEnd(int exit) {
+        return "echo $$ > pid; i=0; while [ ! -e end ] && [ $i -lt 1200 ]; do sleep 0.05; i=$((i + 1)); done; exit "
+                + exit;
+    }
+
+    void letEnd() {
+        try {
+            Files.createFile(file("end"));
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+        }
+    }
+
     /** Waits until a file of the folder has text, and returns it. */
     String await(String name) {
         await("the file " + name, () -> !text(name).isBlank());
