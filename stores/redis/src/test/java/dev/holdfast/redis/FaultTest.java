@@ -72,6 +72,45 @@ class FaultTest extends WithServer {
     }
 
     @Test
+    void refusedHandOverNotifiesNobody() {
+        LockStore store = open("?ticketTtl=1m");
+        LockStore other = open("?ticketTtl=1m");
+        LockName second = new LockName(name + "-2");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        granted(store, alice.mutex(second));
+        Claim claim = bob.mutex(name);
+        RecordingListener listener = waiting(other, claim);
+        Claim mark = bob.mutex(second);
+        RecordingListener marked = waiting(other, mark);
+        String channel = server.ask(jedis ->
+                        jedis.hget("holdfast:{" + name + "}:claims", claim.id().toString()))
+                .split("[ \n]", -1)[4];
+        server.ask(jedis -> jedis.configSet("min-replicas-to-write", "1"));
+        assertThat(failure(store.release(holder)).effect()).isEqualTo(Effect.NONE);
+        // Messages arrive in their order, so this one comes after anything that the release has published.
+        server.ask(jedis -> jedis.publish(channel, "ended " + mark.id()));
+        awaitUntil(() -> marked.outcome().isPresent());
+        assertThat(listener.outcome()).isEmpty();
+        server.ask(jedis -> jedis.configSet("min-replicas-to-write", "0"));
+        get(store.release(holder));
+        awaitGrant(listener);
+    }
+
+    @Test
+    void waitersWhoseOrderWasEvictedQueueUpAnew() {
+        LockStore store = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        Claim claim = bob.mutex(name);
+        RecordingListener listener = waiting(store, claim);
+        server.ask(jedis -> jedis.del("holdfast:{" + name + "}:order"));
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Waiting.class);
+        get(store.release(holder));
+        awaitGrant(listener);
+    }
+
+    @Test
     void claimsWithAnUnknownOutcomeAreRepairedByRepeating() {
         LockStore store = open("?timeout=300ms");
         Claim claim = alice.mutex(name);

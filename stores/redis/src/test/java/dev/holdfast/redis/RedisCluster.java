@@ -166,6 +166,15 @@ public final class RedisCluster implements AutoCloseable {
         throw new AssertionError("No node serves slot " + slot);
     }
 
+    /** A replica of a primary. */
+    RedisServer replicaOf(RedisServer primary) {
+        String line = "master_port:" + primary.peerPort();
+        return servers.stream()
+                .filter(server -> server.ask(jedis -> jedis.info("replication")).contains(line))
+                .findFirst()
+                .orElseThrow();
+    }
+
     private static boolean serves(RedisServer server, int slot) {
         try (Jedis jedis = server.connect()) {
             return jedis.clusterNodes()

@@ -93,6 +93,11 @@ final class ClusterLinks implements Links {
     public void checkPubSub() {}
 
     @Override
+    public void suspectPubSub() {
+        suspect();
+    }
+
+    @Override
     public void suspect() {
         if (!client.isTopologyRefreshInProgress()) {
             client.refreshPartitionsAsync();

@@ -168,6 +168,9 @@ final class LettucePort implements RedisPort {
         }
         links.suspect();
         if (failure instanceof RedisCommandExecutionException) {
+            if (ServerError.isOfReplica(String.valueOf(failure.getMessage()))) {
+                subscriptions.replace();
+            }
             return ServerError.of(String.valueOf(failure.getMessage()), call.subject(), failure);
         }
         return StoreException.unavailable(
@@ -199,6 +202,11 @@ final class LettucePort implements RedisPort {
                             ? StoreException.unavailable(Effect.NONE, "Cannot subscribe: " + why.getMessage(), why)
                             : StoreException.refused("Cannot subscribe: " + why.getMessage(), why));
         });
+    }
+
+    @Override
+    public void resubscribe(String channel) {
+        subscriptions.resubscribe(channel);
     }
 
     @Override

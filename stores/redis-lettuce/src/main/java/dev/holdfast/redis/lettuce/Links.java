@@ -31,6 +31,12 @@ interface Links extends AutoCloseable {
     void checkPubSub();
 
     /**
+     * Reports that the connection of the channels leads to a server that is not the primary any more, so that
+     * {@link #pubSub} makes another one. On a cluster, asks which node serves which slot. Does not wait.
+     */
+    void suspectPubSub();
+
+    /**
      * Reports that a server did not answer as expected. On a cluster, asks which node serves which slot. Does not
      * wait.
      */

@@ -29,7 +29,9 @@ final class ServerLinks implements Links {
     private final Once<Link> renewals;
     private final Once<StatefulRedisPubSubConnection<byte[], byte[]>> pubSub;
     private final Duration timeout;
-    private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> silent;
+    /** A connection that should be replaced: it is silent, or leads to a replica. */
+    private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> spentPubSub;
+
     private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> asked;
 
     ServerLinks(RedisClient client, RedisURI uri, Duration timeout) {
@@ -41,7 +43,7 @@ final class ServerLinks implements Links {
         this.renewals = new Once<>(link, Link::isSpent, Link::close);
         this.pubSub = new Once<>(
                 () -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture(),
-                open -> !open.isOpen() || silent == open,
+                open -> !open.isOpen() || spentPubSub == open,
                 AsyncCloseable::closeAsync);
     }
 
@@ -115,6 +117,14 @@ final class ServerLinks implements Links {
     }
 
     @Override
+    public void suspectPubSub() {
+        CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> current = pubSub.get();
+        if (current.isDone() && !current.isCompletedExceptionally()) {
+            spentPubSub = current.join();
+        }
+    }
+
+    @Override
     public void suspect() {}
 
     @Override
@@ -131,7 +141,7 @@ final class ServerLinks implements Links {
                 .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
                 .whenComplete((pong, failure) -> {
                     if (failure instanceof TimeoutException) {
-                        silent = open;
+                        spentPubSub = open;
                     }
                     asked = null;
                 });

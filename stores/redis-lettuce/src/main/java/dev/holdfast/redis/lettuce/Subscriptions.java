@@ -48,6 +48,10 @@ final class Subscriptions {
             confirmed = true;
             return before;
         }
+
+        private synchronized boolean isConfirmed() {
+            return confirmed;
+        }
     }
 
     CompletableFuture<Void> add(String channel, Subscriber subscriber) {
@@ -67,12 +71,32 @@ final class Subscriptions {
             if (withListener.add(open)) {
                 open.addListener(new PubSubListener());
             }
+            StatefulRedisPubSubConnection<byte[], byte[]> before = channel.connection;
             channel.connection = open;
+            if (links.isCluster() && before != null && before != open && before.isOpen()) {
+                before.async().sunsubscribe(channel.name);
+            }
             RedisFuture<Void> confirmed = links.isCluster()
                     ? open.async().ssubscribe(channel.name)
                     : open.async().subscribe(channel.name);
             return confirmed.toCompletableFuture();
         });
+    }
+
+    /** Subscribes a channel anew, unless it is being subscribed: its server does not know it. */
+    void resubscribe(String channel) {
+        Subscription subscription = channels.get(channel);
+        if (subscription != null && subscription.isConfirmed()) {
+            replace();
+        }
+    }
+
+    /** Moves the channels to another connection, because theirs leads to a replica. */
+    void replace() {
+        if (!channels.isEmpty()) {
+            links.suspectPubSub();
+            check();
+        }
     }
 
     void remove(String channel) {

@@ -56,6 +56,12 @@ public interface RedisPort extends AutoCloseable {
      */
     CompletionStage<Void> subscribe(String channel, Subscriber subscriber);
 
+    /**
+     * Subscribes to a channel anew, where new connections lead to, because the server that serves it knows no
+     * subscriber. Does not wait for the server, and does nothing if a new subscription is being made.
+     */
+    void resubscribe(String channel);
+
     /** Ends a subscription, without waiting for the server. */
     void unsubscribe(String channel);
 

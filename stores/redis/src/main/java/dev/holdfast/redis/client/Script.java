@@ -53,7 +53,8 @@ public final class Script {
 
     private static String withIncludes(String script) {
         return INCLUDE.matcher(script)
-                .replaceAll(line -> Matcher.quoteReplacement(read(line.group(1)).stripTrailing()));
+                .replaceAll(line -> Matcher.quoteReplacement(
+                        withIncludes(read(line.group(1)).stripTrailing())));
     }
 
     private static String read(String file) {

@@ -5,6 +5,7 @@ import dev.holdfast.redis.client.RedisPort.Subscriber;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.ServerAddress;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -55,6 +56,25 @@ final class ClusterChannels implements AutoCloseable {
             assigned.remove(channel.name());
         }
         return subscription;
+    }
+
+    /** A slot has moved to this node: its channels leave the node at which they are subscribed. */
+    void moved(int slot, ServerAddress owner) {
+        assigned.forEach((name, subscription) -> {
+            if (HashSlot.of(name.getBytes(StandardCharsets.UTF_8)) == slot
+                    && subscription != subscriptions.apply(owner)) {
+                subscription.replace(name);
+            }
+        });
+    }
+
+    /** Ends the connection of a channel, so that its node is looked for again. */
+    void resubscribe(String name) {
+        Subscription subscription = assigned.get(name);
+        if (subscription != null) {
+            slots.suspect();
+            subscription.replace(name);
+        }
     }
 
     void unsubscribe(String name) {

@@ -31,9 +31,14 @@ final class Exchange {
     private final Object endpoint;
     private final Duration timeout;
     private final MonotonicClock clock;
+    private final Runnable demoted;
 
-    /** @param endpoint the servers that the connections lead to, for messages */
-    Exchange(Object endpoint, Duration timeout, MonotonicClock clock) {
+    /**
+     * @param endpoint the servers that the connections lead to, for messages
+     * @param demoted is called when the server has answered that it is a replica
+     */
+    Exchange(Object endpoint, Duration timeout, MonotonicClock clock, Runnable demoted) {
+        this.demoted = demoted;
         this.endpoint = endpoint;
         this.timeout = timeout;
         this.clock = clock;
@@ -118,6 +123,7 @@ final class Exchange {
         }
         if (replies.stream().anyMatch(Exchange::isOfReplica)) {
             connection.setBroken();
+            demoted.run();
         }
         return replies;
     }
@@ -211,6 +217,7 @@ final class Exchange {
         String message = String.valueOf(refused.getMessage());
         if (ServerError.isOfReplica(message)) {
             connection.setBroken();
+            demoted.run();
         }
         throw ServerError.of(message, call.subject(), refused);
     }

@@ -161,6 +161,7 @@ public final class JedisClusterPort implements RedisPort {
     private boolean follow(ServerCall call, Redirection redirection) {
         if (!redirection.once()) {
             slots.moved(call.slot(), redirection.address());
+            channels.moved(call.slot(), redirection.address());
         }
         return redirection.once();
     }
@@ -289,6 +290,11 @@ public final class JedisClusterPort implements RedisPort {
             channels.subscribe(channel, subscriber);
             return null;
         });
+    }
+
+    @Override
+    public void resubscribe(String channel) {
+        channels.resubscribe(channel);
     }
 
     @Override

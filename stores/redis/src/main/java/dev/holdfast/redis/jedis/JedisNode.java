@@ -17,9 +17,9 @@ final class JedisNode implements AutoCloseable {
     /** @param displaced receives the channels that this server does not serve any more */
     JedisNode(ConnectionSource source, MonotonicClock clock, Subscription.@Nullable Displaced displaced) {
         this.source = source;
-        this.exchange = new Exchange(source, source.timeout(), clock);
         this.reserved = new ReservedConnection(source, clock);
         this.subscription = new Subscription(source, clock, displaced);
+        this.exchange = new Exchange(source, source.timeout(), clock, subscription::replace);
     }
 
     /** Returns a reply, or {@link Exchange.Redirection}. */

@@ -103,6 +103,11 @@ final class JedisPort implements RedisPort {
     }
 
     @Override
+    public void resubscribe(String channel) {
+        node.subscription().replace(channel);
+    }
+
+    @Override
     public void unsubscribe(String channel) {
         channels.remove(channel);
         node.subscription().remove(channel);

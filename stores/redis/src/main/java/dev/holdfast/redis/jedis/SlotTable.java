@@ -51,7 +51,9 @@ final class SlotTable {
     private final AtomicReferenceArray<@Nullable ServerAddress> owners = new AtomicReferenceArray<>(HashSlot.COUNT);
     private volatile boolean stale = true;
     private volatile Set<ServerAddress> known = Set.of();
-    private @Nullable ServerAddress lastAnswered;
+    /** The node that is asked first. */
+    private volatile @Nullable ServerAddress best;
+
     private boolean wasAsked;
     private long askedAt;
 
@@ -91,9 +93,10 @@ final class SlotTable {
         return List.copyOf(first.values());
     }
 
-    /** Notes that a node has reported a new owner of a slot. */
+    /** Notes that a node has reported a new owner of a slot. The others may not know of it yet. */
     void moved(int slot, ServerAddress owner) {
         owners.set(slot, owner);
+        best = owner;
         stale = true;
     }
 
@@ -113,8 +116,9 @@ final class SlotTable {
                 return;
             }
             Set<ServerAddress> candidates = new LinkedHashSet<>();
-            if (lastAnswered != null) {
-                candidates.add(lastAnswered);
+            ServerAddress first = best;
+            if (first != null) {
+                candidates.add(first);
             }
             candidates.addAll(known);
             candidates.addAll(seeds);
@@ -125,7 +129,7 @@ final class SlotTable {
                 }
                 failure = askOne(node);
                 if (failure == null) {
-                    lastAnswered = node;
+                    best = node;
                     stale = false;
                     break;
                 }

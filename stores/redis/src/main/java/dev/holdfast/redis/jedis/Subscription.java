@@ -99,6 +99,30 @@ final class Subscription implements AutoCloseable {
         }
     }
 
+    /** Ends the connection on which a channel is confirmed; another one is made at once. */
+    void replace(String name) {
+        mutex.lock();
+        try {
+            if (current != null && current.confirmed.contains(name)) {
+                current.disconnect();
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Ends the connection, because its server has become a replica; another one is made at once. */
+    void replace() {
+        mutex.lock();
+        try {
+            if (current != null && current.isConfirmed()) {
+                current.disconnect();
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
     /** The longest wait for a confirmation. */
     Duration patience() {
         return source.timeout().multipliedBy(2);

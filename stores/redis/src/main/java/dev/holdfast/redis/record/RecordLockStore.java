@@ -171,7 +171,7 @@ public final class RecordLockStore implements LockStore {
                         reply -> ReplicaAcks.read(reply, bare -> {
                             ScriptReply read = ScriptReply.of(bare, claim);
                             waiters.grantedAll(read.handed());
-                            return read.renewed(claim);
+                            return renewed(claim, read);
                         }))
                 .thenCompose(answer ->
                         replicaAcks.undoUnacknowledged(answer, List.of(claim), ReplicaAcks.granted(answer.value())))
@@ -220,7 +220,7 @@ public final class RecordLockStore implements LockStore {
     }
 
     /** Reads the reply to one call. The grants that it made to waiters are added to {@code handed}. */
-    private static List<Renewed> renewed(List<Claim> asked, Object reply, List<Handed> handed) {
+    private List<Renewed> renewed(List<Claim> asked, Object reply, List<Handed> handed) {
         ReplicaAcks.Answer<List<?>> answer = ReplicaAcks.read(reply, Replies::list);
         handed.addAll(ScriptReply.handed(Replies.list(answer.value().get(1)), 0));
         List<?> numbers = Replies.list(answer.value().get(0));
@@ -236,13 +236,22 @@ public final class RecordLockStore implements LockStore {
         return answers;
     }
 
-    private static Renewed renewed(Claim claim, List<?> numbers, int at) {
+    private Renewed renewed(Claim claim, List<?> numbers, int at) {
         int code = (int) Replies.number(numbers, at);
         if (code == ScriptReply.UNREADABLE) {
             return new Renewed.Failed(ServerError.of(Replies.text(numbers, at + 1), claim.name(), null));
         }
-        return new ScriptReply(code, Replies.number(numbers, at + 1), Replies.number(numbers, at + 2), List.of())
-                .renewed(claim);
+        return renewed(
+                claim,
+                new ScriptReply(code, Replies.number(numbers, at + 1), Replies.number(numbers, at + 2), List.of()));
+    }
+
+    private Renewed renewed(Claim claim, ScriptReply reply) {
+        if (reply.code() == ScriptReply.UNREACHABLE) {
+            // The subscription is at a server that is not the primary any more.
+            channels.resubscribe(calls.slot(claim.name()));
+        }
+        return reply.renewed(claim);
     }
 
     // Confirms a pushed grant by a renewal of the same claim. If the replicas do not acknowledge it, the claim

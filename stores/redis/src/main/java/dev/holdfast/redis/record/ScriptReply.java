@@ -30,6 +30,8 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
     public static final int GONE = 5;
     static final int QUEUE_FULL = 6;
     public static final int UNREADABLE = 7;
+    /** Waiting, but the server knows no subscriber of the waiter's channel. */
+    static final int UNREACHABLE = 8;
 
     /** The index at which the grants to waiters begin. */
     private static final int HANDED = 3;
@@ -58,7 +60,7 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
     public Renewed renewed(Claim claim) {
         return switch (code) {
             case HELD -> new Granted(first, ClaimArguments.micros(second));
-            case WAITING -> new Renewed.Waiting((int) first, ClaimArguments.micros(second));
+            case WAITING, UNREACHABLE -> new Renewed.Waiting((int) first, ClaimArguments.micros(second));
             case GONE -> new Renewed.Gone(reason(first));
             default -> throw refusal(claim);
         };

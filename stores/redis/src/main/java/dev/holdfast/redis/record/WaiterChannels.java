@@ -131,6 +131,20 @@ public final class WaiterChannels implements AutoCloseable {
         }
     }
 
+    /** Subscribes anew to the channel of a slot, because the server knows no subscriber of it. */
+    void resubscribe(int slot) {
+        WaiterChannel channel;
+        mutex.lock();
+        try {
+            channel = bySlot.get(slot);
+        } finally {
+            mutex.unlock();
+        }
+        if (channel != null && channel.confirmed) {
+            port.resubscribe(channel.name);
+        }
+    }
+
     private void sweepLater() {
         if (port.isCluster() && !sweeping && !closed) {
             sweeping = true;

@@ -6,6 +6,7 @@
 -- Reply an integer: granted for the whole lease, and this is the counter
 --       or {1, counter, left in us}   holds
 --          {2, position, us until the first end} waits
+--          {8, position, us until the first end} waits; nobody is subscribed to its channel here
 --          {3, limit in use, 0}       in use as another kind
 --          {5, 2, 0}                  was released before it arrived
 --          {6, 0, 0}                  the queue is full

@@ -28,7 +28,8 @@ ticket, keep = tonumber(ticket), tonumber(keep)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local handed = {} -- grants handed to waiters of the calling client: id, counter, lease (ms)
-local unsubscribed = {} -- channels that have no subscribers
+local outbox = {} -- what is published at the end of the script: command, channel, text
+local commands = {} -- for each channel the command that publishes on it, or false if nobody is subscribed
 
 local function whole(number)
   return string.format('%.0f', number)
@@ -83,7 +84,8 @@ local function open(key)
     waiting = tonumber(waiting), tombs = tonumber(tombs), kept = tonumber(f[3]) or 0, changed = false }
 end
 
--- Writes the summary of a record; a part of the record may live for this long (ms).
+-- Writes the summary of a record; a part of the record may live for this long (ms). Then publishes: nobody may hear
+-- of a grant that a refused write has undone.
 local function close(r, life)
   if not r.changed then
     return
@@ -100,6 +102,10 @@ local function close(r, life)
     redis.call('HSET', r.key, 'counter', whole(r.counter), 'use',
       string.format('%.0f %.0f %.0f %.0f %.0f', r.granted, r.limit, r.first, r.waiting, r.tombs))
   end
+  for i = 1, #outbox, 3 do
+    redis.pcall(outbox[i], outbox[i + 1], outbox[i + 2])
+  end
+  outbox = {}
 end
 
 -- All grants are read only when one of them may be over, because 'first' is never later than the first end.
@@ -166,20 +172,20 @@ local function remove_waiter(r, id)
   r.waiting, r.changed = r.waiting - 1, true
 end
 
--- Publishes a text. Returns whether the channel has a subscriber. A missing right counts as no subscriber: the
--- waiter learns of its grant when it asks.
+-- include subscribers.lua
+
+-- Publishes a text at the end of the script. Returns whether the channel has a subscriber.
 local function publish(to, text)
-  if unsubscribed[to] then
+  if commands[to] == nil then
+    commands[to] = subscribers(to) or false
+  end
+  if not commands[to] then
     return false
   end
-  -- A channel that ends with a brace is in the slot of this record. Nodes older than Redis 7 know plain channels
-  -- only, and count only the subscribers at this node; so the clients of such a node subscribe at this node.
-  local receivers = redis.pcall(string.sub(to, -1) == '}' and 'SPUBLISH' or 'PUBLISH', to, text)
-  if type(receivers) == 'table' and string.find(receivers.err or '', 'nknown Redis command', 1, true) then
-    receivers = redis.pcall('PUBLISH', to, text)
+  for _, word in ipairs({ commands[to], to, text }) do
+    outbox[#outbox + 1] = word
   end
-  unsubscribed[to] = type(receivers) ~= 'number' or receivers == 0
-  return not unsubscribed[to]
+  return true
 end
 
 local function head_of(r)
@@ -257,6 +263,7 @@ local function settle(r, asking, moves)
       redis.call('ZADD', r.order, whole(position - PASSED), asking)
       if w then
         revive(r, position, w.channel)
+        r.unreachable = not subscribers(w.channel)
       end
     end
   end
@@ -296,10 +303,13 @@ local function resize(r, g, c)
   if c.permits > g.permits or c.limit ~= r.limit then
     return nil
   end
-  if c.permits < g.permits then
-    r.granted, r.changed = r.granted - (g.permits - c.permits), true
-    g.permits = c.permits
-    redis.call('HSET', r.key, c.id, grant_text(g))
+  local fewer = g.permits - c.permits
+  g.permits = c.permits
+  -- Written also if it is unchanged: newer servers count acknowledgements from the last write of the connection, so
+  -- that WAIT after a call that has written nothing would confirm an older one.
+  redis.call('HSET', r.key, c.id, grant_text(g))
+  if fewer > 0 then
+    r.granted, r.changed = r.granted - fewer, true
     admit(r)
   end
   return g
@@ -326,8 +336,8 @@ local function keep_queue(r)
 end
 
 -- Extends a grant or refreshes a ticket. Returns a code and two numbers: 1 held (counter, what is left in
--- microseconds), 2 waiting (position, microseconds until the first grant ends), 5 gone (0 expired, 1 taken,
--- 2 released).
+-- microseconds), 2 waiting (position, microseconds until the first grant ends), 8 waiting, too, but it was skipped and
+-- nobody is subscribed to its channel at this server, 5 gone (0 expired, 1 taken, 2 released).
 local function renew(r, c)
   local text = redis.call('HGET', r.key, c.id)
   if text then
@@ -343,7 +353,13 @@ local function renew(r, c)
     redis.call('ZADD', r.ends, whole(now + ticket * 1000), c.id)
     keep_queue(r)
     r.changed = true
-    return 2, redis.call('ZRANK', r.order, c.id), until_first(r)
+    local rank = redis.call('ZRANK', r.order, c.id)
+    if not rank then
+      -- The order was evicted or removed. It begins again with those who ask.
+      redis.call('ZADD', r.order, redis.call('HINCRBY', r.key, 'arrivals', 1), c.id)
+      rank = redis.call('ZRANK', r.order, c.id)
+    end
+    return r.unreachable and 8 or 2, rank, until_first(r)
   end
   if is_buried(r, c.id) then
     return 5, 2, 0

@@ -5,6 +5,7 @@
 -- next owner waits for this script, too. In any unusual case it does nothing and leaves the work to record.lua.
 -- Later waiters whose tickets have expired stay until the next script that counts them.
 if granted == limit then
+  -- include subscribers.lua
   local head = redis.call('ZRANGE', KEYS[1] .. ':order', 0, 0, 'WITHSCORES')
   local id = head[1]
   local ticket_ends = id and tonumber(head[2]) < 2 ^ 52 and redis.call('ZSCORE', KEYS[1] .. ':ends', id)
@@ -20,10 +21,8 @@ if granted == limit then
     local last = tonumber(numbers[1]) or 0
     local counter = string.format('%.0f', math.max(last + 1, now))
     local over = string.format('%.0f', now + life * 1000)
-    local publish = string.sub(client_channel, -1) == '}' and 'SPUBLISH' or 'PUBLISH'
-    local receivers = client_channel == channel or
-      redis.pcall(publish, client_channel, 'granted ' .. id .. ' ' .. counter .. ' ' .. life)
-    if receivers == true or (type(receivers) == 'number' and receivers > 0) then
+    local command = client_channel == channel or subscribers(client_channel)
+    if command then
       redis.call('ZREM', KEYS[1] .. ':order', id)
       redis.call('ZREM', KEYS[1] .. ':ends', id)
       redis.call('HDEL', KEYS[1] .. ':claims', id)
@@ -31,9 +30,10 @@ if granted == limit then
       redis.call('HSET', KEYS[1], 'counter', counter, 'use', limit .. ' ' .. limit .. ' ' .. over .. ' ' .. waiting - 1 .. ' 0',
         id, over .. ' ' .. wanted .. ' ' .. counter .. ' ' .. string.format('%.0f', now) .. ' ' .. lease .. ' ' .. repeated
           .. '\n' .. owner)
-      if receivers == true then
+      if command == true then
         return { 1, 0, 0, id, tonumber(counter), life }
       end
+      redis.pcall(command, client_channel, 'granted ' .. id .. ' ' .. counter .. ' ' .. life)
       return { 1, 0, 0 }
     end
   end

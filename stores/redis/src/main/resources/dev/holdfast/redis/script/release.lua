@@ -6,7 +6,7 @@
 -- Reply an integer: 1, it held, and no claim waits
 --       or {1 found or 0 not, 0, 0} followed by id, counter, lease in ms of the caller's waiters that this call
 --       granted
--- Cost  O(1), 3 commands if no other claim waits or holds; 12 commands, O(log waiters), if it held all permits and
+-- Cost  O(1), 3 commands if no other claim waits or holds; 13 commands, O(log waiters), if it held all permits and
 --       the next waiter wants all of them, too; else more, O(log waiters) for each one granted, and O(grants) if one
 --       may be over
 local sole = ARGV[4] == '0' and redis.call('HMGET', KEYS[1], ARGV[2], 'use')

@@ -55,8 +55,14 @@ if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1
   return asked
 end
 for i = 1, #KEYS do
+  local notified = #handed
   local ok, code, a, b = pcall(renew_one, i)
   if not ok then
+    -- The summary does not count what this claim's record has granted.
+    outbox = {}
+    while #handed > notified do
+      handed[#handed] = nil
+    end
     code, a, b = 7, type(code) == 'table' and (code.err or code[1]) or tostring(code), 0
   end
   answers[#answers + 1] = code

@@ -1,0 +1,174 @@
+package dev.holdfast.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
+
+/**
+ * A waiter whose subscription is still at the former primary, which is a replica now. What the new primary publishes
+ * reaches it, although the new primary knows no subscriber.
+ */
+public abstract class MovedPrimaryLaws extends StoreTest {
+
+    private static final String OPTIONS = "?ticketTtl=1m";
+
+    /**
+     * Opens a store.
+     *
+     * @param url the URL in the form for Jedis
+     */
+    protected abstract LockStore open(String url);
+
+    private LockStore connected(String url) {
+        return closing(open(url + OPTIONS));
+    }
+
+    @Test
+    void nameLeadsToAnotherServer() {
+        RedisServer first = closing(RedisServer.start());
+        RedisServer second = closing(RedisServer.start());
+        replicate(second, first);
+        MovableName door = closing(new MovableName(first));
+        Waiter waiter = new Waiter(connected(door.url()), connected(first.url()));
+        waiter.begin(first);
+        awaitUntil(() -> second.ask(jedis -> jedis.hlen(keyOf(name) + ":claims")) == 1);
+        second.ask(Jedis::replicaofNoOne);
+        replicate(first, second);
+        door.leadTo(second);
+        waiter.isNotGrantedWhatAnotherOneIs(connected(second.url()), second);
+        waiter.followsThePrimary(second);
+    }
+
+    /** The waiter's client has the table of slots from before, and subscribes at the node that is a replica now. */
+    @Test
+    void replicaOfAClusterIsPromoted() {
+        RedisCluster cluster = closing(RedisCluster.start());
+        String key = keyOf(name);
+        RedisServer first = cluster.primaryOf(key);
+        RedisServer second = cluster.replicaOf(first);
+        Waiter waiter = new Waiter(connected(cluster.url()), connected(cluster.url()));
+        second.ask(Jedis::clusterFailover);
+        awaitUntil(() -> cluster.isServed(key) && cluster.primaryOf(key) == second);
+        cluster.awaitReady();
+        waiter.begin(second);
+        waiter.isNotGrantedWhatAnotherOneIs(connected(cluster.url()), second);
+        waiter.followsThePrimary(second);
+    }
+
+    /** Waits for a lock, and in the same slot for another one, by which the test sees what it has received. */
+    private final class Waiter {
+
+        private final LockStore store;
+        private final LockName other = neighbour(name);
+        private final Claim holder = alice.mutex(name);
+        private final Claim claim = bob.mutex(name);
+        private final Claim mark = bob.mutex(other);
+        private final Claim next = alice.mutex(name);
+        private RecordingListener listener = new RecordingListener();
+        private RecordingListener marked = new RecordingListener();
+        private String channel = "";
+
+        private Waiter(LockStore store, LockStore holding) {
+            this.store = store;
+            granted(holding, holder);
+            granted(store, alice.mutex(other));
+        }
+
+        private void begin(RedisServer primary) {
+            listener = waiting(store, claim);
+            marked = waiting(store, mark);
+            String record = primary.ask(
+                    jedis -> jedis.hget(keyOf(name) + ":claims", claim.id().toString()));
+            channel = record.split("[ \n]", -1)[4];
+        }
+
+        private void isNotGrantedWhatAnotherOneIs(LockStore moved, RedisServer primary) {
+            RecordingListener nextListener = waiting(moved, next);
+            get(moved.release(holder));
+            awaitUntil(() -> isGranted(nextListener) || isGranted(listener));
+            // Messages arrive in their order, so this one comes after anything that the release has published.
+            publish(primary, "ended " + mark.id());
+            awaitUntil(() -> marked.outcome().isPresent());
+            assertThat(isGranted(nextListener)).isNotEqualTo(isGranted(listener));
+        }
+
+        private void followsThePrimary(RedisServer primary) {
+            if (isGranted(listener)) {
+                return; // It was there already when the lock was released.
+            }
+            awaitUntil(() -> waits() && subscribers(primary) == 1);
+            awaitUntil(this::waits);
+            get(open(primary).release(next));
+            awaitGrant(listener);
+        }
+
+        private boolean isGranted(RecordingListener one) {
+            return one.outcome()
+                    .filter(RecordingListener.Event.Granted.class::isInstance)
+                    .isPresent();
+        }
+
+        private LockStore open(RedisServer primary) {
+            boolean cluster = primary.ask(jedis -> jedis.info("cluster")).contains("cluster_enabled:1");
+            return closing(MovedPrimaryLaws.this.open(primary.url() + OPTIONS + (cluster ? "&cluster=true" : "")));
+        }
+
+        private boolean waits() {
+            try {
+                return get(store.renew(List.of(claim))).get(0) instanceof Renewed.Waiting;
+            } catch (StoreException notYet) {
+                return false;
+            }
+        }
+
+        private boolean isSharded() {
+            return channel.endsWith("}");
+        }
+
+        private void publish(RedisServer server, String text) {
+            Protocol.Command command = isSharded() ? Protocol.Command.SPUBLISH : Protocol.Command.PUBLISH;
+            server.ask(jedis -> jedis.sendCommand(command, channel, text));
+        }
+
+        private long subscribers(RedisServer server) {
+            return server.ask(jedis ->
+                    (isSharded() ? jedis.pubsubShardNumSub(channel) : jedis.pubsubNumSub(channel)).get(channel));
+        }
+    }
+
+    private static void replicate(RedisServer replica, RedisServer primary) {
+        replica.ask(jedis -> jedis.replicaof("127.0.0.1", primary.port()));
+        awaitUntil(() -> replica.ask(jedis -> jedis.info("replication")).contains("master_link_status:up"));
+    }
+
+    private static String keyOf(LockName name) {
+        return "holdfast:{" + name + "}";
+    }
+
+    /** Another name in the same slot. */
+    private static LockName neighbour(LockName name) {
+        int slot = slot(name);
+        for (int i = 0; ; i++) {
+            LockName other = new LockName(name + "-" + i);
+            if (slot(other) == slot) {
+                return other;
+            }
+        }
+    }
+
+    private static int slot(LockName name) {
+        return HashSlot.of(keyOf(name).getBytes(StandardCharsets.UTF_8));
+    }
+}
