@@ -1,11 +1,12 @@
 package dev.holdfast.redis;
 
+import static redis.clients.jedis.Protocol.Command.SENTINEL;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import redis.clients.jedis.Jedis;
-import redis.clients.jedis.Protocol;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.params.ClientKillParams;
@@ -83,25 +84,40 @@ public final class RedisSentinels implements AutoCloseable {
     }
 
     private void startSentinels(Duration downAfter) {
-        RedisServer primary = servers.get(0);
         for (int i = 0; i < SENTINELS; i++) {
             RedisServer sentinel = startSentinel();
             sentinels.add(sentinel);
-            try (Jedis jedis = sentinel.connect()) {
-                sentinel(jedis, "MONITOR", NAME, "127.0.0.1", Integer.toString(primary.peerPort()), "2");
-                if (!password.isEmpty()) {
-                    sentinel(jedis, "SET", NAME, "auth-pass", password);
-                }
-                sentinel(jedis, "SET", NAME, "down-after-milliseconds", Long.toString(downAfter.toMillis()));
-                sentinel(jedis, "SET", NAME, "failover-timeout", "2000");
-                sentinel(jedis, "SET", NAME, "parallel-syncs", "2");
-            }
+            monitor(sentinel, servers.get(0), downAfter);
         }
         awaitSentinels();
     }
 
+    private void monitor(RedisServer sentinel, RedisServer primary, Duration downAfter) {
+        try (Jedis jedis = sentinel.connect()) {
+            sentinel(jedis, "MONITOR", NAME, "127.0.0.1", Integer.toString(primary.peerPort()), "2");
+            if (!password.isEmpty()) {
+                sentinel(jedis, "SET", NAME, "auth-pass", password);
+            }
+            sentinel(jedis, "SET", NAME, "down-after-milliseconds", Long.toString(downAfter.toMillis()));
+            sentinel(jedis, "SET", NAME, "failover-timeout", "2000");
+            sentinel(jedis, "SET", NAME, "parallel-syncs", "2");
+        }
+    }
+
+    /** Makes another server the primary, and lets all Sentinels forget the past and watch it, as an operator may do. */
+    void setUpAnew(RedisServer primary, Duration downAfter) {
+        sentinels.forEach(sentinel -> sentinel.ask(jedis -> jedis.sendCommand(SENTINEL, "REMOVE", NAME)));
+        primary.ask(Jedis::replicaofNoOne);
+        servers.stream().filter(server -> server != primary).forEach(server -> {
+            server.ask(jedis -> jedis.replicaof("127.0.0.1", primary.peerPort()));
+        });
+        awaitReplicas();
+        sentinels.forEach(sentinel -> monitor(sentinel, primary, downAfter));
+        awaitSentinels();
+    }
+
     private static void sentinel(Jedis jedis, String... arguments) {
-        jedis.sendCommand(Protocol.Command.SENTINEL, arguments);
+        jedis.sendCommand(SENTINEL, arguments);
     }
 
     /** Waits until all running replicas are connected to the primary and follow it. */

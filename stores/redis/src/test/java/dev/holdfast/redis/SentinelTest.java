@@ -73,9 +73,8 @@ class SentinelTest {
 
     @AfterEach
     void end() throws Exception {
-        for (RedisServer server : servers.servers()) {
-            server.signal("CONT");
-        }
+        servers.servers().forEach(server -> server.signal("CONT"));
+        servers.sentinels().forEach(sentinel -> sentinel.signal("CONT"));
         for (AutoCloseable one : opened) {
             one.close();
         }
@@ -207,6 +206,37 @@ class SentinelTest {
     }
 
     @Test
+    void silentSentinelThatIsNamedFirstBlindsNobody() {
+        List<RedisServer> sentinels = servers.sentinels();
+        RedisServer silent = sentinels.get(sentinels.size() - 1);
+        silent.signal("STOP");
+        LockStore store = openUrl("redis-sentinel://127.0.0.1:" + silent.port() + ",127.0.0.1:"
+                + sentinels.get(0).port() + "/" + RedisSentinels.NAME + "?timeout=500ms&ticketTtl=1m&replicas=1");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        servers.awaitCopies();
+        failOver();
+        awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
+    }
+
+    @Test
+    void sentinelsThatWereSetUpAnewAreFollowed() {
+        Duration downAfter = Duration.ofSeconds(1);
+        try (RedisSentinels others = RedisSentinels.start(downAfter)) {
+            LockStore store = openUrl(others.url() + "?timeout=500ms&ticketTtl=1m");
+            RedisServer old = others.named();
+            old.kill();
+            others.awaitSuccessor(old);
+            others.heal();
+            Claim holder = alice.mutex(name);
+            awaitUntil(() -> repaired(() -> get(store.tryAcquire(holder.again()))) instanceof Granted);
+            others.awaitCopies();
+            others.setUpAnew(others.replicas().get(0), downAfter);
+            awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
+        }
+    }
+
+    @Test
     void clientOfTheUsersIsUsedAndNotClosed() {
         Set<HostAndPort> sentinels = servers.sentinels().stream()
                 .map(sentinel -> new HostAndPort("127.0.0.1", sentinel.port()))
@@ -253,7 +283,11 @@ class SentinelTest {
     }
 
     private LockStore open(String options) {
-        LockStore store = new RedisLockStoreProvider().open(servers.url() + options, MonotonicClock.SYSTEM);
+        return openUrl(servers.url() + options);
+    }
+
+    private LockStore openUrl(String url) {
+        LockStore store = new RedisLockStoreProvider().open(url, MonotonicClock.SYSTEM);
         opened.add(store);
         return store;
     }

@@ -8,8 +8,12 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -22,10 +26,13 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Finds the server that the Sentinels name as the primary. They are asked once a second, so that a client learns of
- * a fail-over even if its old primary, cut off from the others, still answers. They are also asked when a
- * connection cannot be made. If answers differ, the one with the newest configuration epoch counts, so that a
- * Sentinel that was cut off does not lead back to the old primary.
+ * Finds the server that the Sentinels name as the primary. Each Sentinel has a thread that asks it once a second, so
+ * that a silent one delays no other, and a client learns of a fail-over even if its old primary, cut off from the
+ * others, still answers. All are also asked when a connection cannot be made.
+ *
+ * <p>If answers differ, the newest configuration epoch counts, so that a Sentinel that was cut off does not lead back
+ * to the old primary. Sentinels that were set up anew begin with epoch 0: an epoch that is older than the last one
+ * counts if more than half of the Sentinels name its primary.
  *
  * <p>A new connection is used only if its server itself reports the role of a primary.
  */
@@ -34,7 +41,7 @@ final class SentinelResolver implements OwnConnections.Target {
     private static final long ASK_EVERY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /**
-     * The shortest time between two rounds of questions. Asking after each failed connection would flood the
+     * The shortest time between two questions to a Sentinel. Asking after each failed connection would flood the
      * Sentinels during a fail-over.
      */
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -43,99 +50,148 @@ final class SentinelResolver implements OwnConnections.Target {
     private static final byte[] STATE_OF = "master".getBytes(StandardCharsets.US_ASCII);
     private static final String EPOCH = "config-epoch";
 
-    private final List<ServerAddress> sentinels;
+    private final List<Sentinel> sentinels;
     private final String name;
     private final DefaultJedisClientConfig config;
     private final Duration timeout;
     private final MonotonicClock clock;
     private final ReentrantLock mutex = new ReentrantLock();
-    private final @Nullable Connection[] connections;
-    private final Thread asking;
-    private long askedAt;
+    private final Condition changed = mutex.newCondition();
     private long epoch = -1;
+    private String lastProblem = "none has answered";
     private volatile @Nullable ServerAddress primary;
-    private volatile String lastProblem = "none was asked";
     private volatile boolean closed;
 
+    /** What a Sentinel has answered. */
+    private record Answer(ServerAddress primary, long epoch) {}
+
     SentinelResolver(RedisUrl url, MonotonicClock clock) {
-        this.sentinels = url.hosts();
         this.name = String.valueOf(url.primaryName());
         this.config = OwnConnections.sentinelConfig(url);
         this.timeout = url.options().timeout();
         this.clock = clock;
-        this.connections = new Connection[sentinels.size()];
-        this.askedAt = clock.nanoTime() - ASK_EVERY_NANOS;
-        this.asking = new Thread(this::keepAsking, "holdfast-redis-sentinel");
-        asking.setDaemon(true);
-        asking.start();
+        this.sentinels = url.hosts().stream().map(Sentinel::new).toList();
+        sentinels.forEach(sentinel -> sentinel.thread.start());
     }
 
-    private void keepAsking() {
-        while (!closed) {
-            ask();
-            clock.parkNanos(this, ASK_EVERY_NANOS);
-        }
-        mutex.lock();
-        try {
-            for (int i = 0; i < connections.length; i++) {
-                drop(i);
-            }
-        } finally {
-            mutex.unlock();
-        }
-    }
+    /** One Sentinel, and the thread that asks it. */
+    private final class Sentinel {
 
-    // The time limit is for all Sentinels together, because some may be down with the primary's machine.
-    private void ask() {
-        mutex.lock();
-        try {
-            long now = clock.nanoTime();
-            if (closed || now - askedAt < LEAST_PAUSE_NANOS) {
-                return;
-            }
-            for (int i = 0; i < connections.length; i++) {
-                if (clock.nanoTime() - now > timeout.toNanos()) {
-                    break;
+        private final ServerAddress address;
+        private final Thread thread;
+        /** Used by the thread only. */
+        private @Nullable Connection connection;
+
+        private boolean wasAsked;
+        private @Nullable Answer answer;
+
+        private Sentinel(ServerAddress address) {
+            this.address = address;
+            this.thread = new Thread(this::keepAsking, "holdfast-redis-sentinel-" + address);
+            thread.setDaemon(true);
+        }
+
+        private void keepAsking() {
+            while (!closed) {
+                long askedAt = clock.nanoTime();
+                ask();
+                clock.parkNanos(this, ASK_EVERY_NANOS);
+                long early = LEAST_PAUSE_NANOS - (clock.nanoTime() - askedAt);
+                if (early > 0 && !closed) {
+                    clock.parkNanos(this, early);
                 }
-                askOne(i);
             }
-            askedAt = clock.nanoTime();
-        } finally {
-            mutex.unlock();
+            drop();
+        }
+
+        private void ask() {
+            try {
+                Connection open = connection == null
+                        ? new Connection(new HostAndPort(address.host(), address.port()), config)
+                        : connection;
+                connection = open;
+                List<?> found = (List<?>) open.executeCommand(command(ADDRESS_OF));
+                if (found == null) {
+                    failed("knows no primary of the name \"" + name + "\"");
+                    return;
+                }
+                long newest = epochIn((List<?>) open.executeCommand(command(STATE_OF)));
+                ServerAddress named =
+                        new ServerAddress(Replies.text(found, 0), Integer.parseInt(Replies.text(found, 1)));
+                answered(new Answer(named, newest));
+            } catch (JedisDataException refused) {
+                failed("answers: " + refused.getMessage());
+            } catch (JedisException | NumberFormatException broken) {
+                failed("is out of reach: " + OwnConnections.innermost(broken));
+                drop();
+            }
+        }
+
+        private void answered(Answer given) {
+            mutex.lock();
+            try {
+                wasAsked = true;
+                answer = given;
+                decide();
+                changed.signalAll();
+            } finally {
+                mutex.unlock();
+            }
+        }
+
+        private void failed(String problem) {
+            mutex.lock();
+            try {
+                wasAsked = true;
+                answer = null;
+                lastProblem = address + " " + problem;
+                changed.signalAll();
+            } finally {
+                mutex.unlock();
+            }
+        }
+
+        private void drop() {
+            Connection dropped = connection;
+            connection = null;
+            if (dropped != null) {
+                OwnConnections.end(dropped);
+            }
         }
     }
 
-    private void askOne(int i) {
-        ServerAddress sentinel = sentinels.get(i);
-        try {
-            Connection open = connections[i];
-            if (open == null) {
-                open = new Connection(new HostAndPort(sentinel.host(), sentinel.port()), config);
-                connections[i] = open;
-            }
-            List<?> address = (List<?>) open.executeCommand(command(ADDRESS_OF));
-            if (address == null) {
-                lastProblem = sentinel + " knows no primary of the name \"" + name + "\"";
-                return;
-            }
-            long found = epoch((List<?>) open.executeCommand(command(STATE_OF)));
-            if (found >= epoch) {
-                epoch = found;
-                primary = new ServerAddress(Replies.text(address, 0), Integer.parseInt(Replies.text(address, 1)));
-            }
-        } catch (JedisDataException refused) {
-            lastProblem = sentinel + " answers: " + refused.getMessage();
-        } catch (JedisException | NumberFormatException broken) {
-            lastProblem = sentinel + ": " + OwnConnections.innermost(broken);
-            drop(i);
-        }
+    // Called with the mutex held. Of several answers with the newest epoch, one that names the known primary wins: a
+    // host may have several names.
+    private void decide() {
+        Optional<Answer> newest = answers().stream()
+                .max(Comparator.comparingLong(Answer::epoch)
+                        .thenComparing(answer -> answer.primary().equals(primary)));
+        newest.filter(answer -> answer.epoch() >= epoch || isNamedByMost(answer.primary()))
+                .ifPresent(answer -> {
+                    epoch = answer.epoch();
+                    primary = answer.primary();
+                });
+    }
+
+    private List<Answer> answers() {
+        return sentinels.stream()
+                .map(sentinel -> sentinel.answer)
+                .filter(Objects::nonNull)
+                .toList();
+    }
+
+    private boolean isNamedByMost(ServerAddress server) {
+        long votes = answers().stream()
+                .filter(answer -> answer.primary().equals(server))
+                .count();
+        return 2 * votes > sentinels.size();
     }
 
     private CommandArguments command(byte[] what) {
         return new CommandArguments(Protocol.Command.SENTINEL).add(what).add(name.getBytes(StandardCharsets.UTF_8));
     }
 
-    private static long epoch(@Nullable List<?> state) {
+    private static long epochIn(@Nullable List<?> state) {
         for (int i = 0; state != null && i + 1 < state.size(); i += 2) {
             if (Replies.text(state, i).equals(EPOCH)) {
                 return Long.parseLong(Replies.text(state, i + 1));
@@ -144,28 +200,53 @@ final class SentinelResolver implements OwnConnections.Target {
         return 0;
     }
 
-    private void drop(int i) {
-        Connection dropped = connections[i];
-        connections[i] = null;
-        if (dropped != null) {
-            OwnConnections.end(dropped);
-        }
-    }
-
     @Override
     public ServerAddress address() {
         ServerAddress known = primary;
         if (known == null) {
-            ask();
-            known = primary;
-        }
-        if (known == null) {
-            throw StoreException.unavailable(
-                    Effect.NONE,
-                    "No Sentinel of " + sentinels + " names the primary \"" + name + "\" (" + lastProblem + ")",
-                    null);
+            known = first();
         }
         return known;
+    }
+
+    /** Waits for the first answers: for those of most Sentinels, but not for silent ones if another one has answered. */
+    private ServerAddress first() {
+        unreachable();
+        boolean interrupted = false;
+        long start = clock.nanoTime();
+        mutex.lock();
+        try {
+            while (2 * answers().size() <= sentinels.size()
+                    && !sentinels.stream().allMatch(sentinel -> sentinel.wasAsked)) {
+                long limit = primary == null ? timeout.toNanos() : timeout.toNanos() / 2;
+                long left = limit - (clock.nanoTime() - start);
+                if (left <= 0) {
+                    break;
+                }
+                try {
+                    long ignored = changed.awaitNanos(left);
+                } catch (InterruptedException keptForLater) {
+                    interrupted = true;
+                }
+            }
+            ServerAddress known = primary;
+            if (known == null) {
+                throw StoreException.unavailable(
+                        Effect.NONE,
+                        "No Sentinel of "
+                                + sentinels.stream()
+                                        .map(sentinel -> sentinel.address)
+                                        .toList()
+                                + " names the primary \"" + name + "\" (" + lastProblem + ")",
+                        null);
+            }
+            return known;
+        } finally {
+            mutex.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     @Override
@@ -199,12 +280,12 @@ final class SentinelResolver implements OwnConnections.Target {
 
     @Override
     public void unreachable() {
-        ask();
+        sentinels.forEach(sentinel -> LockSupport.unpark(sentinel.thread));
     }
 
     @Override
     public void close() {
         closed = true;
-        LockSupport.unpark(asking);
+        sentinels.forEach(sentinel -> LockSupport.unpark(sentinel.thread));
     }
 }
