@@ -35,6 +35,7 @@ public record StoreUrl(
 
     private static final Pattern URL =
             Pattern.compile("([a-z][a-z0-9+-]*)://(?:([^@/?]*)@)?([^@/?\\s]+)(/[^?]*)?(?:\\?(.*))?");
+    private static final Pattern PASSWORD_OPTION = Pattern.compile("(?is)[?&;][^?&;=]*password=");
     private static final Pattern SERVER = Pattern.compile("(\\[[0-9A-Fa-f:.%]+]|[^:\\[\\]]+)(?::(\\d{1,5}))?");
 
     /**
@@ -48,7 +49,7 @@ public record StoreUrl(
      */
     public static StoreUrl parse(String url, String product, String form, int defaultPort) {
         Matcher matcher = URL.matcher(url);
-        if (!matcher.matches()) {
+        if (!matcher.matches() || endsInALogin(matcher)) {
             throw wrong(url, product, form);
         }
         List<ServerAddress> servers = new ArrayList<>();
@@ -75,6 +76,11 @@ public record StoreUrl(
                 matcher.group(5) == null ? "" : matcher.group(5));
     }
 
+    // After a slash or a question mark that a password has unencoded, its rest looks like a path or options.
+    private static boolean endsInALogin(Matcher url) {
+        return url.start(3) < url.group().lastIndexOf('@');
+    }
+
     /** What is thrown if a URL does not have the form of its store. The message shows the form and no password. */
     public static IllegalArgumentException wrong(String url, String product, String form) {
         return new IllegalArgumentException("The URL of a store in " + product + " is " + form + ", but was "
@@ -97,13 +103,27 @@ public record StoreUrl(
 
     /**
      * A URL as it may be shown, for messages and logs: the login and each option whose name ends in {@code password} are
-     * replaced by {@code ***}. It need not be a URL of the right form. Of a login in a URL of JDBC the user stays.
+     * replaced by {@code ***}, and so are the options after it, which may be the rest of a password that has an
+     * unencoded {@code &}. It need not be a URL of the right form. Of a login in a URL of JDBC the user stays.
      */
     public static String withoutPassword(String url) {
-        // A password may have an unencoded slash, question mark or @, so everything up to the last @ is taken for the
-        // login.
+        Matcher option = PASSWORD_OPTION.matcher(url);
+        if (!option.find()) {
+            return withoutLogin(url);
+        }
+        String before = url.substring(0, option.end());
+        int login = before.indexOf("//");
+        // This may be a login whose password contains what looks like an option.
+        return url.indexOf('@', option.end()) >= 0 && login >= 0
+                ? url.substring(0, login) + "//***"
+                : withoutLogin(before) + "***";
+    }
+
+    // A password may have an unencoded slash, question mark or @, so everything up to the last @ is taken for the
+    // login.
+    private static String withoutLogin(String url) {
         return url.startsWith("jdbc:")
-                ? url.replaceAll("(?s)(//[^/@:]*:)[^?;]*@", "$1***@").replaceAll("(?i)(password=)[^;&]*", "$1***")
-                : url.replaceAll("(?s)//.*@", "//***@").replaceAll("(?i)(password=)[^&]*", "$1***");
+                ? url.replaceAll("(?s)(//[^/@:]*:).*@", "$1***@")
+                : url.replaceAll("(?s)//.*@", "//***@");
     }
 }

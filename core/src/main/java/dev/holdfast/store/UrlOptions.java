@@ -2,6 +2,7 @@ package dev.holdfast.store;
 
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -35,13 +36,33 @@ public final class UrlOptions {
             int equals = pair.indexOf('=');
             if (equals < 1) {
                 throw new IllegalArgumentException(
-                        "Options look like ?NAME=VALUE&NAME=VALUE, but one was \"" + pair + "\"");
+                        "Options look like ?NAME=VALUE&NAME=VALUE, but one was " + shown(pair, query));
             }
-            if (values.put(pair.substring(0, equals), pair.substring(equals + 1)) != null) {
-                throw new IllegalArgumentException("Option " + pair.substring(0, equals) + " is given twice");
+            String name = pair.substring(0, equals);
+            if (values.put(name, pair.substring(equals + 1)) != null) {
+                throw new IllegalArgumentException("Option " + shown(name, query) + " is given twice");
             }
         }
         return values;
+    }
+
+    /**
+     * What is thrown for an option that a store does not have.
+     *
+     * @param name its name
+     * @param values all options of the URL
+     * @param known the names that there are, for the message
+     */
+    public static IllegalArgumentException unknown(String name, Map<String, String> values, String known) {
+        return new IllegalArgumentException(
+                "Unknown option " + shown(name, String.join("&", values.keySet())) + "; there are " + known);
+    }
+
+    // An unencoded & in a password ends it, and what follows looks like another option.
+    private static String shown(String text, String query) {
+        return query.toLowerCase(Locale.ROOT).contains("password")
+                ? "(not shown, as it may be part of a password whose & is not encoded as %26)"
+                : "\"" + text + "\"";
     }
 
     /**

@@ -99,14 +99,14 @@ class StoreUrlTest {
     @CsvSource({
         "redis://u:p@h/1, redis://***@h/1",
         "redis://u:p/x?y@h, redis://***@h",
-        "redis://h?sentinelPassword=p&x=1, redis://h?sentinelPassword=***&x=1",
+        "redis://h?x=1&sentinelPassword=p&rest, redis://h?x=1&sentinelPassword=***",
         "zookeeper://h?keyStorePassword=p, zookeeper://h?keyStorePassword=***",
         "redis://u:password=x@h/1, redis://***@h/1",
         "zookeeper://h?trustStorePassword=a;b, zookeeper://h?trustStorePassword=***",
         "jdbc:mysql://u:p@h/db, jdbc:mysql://u:***@h/db",
         "jdbc:mysql://u:p/a@ss@h/db, jdbc:mysql://u:***@h/db",
-        "jdbc:postgresql://h/db?user=u&password=p&ssl=true, jdbc:postgresql://h/db?user=u&password=***&ssl=true",
-        "jdbc:h2:mem:x;USER=u;PASSWORD=p;MODE=z, jdbc:h2:mem:x;USER=u;PASSWORD=***;MODE=z",
+        "jdbc:postgresql://h/db?user=u&password=p&ssl=true, jdbc:postgresql://h/db?user=u&password=***",
+        "jdbc:h2:mem:x;USER=u;PASSWORD=p;MODE=z, jdbc:h2:mem:x;USER=u;PASSWORD=***",
         "memory:, memory:",
     })
     void passwordsAreNotShown(String url, String shown) {

@@ -69,8 +69,7 @@ public record EtcdOptions(
                 case "cert" -> cert = value;
                 case "key" -> key = value;
                 default ->
-                    throw new IllegalArgumentException("Unknown option \"" + option.getKey()
-                            + "\"; there are session, timeout, prefix, ca, cert and key");
+                    throw UrlOptions.unknown(option.getKey(), values, "session, timeout, prefix, ca, cert and key");
             }
         }
         return new EtcdOptions(session, timeout, prefix, ca, cert, key);

@@ -179,9 +179,7 @@ public record RedisOptions(
                 case "sentinelUser" -> sentinelUser = value;
                 case "sentinelPassword" -> sentinelPassword = value;
                 case "layout" -> layout = Layout.of(value);
-                default ->
-                    throw new IllegalArgumentException(
-                            "Unknown option \"" + option.getKey() + "\"; there are " + NAMES);
+                default -> throw UrlOptions.unknown(option.getKey(), values, NAMES);
             }
         }
         return new RedisOptions(

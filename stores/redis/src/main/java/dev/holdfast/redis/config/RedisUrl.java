@@ -47,10 +47,7 @@ public record RedisUrl(
         List<String> path = url.path().isEmpty()
                 ? List.of()
                 : List.of(url.path().substring(1).split("/", -1));
-        if (!url.scheme().matches("rediss?(-sentinel)?")
-                || path.size() > (sentinel ? 2 : 1)
-                // The end of a password that has an unencoded slash.
-                || url.path().contains("@")) {
+        if (!url.scheme().matches("rediss?(-sentinel)?") || path.size() > (sentinel ? 2 : 1)) {
             throw StoreUrl.wrong(text, PRODUCT, form);
         }
         String primaryName = sentinel ? UrlOptions.decodedText(part(path, 0)) : null;

@@ -53,8 +53,7 @@ public record ZooKeeperOptions(Map<String, String> values) {
         Map<String, String> values = UrlOptions.decoded(query);
         for (String name : values.keySet()) {
             if (!allowed.contains(name)) {
-                throw new IllegalArgumentException(
-                        "Unknown option \"" + name + "\"; there are " + String.join(", ", allowed));
+                throw UrlOptions.unknown(name, values, String.join(", ", allowed));
             }
         }
         ZooKeeperOptions options = new ZooKeeperOptions(values);
