@@ -67,6 +67,21 @@ public abstract class MovedPrimaryLaws extends StoreTest {
         waiter.followsThePrimary(second);
     }
 
+    /** The client's first wait in a slot that has moved since it asked for the table of slots. */
+    @Test
+    void slotMovesBeforeTheFirstWait() {
+        RedisCluster cluster = closing(RedisCluster.start());
+        LockStore store = connected(cluster.url());
+        LockStore other = connected(cluster.url());
+        granted(store, alice.mutex(new LockName("warm")));
+        cluster.moveEmptySlot(slot(name));
+        Claim holder = alice.mutex(name);
+        granted(other, holder);
+        RecordingListener listener = waiting(store, bob.mutex(name));
+        get(other.release(holder));
+        awaitGrant(listener);
+    }
+
     /** Waits for a lock, and in the same slot for another one, by which the test sees what it has received. */
     private final class Waiter {
 

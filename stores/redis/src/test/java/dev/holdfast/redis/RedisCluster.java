@@ -166,6 +166,22 @@ public final class RedisCluster implements AutoCloseable {
         throw new AssertionError("No node serves slot " + slot);
     }
 
+    /** Gives a slot without keys to another primary. */
+    void moveEmptySlot(int slot) {
+        List<RedisServer> primaries = servers.stream()
+                .filter(server -> server.ask(jedis -> jedis.info("replication")).contains("role:master"))
+                .toList();
+        RedisServer from = primaries.stream()
+                .filter(server -> serves(server, slot))
+                .findFirst()
+                .orElseThrow();
+        RedisServer to =
+                primaries.stream().filter(server -> server != from).findFirst().orElseThrow();
+        String id = to.ask(Jedis::clusterMyId);
+        to.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
+        from.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
+    }
+
     /** A replica of a primary. */
     RedisServer replicaOf(RedisServer primary) {
         String line = "master_port:" + primary.peerPort();

@@ -105,6 +105,11 @@ final class ClusterLinks implements Links {
     }
 
     @Override
+    public CompletableFuture<?> refreshed() {
+        return client.refreshPartitionsAsync().toCompletableFuture();
+    }
+
+    @Override
     public void close() {
         work.close();
         renewals.close();

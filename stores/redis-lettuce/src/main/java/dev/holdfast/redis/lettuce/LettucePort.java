@@ -138,6 +138,9 @@ final class LettucePort implements RedisPort {
                     || !elsewhere.matches()) {
                 return CompletableFuture.failedFuture(cause);
             }
+            if (elsewhere.group(2).isEmpty()) {
+                return askedAnew(call, renewals, redirections + 1);
+            }
             Link.Form form = elsewhere.group(1).equals("ASK") ? Link.Form.ASKING : Link.Form.DIGEST;
             if (form == Link.Form.DIGEST) {
                 links.suspect();
@@ -146,6 +149,15 @@ final class LettucePort implements RedisPort {
                     .thenCompose(other ->
                             repaired(other.send(List.of(call), form).get(0), other, call, renewals, redirections + 1));
         });
+    }
+
+    // A node that does not know its own host leaves it out, so the table of slots must say where the slot is.
+    private CompletableFuture<Object> askedAnew(ServerCall call, boolean renewals, int redirections) {
+        return links.refreshed()
+                .handle((done, failure) -> links.to(call.slot(), renewals))
+                .thenCompose(this::reached)
+                .thenCompose(open -> repaired(
+                        open.send(List.of(call), Link.Form.DIGEST).get(0), open, call, renewals, redirections));
     }
 
     private static Throwable cause(Throwable failure) {
@@ -193,7 +205,16 @@ final class LettucePort implements RedisPort {
 
     @Override
     public CompletionStage<Void> subscribe(String channel, Subscriber subscriber) {
+        return subscribed(channel, subscriber, 0);
+    }
+
+    private CompletableFuture<Void> subscribed(String channel, Subscriber subscriber, int redirections) {
         return subscriptions.add(channel, subscriber).exceptionallyCompose(failure -> {
+            if (redirections < MAX_REDIRECTIONS && isMoved(cause(failure))) {
+                return links.refreshed()
+                        .handle((done, unknown) -> subscribed(channel, subscriber, redirections + 1))
+                        .thenCompose(again -> again);
+            }
             StoreException why = cause(failure) instanceof RedisCommandExecutionException refused
                     ? ServerError.of(String.valueOf(refused.getMessage()), "the channel of this client", refused)
                     : unreachable(cause(failure));
@@ -202,6 +223,11 @@ final class LettucePort implements RedisPort {
                             ? StoreException.unavailable(Effect.NONE, "Cannot subscribe: " + why.getMessage(), why)
                             : StoreException.refused("Cannot subscribe: " + why.getMessage(), why));
         });
+    }
+
+    private static boolean isMoved(Throwable failure) {
+        return failure instanceof RedisCommandExecutionException
+                && String.valueOf(failure.getMessage()).startsWith("MOVED ");
     }
 
     @Override

@@ -42,6 +42,9 @@ interface Links extends AutoCloseable {
      */
     void suspect();
 
+    /** On a cluster, asks which node serves which slot. Is completed, also by a failure, when the answer is known. */
+    CompletableFuture<?> refreshed();
+
     /** Closes the connections. */
     @Override
     void close();

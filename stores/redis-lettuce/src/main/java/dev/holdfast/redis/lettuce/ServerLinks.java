@@ -128,6 +128,11 @@ final class ServerLinks implements Links {
     public void suspect() {}
 
     @Override
+    public CompletableFuture<?> refreshed() {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
     public void checkPubSub() {
         CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> current = pubSub.get();
         if (!current.isDone() || current.isCompletedExceptionally() || asked == current.join()) {

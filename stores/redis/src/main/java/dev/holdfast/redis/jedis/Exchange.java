@@ -16,6 +16,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.args.Rawable;
 import redis.clients.jedis.exceptions.JedisAskDataException;
@@ -61,8 +62,8 @@ final class Exchange {
                 reply = send(connection, call, asking, byText(call));
             }
             return call.replicas() == 0 ? reply : Unacknowledged.unless(reply, call, acknowledged(connection));
-        } catch (JedisRedirectionException redirection) {
-            return redirection(redirection);
+        } catch (JedisRedirectionException elsewhere) {
+            return redirection(connection, elsewhere);
         } catch (JedisDataException refused) {
             if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
                 return ServerCall.NotKnown.NOT_KNOWN;
@@ -179,8 +180,8 @@ final class Exchange {
             return connection.getOne();
         } catch (JedisNoScriptException unknown) {
             return NoScript.NO_SCRIPT;
-        } catch (JedisRedirectionException redirection) {
-            return redirection(redirection);
+        } catch (JedisRedirectionException elsewhere) {
+            return redirection(connection, elsewhere);
         } catch (JedisDataException refused) {
             if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
                 return ServerCall.NotKnown.NOT_KNOWN;
@@ -207,10 +208,16 @@ final class Exchange {
         }
     }
 
-    private static Redirection redirection(JedisRedirectionException answer) {
-        ServerAddress address = new ServerAddress(
-                answer.getTargetNode().getHost(), answer.getTargetNode().getPort());
-        return new Redirection(address, answer instanceof JedisAskDataException);
+    private static Redirection redirection(Connection connection, JedisRedirectionException elsewhere) {
+        return new Redirection(target(connection, elsewhere), elsewhere instanceof JedisAskDataException);
+    }
+
+    /** The node that another one has named. A node that does not know its own host leaves it out: it is the host asked. */
+    static ServerAddress target(Connection asked, JedisRedirectionException elsewhere) {
+        HostAndPort target = elsewhere.getTargetNode();
+        String host = target.getHost();
+        return new ServerAddress(
+                host == null || host.isEmpty() ? asked.getHostAndPort().getHost() : host, target.getPort());
     }
 
     private Object fail(Connection connection, ServerCall call, JedisDataException refused) {

@@ -97,8 +97,7 @@ public final class JedisClusterPort implements RedisPort {
     }
 
     private JedisNode node(ServerAddress address) {
-        JedisNode node = nodes.computeIfAbsent(
-                address, key -> new JedisNode(sourceOf(key), clock, displaced -> displaced(displaced)));
+        JedisNode node = nodes.computeIfAbsent(address, key -> new JedisNode(sourceOf(key), clock, new Moves()));
         if (closed) {
             node.close();
             throw StoreException.unavailable(Effect.NONE, "The store on " + endpoint + " is closed", null);
@@ -106,8 +105,18 @@ public final class JedisClusterPort implements RedisPort {
         return node;
     }
 
-    private void displaced(List<Channel> lost) {
-        channels.displaced(lost);
+    /** What the nodes' subscriptions report. */
+    private final class Moves implements Subscription.Displaced {
+
+        @Override
+        public void displaced(List<Channel> lost) {
+            channels.displaced(lost);
+        }
+
+        @Override
+        public void moved(int slot, ServerAddress owner) {
+            slots.moved(slot, owner);
+        }
     }
 
     private Subscription subscriptionOf(ServerAddress address) {

@@ -4,6 +4,7 @@ import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
 
 /**
  * The channels that are subscribed at one server: one connection, and a thread that reads it and replaces it when
@@ -44,6 +46,9 @@ final class Subscription implements AutoCloseable {
 
         /** Takes the channels over; must not block. */
         void displaced(List<Channel> channels);
+
+        /** Another node has the slot of a channel; must not block. */
+        void moved(int slot, ServerAddress owner);
     }
 
     private final ConnectionSource source;
@@ -142,7 +147,7 @@ final class Subscription implements AutoCloseable {
             if (unknown) {
                 // The server is older than Redis 7. A plain channel at the node that serves the slot does the same.
                 sharded = false;
-            } else if (!end(failure)) {
+            } else if (!end(failure, next.moved)) {
                 clock.parkNanos(this, pause);
             }
         }
@@ -175,6 +180,13 @@ final class Subscription implements AutoCloseable {
             return null;
         } catch (StoreException unreachable) {
             return unreachable;
+        } catch (JedisMovedDataException elsewhere) {
+            if (displaced != null) {
+                next.moved = true;
+                displaced.moved(elsewhere.getSlot(), Exchange.target(next.connection(), elsewhere));
+                return null;
+            }
+            return ServerError.of(String.valueOf(elsewhere.getMessage()), "the channel of this client", elsewhere);
         } catch (RuntimeException broken) {
             return ServerError.of(String.valueOf(broken.getMessage()), "the channel of this client", broken);
         } finally {
@@ -189,10 +201,10 @@ final class Subscription implements AutoCloseable {
     }
 
     /**
-     * Reports the failure to the channels. Returns true if the thread need not pause: the channels were given to
+     * Reports the failure to the channels; that another node has a slot is none. Returns true if the thread need not pause: the channels were given to
      * {@link Displaced}, there are none, or the store is closed.
      */
-    private boolean end(@Nullable StoreException failure) {
+    private boolean end(@Nullable StoreException failure, boolean moved) {
         List<Channel> channels;
         mutex.lock();
         try {
@@ -206,7 +218,9 @@ final class Subscription implements AutoCloseable {
         if (channels.isEmpty()) {
             return true;
         }
-        channels.forEach(channel -> channel.failed(failure));
+        if (!moved) {
+            channels.forEach(channel -> channel.failed(failure));
+        }
         if (displaced != null && !isClosed()) {
             displaced.displaced(channels);
             return true;
@@ -258,6 +272,9 @@ final class Subscription implements AutoCloseable {
         private final Set<String> confirmed = new HashSet<>();
         private @Nullable Connection connection;
         private @Nullable PubSub pubSub;
+        /** Whether another node serves the slot of one of the channels. */
+        private boolean moved;
+
         /** Whether a probe is unanswered; at first, whether the first confirmation is missing. */
         private boolean probePending = true;
 
@@ -278,6 +295,10 @@ final class Subscription implements AutoCloseable {
                 mutex.unlock();
             }
             newPubSub.read(opened, first.bytes());
+        }
+
+        private Connection connection() {
+            return Objects.requireNonNull(connection, "a node has answered on it");
         }
 
         private boolean isConfirmed() {

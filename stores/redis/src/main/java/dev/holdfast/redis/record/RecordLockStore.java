@@ -20,6 +20,7 @@ import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
@@ -153,16 +154,44 @@ public final class RecordLockStore implements LockStore {
         int slot = calls.slot(claim.name());
         if (channels.isSubscribed(slot)) {
             enqueue(claim, waiter);
+        } else if (claim.repeated()) {
+            // It may be in the queue already.
+            subscribeAndEnqueue(slot, claim, waiter);
         } else {
-            channels.subscribe(slot).whenComplete((done, failure) -> {
-                if (failure != null) {
-                    waiter.failed(StoreException.of(failure));
-                } else {
-                    enqueue(claim, waiter);
-                }
-            });
+            tryAndEnqueue(slot, claim, waiter);
         }
         return waiter;
+    }
+
+    // Most locks are free, and only one that is busy is worth a subscription.
+    private void tryAndEnqueue(int slot, Claim claim, WaiterRegistry.Waiter waiter) {
+        long start = clock.nanoTime();
+        tryAcquire(claim).whenComplete((attempt, failure) -> {
+            if (failure != null) {
+                waiter.failed(StoreException.of(failure));
+            } else if (attempt instanceof Granted granted) {
+                waiter.answered(granted);
+            } else if (clock.nanoTime() - start > options.timeout().toNanos()) {
+                // The two requests that follow would take the call beyond its time limit.
+                waiter.failed(StoreException.unavailable(
+                        Effect.NONE,
+                        this + " is too slow: it took more than "
+                                + options.timeout().toMillis() + " ms to answer that \"" + claim.name() + "\" is busy",
+                        null));
+            } else {
+                subscribeAndEnqueue(slot, claim, waiter);
+            }
+        });
+    }
+
+    private void subscribeAndEnqueue(int slot, Claim claim, WaiterRegistry.Waiter waiter) {
+        channels.subscribe(slot).whenComplete((done, failure) -> {
+            if (failure != null) {
+                waiter.failed(StoreException.of(failure));
+            } else {
+                enqueue(claim, waiter);
+            }
+        });
     }
 
     private void enqueue(Claim claim, WaiterRegistry.Waiter waiter) {
