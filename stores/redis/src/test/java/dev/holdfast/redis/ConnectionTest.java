@@ -35,6 +35,21 @@ class ConnectionTest extends WithServer {
         assertRefused("redis://nobody:secret@" + at, "password is wrong");
     }
 
+    /** Redis 5 has no HELLO, and proxies may refuse it. */
+    @Test
+    void serverWithoutHelloServesLocks() {
+        RedisServer without = closing(started("--rename-command", "HELLO", "", "--requirepass", "secret"));
+        LockStore store = openUrl("redis://:secret@127.0.0.1:" + without.port());
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        RecordingListener listener = waiting(store, bob.mutex(name));
+        get(store.release(holder));
+        awaitGrant(listener);
+        try (RedisClient client = RedisClient.create("redis://:secret@127.0.0.1:" + without.port())) {
+            granted(closing(RedisLockStore.over(client, "")), alice.mutex(new LockName("other")));
+        }
+    }
+
     @Test
     void userNeedsOnlyWhatTheDocumentationSays() {
         try (Jedis jedis = server.connect()) {

@@ -401,7 +401,7 @@ class FaultTest extends WithServer {
         try (Jedis jedis = server.connect()) {
             jedis.aclSetUser("weak", "on", ">secret", "~*", "&*", "+@all", "-hset");
             LockStore store = openUrl("redis://weak:secret@127.0.0.1:" + server.port());
-            assertFailsInTheMidst(store, "lacks a right");
+            assertFailsInTheMidst(store, "needs the rights");
             assertThat(jedis.keys("*")).as("nothing was written").isEmpty();
         }
     }

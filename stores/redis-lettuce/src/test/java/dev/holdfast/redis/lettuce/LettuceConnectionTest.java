@@ -13,6 +13,8 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -63,6 +65,23 @@ class LettuceConnectionTest extends StoreTest {
                 assertThat(refused.retryable()).isFalse();
                 assertThat(refused).hasMessageContaining("Cannot subscribe").hasMessageContaining("channels");
             }
+        }
+    }
+
+    /** Redis 5 has no HELLO, and proxies may refuse it. */
+    @Test
+    void serverWithoutHelloServesLocks() {
+        RedisServer without = closing(RedisServer.start("--rename-command", "HELLO", "", "--requirepass", "secret"));
+        String at = "127.0.0.1:" + without.port();
+        try (LockStore store = open("redis+lettuce://:secret@" + at + "?ticketTtl=1m");
+                LockStore other = open("redis+lettuce://:secret@" + at + "?ticketTtl=1m")) {
+            handOver(store, other);
+        }
+        RedisClient client = RedisClient.create();
+        try (LockStore store = LettuceRedis.over(client, RedisURI.create("redis://:secret@" + at), "")) {
+            assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
+        } finally {
+            client.shutdown();
         }
     }
 

@@ -7,19 +7,34 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Translates the server's error messages. An error at a script's first write had no effect: the scripts read all
- * that they need before they write, and the server refuses a write for lack of memory, rights or replicas at the
- * first one.
+ * Translates the server's error messages.
+ *
+ * <p>Whether a request may have had an effect does not depend on what an error says, but on where it arose. A request
+ * that was refused as a whole had none. An error inside a script may come after a write, with a few exceptions: the
+ * server refuses for lack of memory, of replicas or of a disk at the first write only, and the scripts read the
+ * record, whose type or text may be foreign, before they write.
  */
 public final class ServerError {
+
+    /** How servers mark the error of a command inside a script: Redis 7 and newer at its end, older ones before it. */
+    private static final Pattern INSIDE_A_SCRIPT =
+            Pattern.compile("@user_script|(?i:running script)|in script:| script: [0-9a-f]{40}");
+
+    private static final String RIGHTS =
+            "the user may not do this; it needs the rights that the documentation of this store lists, and its keys and"
+                    + " channels";
 
     private static final List<Meaning> MEANINGS = List.of(
             passing("LOADING", "it is reading its data after a start; try again when it is done"),
             passing("MASTERDOWN", "its primary is gone; wait for the fail-over"),
-            passing("READONLY", "it is a replica, perhaps since a fail-over; the URL must lead to the primary"),
-            passing("OOM", "it is out of memory; raise maxmemory or remove data"),
-            passing("MISCONF", "it cannot save its data and refuses writes; look at its log and its disk"),
-            passing("NOREPLICAS", "it has fewer replicas than min-replicas-to-write asks for"),
+            passing("READONLY", "it is a replica, perhaps since a fail-over; the URL must lead to the primary")
+                    .beforeAnyWrite(),
+            passing("OOM", "it is out of memory; raise maxmemory or remove data")
+                    .beforeAnyWrite(),
+            passing("MISCONF", "it cannot save its data and refuses writes; look at its log and its disk")
+                    .beforeAnyWrite(),
+            passing("NOREPLICAS", "it has fewer replicas than min-replicas-to-write asks for")
+                    .beforeAnyWrite(),
             passing("BUSY", "a script of another client keeps it busy; see SCRIPT KILL"),
             passing("CLUSTERDOWN", "its cluster is not complete"),
             passing("TRYAGAIN", "its cluster is moving the slot of this key at the moment"),
@@ -29,16 +44,15 @@ public final class ServerError {
             lasting("WRONGPASS", "user or password is wrong"),
             lasting("invalid password", "the password is wrong"),
             lasting("without any password configured", "it asks for no password; take it out of the URL"),
+            lasting("NOPERM", RIGHTS),
+            lasting("ACL failure", RIGHTS),
+            lasting("The user executing the script can't", RIGHTS),
             lasting(
-                    "NOPERM",
-                    "the user may not do this; it needs +@scripting +@read +@write +@pubsub +time and its keys and channels"),
-            lasting(
-                    "ACL failure",
-                    "the user may not do this; it needs +@scripting +@read +@write +@pubsub +time and its keys and channels"),
-            lasting(
-                    "WRONGTYPE",
-                    "the key is of another type, so somebody else wrote it; remove it or set another prefix"),
-            lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix"),
+                            "WRONGTYPE",
+                            "the key is of another type, so somebody else wrote it; remove it or set another prefix")
+                    .beforeAnyWrite(),
+            lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix")
+                    .beforeAnyWrite(),
             lasting("MOVED", "it is a node of a cluster; add cluster=true to the options"),
             lasting("ASK", "it is a node of a cluster; add cluster=true to the options"),
             lasting("CROSSSLOT", "it is a node of a cluster; add cluster=true to the options"),
@@ -49,22 +63,27 @@ public final class ServerError {
             lasting(
                     "unknown command",
                     "it is older than Redis 5 (than Redis 7, if it is a cluster's and Lettuce asks), or the command is"
-                            + " renamed or disabled"));
-
-    private static final List<Meaning> IN_THE_MIDST = List.of(
-            passing(
-                    "The user executing the script can't",
-                    "the user lacks a right that the scripts need; see the documentation of this store"),
-            passing(
+                            + " renamed or disabled"),
+            lasting(
                     "Unknown Redis command called from",
                     "a command that the scripts need is renamed or disabled, or the server is older than Redis 5"));
 
     private ServerError() {}
 
-    private record Meaning(String code, Pattern pattern, boolean retryable, String remedy) {
+    /**
+     * An error by which a server can be recognised to have a certain trouble.
+     *
+     * @param retryable whether the trouble may pass
+     * @param writesNothing whether it ends a script before its first write, if it arises inside of one
+     */
+    private record Meaning(Pattern pattern, boolean retryable, boolean writesNothing, String remedy) {
 
         private boolean fits(String message) {
             return pattern.matcher(message).find();
+        }
+
+        private Meaning beforeAnyWrite() {
+            return new Meaning(pattern, retryable, true, remedy);
         }
     }
 
@@ -75,21 +94,19 @@ public final class ServerError {
      * @param subject what the request was about
      */
     public static StoreException of(String message, Object subject, @Nullable Throwable cause) {
+        boolean inside = INSIDE_A_SCRIPT.matcher(message).find();
         for (Meaning meaning : MEANINGS) {
             if (meaning.fits(message)) {
                 String text = text(message, subject) + ": " + meaning.remedy();
+                if (inside && !meaning.writesNothing()) {
+                    return StoreException.unavailable(Effect.UNKNOWN, text, cause);
+                }
                 return meaning.retryable()
                         ? StoreException.unavailable(Effect.NONE, text, cause)
                         : StoreException.refused(text, cause);
             }
         }
-        // These errors may come after the first write. The engine releases a claim whose state it does not know.
-        for (Meaning meaning : IN_THE_MIDST) {
-            if (meaning.fits(message)) {
-                String text = text(message, subject) + ": " + meaning.remedy();
-                return StoreException.unavailable(Effect.UNKNOWN, text, cause);
-            }
-        }
+        // Nothing is known of this error. The engine releases a claim whose state it does not know.
         return StoreException.unavailable(Effect.UNKNOWN, text(message, subject), cause);
     }
 
@@ -105,7 +122,7 @@ public final class ServerError {
     // An older server wraps the error of a command inside a script: "... @user_script: 7: -OOM command not allowed
     // ...".
     private static Meaning meaning(String code, boolean retryable, String remedy) {
-        return new Meaning(code, Pattern.compile("(^|[ -])" + Pattern.quote(code) + "\\b"), retryable, remedy);
+        return new Meaning(Pattern.compile("(^|[ -])" + Pattern.quote(code) + "\\b"), retryable, false, remedy);
     }
 
     private static Meaning passing(String code, String remedy) {

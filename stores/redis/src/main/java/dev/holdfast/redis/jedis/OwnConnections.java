@@ -103,7 +103,8 @@ public final class OwnConnections implements ConnectionSource {
             RedisUrl url, @Nullable String user, @Nullable String password, int database) {
         int millis = url.options().timeoutMillis();
         DefaultJedisClientConfig.Builder builder = DefaultJedisClientConfig.builder()
-                .resp2()
+                // RESP2, without HELLO, which Redis 5 and some proxies do not know.
+                .serverDefaultProtocol()
                 .autoNegotiateProtocol(false)
                 .connectionTimeoutMillis(millis)
                 .socketTimeoutMillis(millis)
