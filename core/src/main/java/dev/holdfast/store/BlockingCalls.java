@@ -12,9 +12,11 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the calls of a store whose client blocks. A call runs on the calling thread if that is a platform thread,
@@ -32,6 +34,7 @@ public final class BlockingCalls implements AutoCloseable {
     private static final MethodHandle IS_VIRTUAL = isVirtualHandle();
 
     private final boolean callerMayWork;
+    private final @Nullable TimeLimit turns;
     private final ThreadPoolExecutor pool;
 
     /**
@@ -41,7 +44,17 @@ public final class BlockingCalls implements AutoCloseable {
      *     middle of a call would harm the client (a file database over an interruptible channel)
      */
     public BlockingCalls(String name, int threads, boolean callerMayWork) {
+        this(name, threads, callerMayWork, null);
+    }
+
+    /**
+     * As the other constructor, with a time limit for the wait for a thread of the pool.
+     *
+     * @param turns limits how long a call waits for its turn; then it fails with effect NONE. Null for no limit
+     */
+    public BlockingCalls(String name, int threads, boolean callerMayWork, @Nullable TimeLimit turns) {
         this.callerMayWork = callerMayWork;
+        this.turns = turns;
         AtomicInteger number = new AtomicInteger();
         this.pool = new ThreadPoolExecutor(
                 threads, threads, 5, TimeUnit.SECONDS, new ArrayBlockingQueue<>(MAX_QUEUED), task -> {
@@ -82,8 +95,23 @@ public final class BlockingCalls implements AutoCloseable {
 
     private <T> CompletionStage<T> callOnPool(Supplier<T> call) {
         CompletableFuture<T> result = new CompletableFuture<>();
+        AtomicBoolean over = new AtomicBoolean();
+        TimeLimit.@Nullable Call turn = turns == null
+                ? null
+                : turns.begin(() -> {
+                    if (over.compareAndSet(false, true)) {
+                        result.completeExceptionally(StoreException.unavailable(
+                                Effect.NONE, "Not sent: no thread was free for it in time; other calls hang", null));
+                    }
+                });
         try {
             pool.execute(() -> {
+                if (turn != null) {
+                    turn.end();
+                }
+                if (!over.compareAndSet(false, true)) {
+                    return;
+                }
                 try {
                     result.complete(call.get());
                 } catch (Throwable failure) {

@@ -12,6 +12,7 @@ import dev.holdfast.testkit.RecordingListener;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisPubSub;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.params.ClientKillParams;
 
@@ -32,6 +33,30 @@ class DeadWaiterTest extends WithServer {
         awaitSubscribers(1);
         get(releasing.release(holder));
         awaitGrant(next);
+    }
+
+    /** As monitoring tools do. */
+    @Test
+    void whoListensToAllChannelsDoesNotMakeDeadWaitersLookAlive() {
+        LockStore dead = open("?ticketTtl=1m");
+        LockStore living = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(living, holder);
+        waiting(dead, bob.mutex(name));
+        RecordingListener next = waiting(living, alice.mutex(name));
+        JedisPubSub monitor = new JedisPubSub() {};
+        Thread listening = new Thread(() -> {
+            try (Jedis jedis = server.connect()) {
+                jedis.psubscribe(monitor, "*");
+            }
+        });
+        listening.start();
+        awaitUntil(() -> server.ask(Jedis::pubsubNumPat) == 1);
+        dead.close();
+        awaitSubscribers(1);
+        get(living.release(holder));
+        awaitGrant(next);
+        monitor.punsubscribe();
     }
 
     @Test

@@ -9,6 +9,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.ServerAddress;
+import dev.holdfast.store.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -72,8 +73,9 @@ public final class JedisClusterPort implements RedisPort {
         this.callTimeout = options.callTimeout(WAITS);
         this.endpoint = endpoint;
         this.slots = new SlotTable(seeds, new ConnectionsOfNodes(), timeout, clock);
-        this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true);
-        this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true);
+        TimeLimit turns = new TimeLimit(options.timeout());
+        this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true, turns);
+        this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true, turns);
         this.nodeCalls = new BlockingCalls("holdfast-redis-node", NODES_AT_ONCE, false);
         this.channels = new ClusterChannels(this::subscriptionOf, slots, clock);
     }

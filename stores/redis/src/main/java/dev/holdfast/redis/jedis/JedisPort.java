@@ -8,6 +8,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.BlockingCalls;
+import dev.holdfast.store.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,8 +49,9 @@ final class JedisPort implements RedisPort {
         this.callTimeout = options.callTimeout(waits);
         // An interrupt does not end a socket read on a platform thread, so calls may run on the calling thread
         // there.
-        this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true);
-        this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true);
+        TimeLimit turns = new TimeLimit(options.timeout());
+        this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true, turns);
+        this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true, turns);
     }
 
     @Override

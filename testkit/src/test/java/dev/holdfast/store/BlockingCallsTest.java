@@ -1,0 +1,51 @@
+package dev.holdfast.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.StoreTest;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+/** Calls of blocking clients that wait for a thread. */
+class BlockingCallsTest extends StoreTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(2);
+
+    private final ManualClock clock = new ManualClock();
+    private final Deque<Runnable> sweeps = new ArrayDeque<>();
+    private final CountDownLatch mayEnd = new CountDownLatch(1);
+
+    private final BlockingCalls calls =
+            closing(new BlockingCalls("test", 1, false, new TimeLimit(LIMIT, clock, delay -> sweeps::add)));
+
+    @Test
+    void whoWaitsTooLongForAThreadIsNotSentAtAll() {
+        CompletionStage<String> hanging = calls.call(this::hang);
+        CompletionStage<String> waiting = calls.call(() -> "must not run");
+        clock.advance(LIMIT.plusMillis(1));
+        sweeps.remove().run();
+        StoreException failure = failure(waiting);
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isTrue();
+        CompletionStage<String> next = calls.call(() -> "next");
+        mayEnd.countDown();
+        assertThat(get(hanging)).isEqualTo("done");
+        assertThat(get(next)).isEqualTo("next");
+    }
+
+    private String hang() {
+        try {
+            mayEnd.await();
+            return "done";
+        } catch (InterruptedException interrupted) {
+            throw new AssertionError(interrupted);
+        }
+    }
+}
