@@ -5,6 +5,7 @@ import static dev.holdfast.testkit.StoreTest.awaitUntil;
 import static dev.holdfast.testkit.StoreTest.get;
 import static dev.holdfast.testkit.StoreTest.granted;
 import static dev.holdfast.testkit.StoreTest.renewed;
+import static dev.holdfast.testkit.StoreTest.repaired;
 import static dev.holdfast.testkit.StoreTest.waiting;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -184,6 +185,34 @@ class ClusterTest {
                 open("?replicas=2&replicaTimeout=1s").tryAcquire(bob.mutex(new LockName(name + "2"))));
         assertThat(failure.effect()).isEqualTo(StoreException.Effect.NONE);
         assertThat(failure).hasMessageContaining("1 of 2 replicas");
+    }
+
+    @Test
+    void nodeThatHasLeftTheClusterIsLeft() {
+        try (RedisCluster other = RedisCluster.start();
+                LockStore store = new RedisLockStoreProvider().open(other.url(), MonotonicClock.SYSTEM)) {
+            Claim holder = alice.mutex(name);
+            granted(store, holder);
+            waiting(store, bob.mutex(name));
+            RedisServer old = other.primaryOf(key);
+            RedisServer promoted = other.replicaOf(old);
+            assertThat(clientsOf(old)).isNotEmpty();
+            promoted.ask(Jedis::clusterFailover);
+            awaitUntil(() -> other.isServed(key) && other.primaryOf(key) == promoted);
+            String left = old.ask(Jedis::clusterMyId);
+            other.servers().stream()
+                    .filter(server -> server != old)
+                    .forEach(server -> server.ask(jedis -> jedis.clusterForget(left)));
+            awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted
+                    && clientsOf(old).isEmpty());
+        }
+    }
+
+    private static List<String> clientsOf(RedisServer server) {
+        return server.ask(Jedis::clientList)
+                .lines()
+                .filter(client -> client.contains(" name=holdfast "))
+                .toList();
     }
 
     @Test

@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -205,8 +206,29 @@ public final class JedisClusterPort implements RedisPort {
     public <T> CompletionStage<T> runAll(List<ServerCall> calls, Function<List<Object>, T> reader) {
         return renewalCalls.call(() -> JedisPort.read(() -> {
             nodes.values().forEach(node -> node.subscription().check());
-            return reader.apply(scattered(calls));
+            List<Object> replies = scattered(calls);
+            leaveFormerNodes();
+            return reader.apply(replies);
         }));
+    }
+
+    // A node that has left the cluster is closed when its channels have moved.
+    private void leaveFormerNodes() {
+        Set<ServerAddress> members = slots.members();
+        if (members.isEmpty()) {
+            return;
+        }
+        nodes.forEach((address, node) -> {
+            if (members.contains(address)) {
+                return;
+            }
+            if (!node.subscription().isIdle()) {
+                node.subscription().replace();
+            } else if (nodes.remove(address, node)) {
+                open.remove(address);
+                node.close();
+            }
+        });
     }
 
     private List<@Nullable Object> scattered(List<ServerCall> calls) {

@@ -100,6 +100,11 @@ final class SlotTable {
         stale = true;
     }
 
+    /** The nodes of the cluster; empty while the table may be outdated. */
+    Set<ServerAddress> members() {
+        return stale ? Set.of() : known;
+    }
+
     /** Notes that the table may be outdated, so that the nodes are asked before the next call. */
     void suspect() {
         stale = true;

@@ -128,6 +128,16 @@ final class Subscription implements AutoCloseable {
         }
     }
 
+    /** Whether no channel is subscribed here. */
+    boolean isIdle() {
+        mutex.lock();
+        try {
+            return wanted.isEmpty();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
     /** The longest wait for a confirmation. */
     Duration patience() {
         return source.timeout().multipliedBy(2);
