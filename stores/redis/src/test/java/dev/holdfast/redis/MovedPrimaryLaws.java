@@ -70,7 +70,17 @@ public abstract class MovedPrimaryLaws extends StoreTest {
     /** The client's first wait in a slot that has moved since it asked for the table of slots. */
     @Test
     void slotMovesBeforeTheFirstWait() {
-        RedisCluster cluster = closing(RedisCluster.start());
+        slotMovesBeforeTheFirstWait(closing(RedisCluster.start()));
+    }
+
+    /** Nodes that do not know their own hosts leave them out of their answers. */
+    @Test
+    void slotMovesToANodeThatNamesNoHost() {
+        slotMovesBeforeTheFirstWait(
+                closing(RedisCluster.start("--cluster-preferred-endpoint-type", "unknown-endpoint")));
+    }
+
+    private void slotMovesBeforeTheFirstWait(RedisCluster cluster) {
         LockStore store = connected(cluster.url());
         LockStore other = connected(cluster.url());
         granted(store, alice.mutex(new LockName("warm")));
