@@ -36,6 +36,9 @@ public record StoreUrl(
     private static final Pattern URL =
             Pattern.compile("([a-z][a-z0-9+-]*)://(?:([^@/?]*)@)?([^@/?\\s]+)(/[^?]*)?(?:\\?(.*))?");
     private static final Pattern PASSWORD_OPTION = Pattern.compile("(?is)[?&;][^?&;=]*password=");
+    /** A database may begin its options with any character. */
+    private static final Pattern PASSWORD_OF_JDBC = Pattern.compile("(?i)password=");
+
     private static final Pattern SERVER = Pattern.compile("(\\[[0-9A-Fa-f:.%]+]|[^:\\[\\]]+)(?::(\\d{1,5}))?");
 
     /**
@@ -107,7 +110,7 @@ public record StoreUrl(
      * unencoded {@code &}. It need not be a URL of the right form. Of a login in a URL of JDBC the user stays.
      */
     public static String withoutPassword(String url) {
-        Matcher option = PASSWORD_OPTION.matcher(url);
+        Matcher option = (url.startsWith("jdbc:") ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
         if (!option.find()) {
             return withoutLogin(url);
         }

@@ -24,7 +24,8 @@ class SecretsInUrlsTest {
             "example://user:other@h/path?trustStorePassword=%s",
             "jdbc:example://user:%s@h/db",
             "jdbc:example://h/db?user=u&password=%s&ssl=true",
-            "jdbc:example:x;USER=u;PASSWORD=%s;MODE=y");
+            "jdbc:example:x;USER=u;PASSWORD=%s;MODE=y",
+            "jdbc:example:thin:password=%s;x");
 
     @Provide
     Arbitrary<String> passwords() {

@@ -371,7 +371,7 @@ class FaultTest extends WithServer {
                 StoreException failure = failure(store.tryAcquire(alice.mutex(new LockName("new-" + i))));
                 // A call that was under way when the connection broke has an unknown effect; later calls are
                 // refused.
-                assertThat(failure.effect()).isEqualTo(i == 0 ? failure.effect() : Effect.NONE);
+                assertThat(failure.effect()).as("%s", failure).isEqualTo(i == 0 ? failure.effect() : Effect.NONE);
                 assertThat(failure).message().contains(i == 0 ? "" : "asks for a password");
             }
             jedis.configSet("requirepass", "");

@@ -24,6 +24,8 @@ public final class ServerError {
             "the user may not do this; it needs the rights that the documentation of this store lists, and its keys and"
                     + " channels";
 
+    private static final String NO_PASSWORD = "it asks for a password; the URL is redis://[USER]:PASSWORD@HOST";
+
     private static final List<Meaning> MEANINGS = List.of(
             passing("LOADING", "it is reading its data after a start; try again when it is done"),
             passing("MASTERDOWN", "its primary is gone; wait for the fail-over"),
@@ -40,7 +42,9 @@ public final class ServerError {
             passing("TRYAGAIN", "its cluster is moving the slot of this key at the moment"),
             passing("max number of clients", "it has as many clients as maxclients allows; raise it"),
             passing("NOSCRIPT", "it has forgotten a script that was sent a moment ago"),
-            lasting("NOAUTH", "it asks for a password; the URL is redis://[USER]:PASSWORD@HOST"),
+            lasting("NOAUTH", NO_PASSWORD),
+            // A request with many arguments is not even read before a login.
+            lasting("unauthenticated", NO_PASSWORD),
             lasting("WRONGPASS", "user or password is wrong"),
             lasting("invalid password", "the password is wrong"),
             lasting("without any password configured", "it asks for no password; take it out of the URL"),
@@ -108,6 +112,11 @@ public final class ServerError {
         }
         // Nothing is known of this error. The engine releases a claim whose state it does not know.
         return StoreException.unavailable(Effect.UNKNOWN, text(message, subject), cause);
+    }
+
+    /** Whether the server closes the connection after this error. */
+    public static boolean endsConnection(String message) {
+        return message.contains("Protocol error");
     }
 
     /** Whether this is the error of a replica, so that a new connection may lead to the primary. */

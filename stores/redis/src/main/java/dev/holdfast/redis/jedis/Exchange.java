@@ -186,6 +186,9 @@ final class Exchange {
             if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
                 return ServerCall.NotKnown.NOT_KNOWN;
             }
+            if (ServerError.endsConnection(String.valueOf(refused.getMessage()))) {
+                connection.setBroken();
+            }
             return ServerError.of(String.valueOf(refused.getMessage()), call.subject(), refused);
         } catch (JedisException failure) {
             return lost(connection, failure);
@@ -225,6 +228,9 @@ final class Exchange {
         if (ServerError.isOfReplica(message)) {
             connection.setBroken();
             demoted.run();
+        }
+        if (ServerError.endsConnection(message)) {
+            connection.setBroken();
         }
         throw ServerError.of(message, call.subject(), refused);
     }

@@ -33,6 +33,7 @@ class ServerErrorTest {
         "TRYAGAIN Multiple keys request during rehashing of slot, true",
         "ERR max number of clients reached, true",
         "NOAUTH Authentication required., false",
+        "ERR Protocol error: unauthenticated multibulk length, false",
         "WRONGPASS invalid username-password pair or user is disabled., false",
         "NOPERM this user has no permissions to run the 'evalsha' command, false",
         "NOPERM User u has no permissions to run the 'evalsha' command, false",
