@@ -96,12 +96,15 @@ final class SentinelResolver implements OwnConnections.Target {
                 long askedAt = clock.nanoTime();
                 ask();
                 clock.parkNanos(this, ASK_EVERY_NANOS);
-                long early = LEAST_PAUSE_NANOS - (clock.nanoTime() - askedAt);
-                if (early > 0 && !closed) {
+                for (long early = early(askedAt); early > 0 && !closed; early = early(askedAt)) {
                     clock.parkNanos(this, early);
                 }
             }
             drop();
+        }
+
+        private long early(long askedAt) {
+            return LEAST_PAUSE_NANOS - (clock.nanoTime() - askedAt);
         }
 
         private void ask() {
@@ -121,9 +124,12 @@ final class SentinelResolver implements OwnConnections.Target {
                 answered(new Answer(named, newest));
             } catch (JedisDataException refused) {
                 failed("answers: " + refused.getMessage());
-            } catch (JedisException | NumberFormatException broken) {
+            } catch (JedisException broken) {
                 failed("is out of reach: " + OwnConnections.innermost(broken));
                 drop();
+            } catch (RuntimeException unreadable) {
+                // For example, a Sentinel that cannot resolve the name of the primary leaves out its host.
+                failed("gives an answer that cannot be read: " + unreadable);
             }
         }
 

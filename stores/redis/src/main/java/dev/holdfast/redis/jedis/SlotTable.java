@@ -134,7 +134,7 @@ final class SlotTable {
                 }
                 failure = askOne(node);
                 if (failure == null) {
-                    best = node;
+                    best = knowsForCertain(node);
                     stale = false;
                     break;
                 }
@@ -149,6 +149,20 @@ final class SlotTable {
         }
     }
 
+    // A node without slots may have left the cluster and still answer with the table of then. If a node that serves
+    // slots by that table answers, too, its table counts.
+    private ServerAddress knowsForCertain(ServerAddress answered) {
+        ServerAddress serving = null;
+        for (int slot = 0; slot < HashSlot.COUNT; slot++) {
+            ServerAddress owner = owners.get(slot);
+            if (answered.equals(owner)) {
+                return answered;
+            }
+            serving = serving == null ? owner : serving;
+        }
+        return serving != null && askOne(serving) == null ? serving : answered;
+    }
+
     private @Nullable StoreException askOne(ServerAddress node) {
         Connection connection;
         try {
@@ -158,7 +172,12 @@ final class SlotTable {
         }
         try {
             Object answer = connection.executeCommand(new CommandArguments(Protocol.Command.CLUSTER).add(SLOTS));
-            take(node, Replies.list(answer));
+            List<?> ranges = Replies.list(answer);
+            if (ranges.isEmpty()) {
+                // It has left the cluster, or there are no slots yet. Another node may know more.
+                return StoreException.unavailable(Effect.NONE, node + " knows of no node that serves a slot", null);
+            }
+            take(node, ranges);
             return null;
         } catch (JedisDataException refused) {
             return ServerError.of(String.valueOf(refused.getMessage()), node, refused);

@@ -116,11 +116,15 @@ final class Subscription implements AutoCloseable {
         }
     }
 
-    /** Ends the connection, because its server has become a replica; another one is made at once. */
+    /**
+     * Ends the connection, because its server has become a replica or has left the cluster; another one is made at once.
+     * A connection that is young stays: new ones may lead to the same server for a while, and each is followed by a
+     * refresh, which meets the same error.
+     */
     void replace() {
         mutex.lock();
         try {
-            if (current != null && current.isConfirmed()) {
+            if (current != null && current.isConfirmed() && clock.nanoTime() - current.openedAt > LONGEST_PAUSE_NANOS) {
                 current.disconnect();
             }
         } finally {
@@ -289,7 +293,8 @@ final class Subscription implements AutoCloseable {
         private boolean probePending = true;
 
         private boolean disconnected;
-        private long probedAt = clock.nanoTime();
+        private final long openedAt = clock.nanoTime();
+        private long probedAt = openedAt;
 
         private void read(Connection opened, Channel first) {
             PubSub newPubSub = sharded ? PubSub.sharded(this) : PubSub.plain(this);
