@@ -10,6 +10,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,9 +21,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Subscriptions {
 
+    private static final long LEAST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final Links links;
     private final Map<String, Subscription> channels = new ConcurrentHashMap<>();
     private final Set<StatefulRedisPubSubConnection<byte[], byte[]>> withListener = ConcurrentHashMap.newKeySet();
+
+    private final AtomicLong replacedAt = new AtomicLong(System.nanoTime() - 2 * LEAST_PAUSE_NANOS);
 
     Subscriptions(Links links) {
         this.links = links;
@@ -69,6 +75,7 @@ final class Subscriptions {
         }
         return connection.thenCompose(open -> {
             if (withListener.add(open)) {
+                withListener.removeIf(one -> !one.isOpen());
                 open.addListener(new PubSubListener());
             }
             StatefulRedisPubSubConnection<byte[], byte[]> before = channel.connection;
@@ -91,9 +98,14 @@ final class Subscriptions {
         }
     }
 
-    /** Moves the channels to another connection, because theirs leads to a replica. */
+    /**
+     * Moves the channels to another connection, because theirs leads to a replica. Does nothing for a while after that:
+     * new connections may lead to the same server, and each is followed by a refresh, which meets the same error.
+     */
     void replace() {
-        if (!channels.isEmpty()) {
+        long now = System.nanoTime();
+        long before = replacedAt.get();
+        if (!channels.isEmpty() && now - before > LEAST_PAUSE_NANOS && replacedAt.compareAndSet(before, now)) {
             links.suspectPubSub();
             check();
         }
