@@ -31,6 +31,7 @@ class ConnectionTest extends WithServer {
         granted(openUrl("redis://:secret@" + at), alice.mutex(name));
         granted(openUrl("redis://default:secret@" + at), alice.mutex(new LockName("other")));
         assertRefused("redis://" + at, "asks for a password");
+        assertRefused("redis://" + at + "?replicas=1", "asks for a password");
         assertRefused("redis://:wrong@" + at, "password is wrong");
         assertRefused("redis://nobody:secret@" + at, "password is wrong");
     }

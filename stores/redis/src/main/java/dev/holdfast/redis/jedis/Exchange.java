@@ -87,7 +87,12 @@ final class Exchange {
         try {
             return connection.getOne();
         } catch (JedisDataException refused) {
-            acknowledged(connection);
+            try {
+                acknowledged(connection);
+            } catch (JedisException closed) {
+                // The server has closed the connection after the error, which is what the caller should know.
+                connection.setBroken();
+            }
             throw refused;
         }
     }
