@@ -15,7 +15,7 @@ public interface ClaimListener {
      * The claim has entered the queue. Called at most once; a grant that follows immediately may be reported before
      * it.
      *
-     * @param position how many claims wait before this one
+     * @param position how many claims wait before this one, counted as {@link Renewed.Waiting} does
      * @param retryAfter the time until the first of the present grants ends if it is not renewed; zero if not known
      */
     void waiting(int position, Duration retryAfter);

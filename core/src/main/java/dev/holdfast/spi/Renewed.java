@@ -8,10 +8,15 @@ public sealed interface Renewed permits Granted, Renewed.Waiting, Renewed.Gone, 
     /**
      * The claim waits, and its ticket is valid for another {@link StoreTraits#ticketTtl()}.
      *
-     * @param position how many claims wait before this one
+     * @param position how many claims wait before this one; {@link #FAR} or more if it is at least that many, because a
+     *     store need not count further
      * @param retryAfter the time until the first of the present grants ends if it is not renewed
      */
-    record Waiting(int position, Duration retryAfter) implements Renewed {}
+    record Waiting(int position, Duration retryAfter) implements Renewed {
+
+        /** Positions are exact below this one. Nobody asks earlier or later because of a larger one. */
+        public static final int FAR = 8;
+    }
 
     /** The claim neither holds nor waits. */
     record Gone(Reason reason) implements Renewed {}

@@ -47,9 +47,6 @@ final class RemoteContender extends Renewable {
     /** A waiter asks when the holder's time is over plus this for each waiter before it, so that an expiry starts no herd. */
     static final long STAGGER_NANOS = 50_000_000;
 
-    /** No more than this many waiters are staggered. */
-    static final int STAGGER_MOST = 8;
-
     /** A ticket is refreshed after this part of its time to live. */
     static final int REFRESH_PART = 3;
 
@@ -498,7 +495,7 @@ final class RemoteContender extends Renewable {
         refresh -= ThreadLocalRandom.current().nextLong(refresh / 10 + 1);
         long slack = refresh / EARLY_PART;
         if (!retryAfter.isZero()) {
-            long stagger = Math.min(position, STAGGER_MOST) * STAGGER_NANOS;
+            long stagger = Math.min(position, Renewed.Waiting.FAR) * STAGGER_NANOS;
             long expiry = retryAfter.toNanos() + stagger + AFTER_EXPIRY_NANOS;
             if (expiry < refresh) {
                 // Not before: a question that comes before the holder's time is over is asked in vain.

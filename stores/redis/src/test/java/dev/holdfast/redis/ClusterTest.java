@@ -40,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -173,6 +174,54 @@ class ClusterTest {
         get(store.release(holder));
         awaitGrant(listener);
         assertThat(last.outcome()).isEmpty();
+    }
+
+    /** The record of each lock is one key, so that it is at one node at any time, and its absence elsewhere is no error. */
+    @Test
+    void locksWorkWhileTheirSlotIsMoved() {
+        LockStore store = open("?ticketTtl=1m");
+        List<LockName> names = namesInTheSlotOf(name, 3);
+        Claim here = alice.mutex(names.get(0));
+        Claim there = alice.mutex(names.get(1));
+        Claim late = alice.mutex(names.get(2));
+        granted(store, here);
+        granted(store, there);
+        RedisServer from = cluster.primaryOf(key);
+        RedisServer to = cluster.servers().stream()
+                .filter(server -> server != from && isPrimary(server))
+                .findFirst()
+                .orElseThrow();
+        int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
+        try (Jedis source = from.connect();
+                Jedis target = to.connect()) {
+            target.clusterSetSlotImporting(slot, source.clusterMyId());
+            source.clusterSetSlotMigrating(slot, target.clusterMyId());
+            source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), "holdfast:{" + there.name() + "}");
+            granted(store, late);
+            assertThat(get(store.renew(List.of(here, there, late)))).allMatch(Granted.class::isInstance);
+            for (Claim holder : List.of(here, there, late)) {
+                Claim next = bob.mutex(holder.name());
+                RecordingListener listener = waiting(store, next);
+                assertThat(get(store.release(holder.again())).wasOwner()).isTrue();
+                assertThat(get(store.release(holder.again())).wasOwner()).isFalse();
+                assertThat(renewed(store, next)).isInstanceOf(Granted.class);
+                awaitGrant(listener);
+            }
+            for (String left : source.clusterGetKeysInSlot(slot, 100)) {
+                source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), left);
+            }
+            target.clusterSetSlotNode(slot, target.clusterMyId());
+            source.clusterSetSlotNode(slot, target.clusterMyId());
+        }
+    }
+
+    private static List<LockName> namesInTheSlotOf(LockName name, int count) {
+        int slot = HashSlot.of(name.value().getBytes(StandardCharsets.UTF_8));
+        return Stream.concat(
+                        Stream.of(name), IntStream.iterate(0, i -> i + 1).mapToObj(i -> new LockName(name + "-" + i)))
+                .filter(one -> HashSlot.of(one.value().getBytes(StandardCharsets.UTF_8)) == slot)
+                .limit(count)
+                .toList();
     }
 
     @Test

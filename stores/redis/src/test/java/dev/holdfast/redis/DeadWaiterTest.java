@@ -10,6 +10,7 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.RecordingListener;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPubSub;
@@ -169,7 +170,8 @@ class DeadWaiterTest extends WithServer {
         awaitUntil(() -> listener.outcome().isPresent());
         assertThat(listener.outcome()).get().isEqualTo(new RecordingListener.Event.Ended(Renewed.Reason.RELEASED));
         try (Jedis jedis = server.connect()) {
-            assertThat(jedis.exists("holdfast:{" + name + "}:order")).isFalse();
+            assertThat(jedis.hexists("holdfast:{" + name + "}", ">" + claim.id()))
+                    .isFalse();
         }
     }
 
@@ -197,7 +199,13 @@ class DeadWaiterTest extends WithServer {
     // Waiters that have not asked yet are still skipped.
     private void awaitNoneSkipped(int waiters) {
         try (Jedis jedis = server.connect()) {
-            awaitUntil(() -> jedis.zcount("holdfast:{" + name + "}:order", 0, Math.pow(2, 52) - 1) == waiters);
+            awaitUntil(() -> {
+                List<String> fields = jedis.hgetAll("holdfast:{" + name + "}").entrySet().stream()
+                        .filter(field -> field.getKey().startsWith("@"))
+                        .map(Map.Entry::getValue)
+                        .toList();
+                return fields.size() == waiters && fields.stream().allMatch(place -> place.endsWith(" 0"));
+            });
         }
     }
 

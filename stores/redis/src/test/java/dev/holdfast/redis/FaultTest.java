@@ -83,9 +83,8 @@ class FaultTest extends WithServer {
         RecordingListener listener = waiting(other, claim);
         Claim mark = bob.mutex(second);
         RecordingListener marked = waiting(other, mark);
-        String channel = server.ask(jedis ->
-                        jedis.hget("holdfast:{" + name + "}:claims", claim.id().toString()))
-                .split("[ \n]", -1)[4];
+        String channel = server.ask(jedis -> jedis.hget("holdfast:{" + name + "}", ">" + claim.id()))
+                .split("[ \n]", -1)[5];
         server.ask(jedis -> jedis.configSet("min-replicas-to-write", "1"));
         assertThat(failure(store.release(holder)).effect()).isEqualTo(Effect.NONE);
         // Messages arrive in their order, so this one comes after anything that the release has published.
@@ -93,19 +92,6 @@ class FaultTest extends WithServer {
         awaitUntil(() -> marked.outcome().isPresent());
         assertThat(listener.outcome()).isEmpty();
         server.ask(jedis -> jedis.configSet("min-replicas-to-write", "0"));
-        get(store.release(holder));
-        awaitGrant(listener);
-    }
-
-    @Test
-    void waitersWhoseOrderWasEvictedQueueUpAnew() {
-        LockStore store = open("?ticketTtl=1m");
-        Claim holder = alice.mutex(name);
-        granted(store, holder);
-        Claim claim = bob.mutex(name);
-        RecordingListener listener = waiting(store, claim);
-        server.ask(jedis -> jedis.del("holdfast:{" + name + "}:order"));
-        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Waiting.class);
         get(store.release(holder));
         awaitGrant(listener);
     }

@@ -43,7 +43,7 @@ public abstract class MovedPrimaryLaws extends StoreTest {
         MovableName door = closing(new MovableName(first));
         Waiter waiter = new Waiter(connected(door.url()), connected(first.url()));
         waiter.begin(first);
-        awaitUntil(() -> second.ask(jedis -> jedis.hlen(keyOf(name) + ":claims")) == 1);
+        awaitUntil(() -> second.ask(jedis -> jedis.hexists(keyOf(name), ">" + waiter.claim.id())));
         second.ask(Jedis::replicaofNoOne);
         replicate(first, second);
         door.leadTo(second);
@@ -114,9 +114,8 @@ public abstract class MovedPrimaryLaws extends StoreTest {
         private void begin(RedisServer primary) {
             listener = waiting(store, claim);
             marked = waiting(store, mark);
-            String record = primary.ask(
-                    jedis -> jedis.hget(keyOf(name) + ":claims", claim.id().toString()));
-            channel = record.split("[ \n]", -1)[4];
+            String record = primary.ask(jedis -> jedis.hget(keyOf(name), ">" + claim.id()));
+            channel = record.split("[ \n]", -1)[5];
         }
 
         private void isNotGrantedWhatAnotherOneIs(LockStore moved, RedisServer primary) {

@@ -256,7 +256,6 @@ class PlainFaultTest extends WithDouble {
                     "+@connection",
                     "+@scripting",
                     "+@hash",
-                    "+@sortedset",
                     "+get",
                     "+set",
                     "+time",
@@ -264,7 +263,6 @@ class PlainFaultTest extends WithDouble {
                     "+type",
                     "+pexpire",
                     "+pttl",
-                    "+persist",
                     "+scan");
         }
         LockStore store = openUrl("redis://app:secret@127.0.0.1:" + server.port() + "?layout=mixed&prefix=lock:");

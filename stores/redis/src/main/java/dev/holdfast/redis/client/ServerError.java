@@ -119,6 +119,11 @@ public final class ServerError {
         return message.contains("Protocol error");
     }
 
+    /** Whether a request was refused because its keys are at two nodes, as their slot is being moved. */
+    public static boolean isDivided(StoreException failure) {
+        return failure.getMessage() != null && failure.getMessage().contains("TRYAGAIN");
+    }
+
     /** Whether this is the error of a replica, so that a new connection may lead to the primary. */
     public static boolean isOfReplica(String message) {
         return message.contains("READONLY") || message.contains("MASTERDOWN");

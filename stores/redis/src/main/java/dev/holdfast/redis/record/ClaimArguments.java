@@ -19,7 +19,7 @@ public final class ClaimArguments {
 
     private static final byte[] ONCE = {'0'};
     private static final byte[] REPEATED = {'1'};
-    private static final int GRANT_PARTS = 5;
+    private static final int HEAD_PARTS = 6;
     private static final int OWNER_FIELDS = 5;
 
     private ClaimArguments() {}
@@ -28,7 +28,7 @@ public final class ClaimArguments {
      * A claim that the server stores, with the data stored beside it. Times are on the server's clock, in
      * microseconds.
      */
-    record StoredClaim(Claim claim, long counter, long since, long ends, long position) {}
+    record StoredClaim(Claim claim, long counter, long since, long ends) {}
 
     /** Writes a claim into the arguments of a call, starting at this index. */
     public static void put(byte[][] arguments, int at, Claim claim) {
@@ -60,23 +60,24 @@ public final class ClaimArguments {
     /** Reads {@code ends permits counter since lease repeated\nowner}. */
     static StoredClaim grant(LockName name, int limit, byte[] id, byte[] text) {
         String value = new String(text, StandardCharsets.UTF_8);
-        String[] parts = head(name, value, GRANT_PARTS + 1);
+        String[] parts = head(name, value);
         Claim claim = claim(name, limit, id, parts[1], parts[4], parts[5], value);
-        return new StoredClaim(claim, Long.parseLong(parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[0]), 0);
+        return new StoredClaim(claim, Long.parseLong(parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[0]));
     }
 
-    /** Reads {@code permits since lease repeated channel\nowner}. */
-    static StoredClaim waiter(LockName name, int limit, byte[] id, long position, long ends, byte[] text) {
+    /** Reads {@code ends permits since lease repeated channel\nowner}. */
+    static StoredClaim waiter(LockName name, int limit, byte[] id, byte[] text) {
         String value = new String(text, StandardCharsets.UTF_8);
-        String[] parts = head(name, value, GRANT_PARTS);
-        Claim claim = claim(name, limit, id, parts[0], parts[2], parts[3], value);
-        return new StoredClaim(claim, 0, Long.parseLong(parts[1]), ends, position);
+        String[] parts = head(name, value);
+        Claim claim = claim(name, limit, id, parts[1], parts[3], parts[4], value);
+        return new StoredClaim(claim, 0, Long.parseLong(parts[2]), Long.parseLong(parts[0]));
     }
 
-    private static String[] head(LockName name, String value, int count) {
+    // What comes before the owner; grants and waiters have as many parts.
+    private static String[] head(LockName name, String value) {
         int end = value.indexOf('\n');
         String[] parts = end < 0 ? new String[0] : value.substring(0, end).split(" ", -1);
-        if (parts.length != count) {
+        if (parts.length != HEAD_PARTS) {
             throw StoreException.refused(
                     "The record of \"" + name + "\" was written by somebody else: \""
                             + value.substring(0, Math.min(60, value.length())) + "\". Remove the key",

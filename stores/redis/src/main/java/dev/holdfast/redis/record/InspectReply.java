@@ -31,17 +31,11 @@ public final class InspectReply {
         }
         List<StoredClaim> waiters = new ArrayList<>();
         List<?> waiterParts = Replies.list(parts.get(WAITERS));
-        for (int i = 0; i < waiterParts.size(); i += 4) {
+        for (int i = 0; i < waiterParts.size(); i += 2) {
             waiters.add(ClaimArguments.waiter(
-                    name,
-                    limit,
-                    Replies.bytes(waiterParts, i),
-                    Replies.number(waiterParts, i + 1),
-                    Replies.number(waiterParts, i + 2),
-                    Replies.bytes(waiterParts, i + 3)));
+                    name, limit, Replies.bytes(waiterParts, i), Replies.bytes(waiterParts, i + 1)));
         }
         grants.sort(Comparator.comparingLong(StoredClaim::counter));
-        waiters.sort(Comparator.comparingLong(StoredClaim::position));
         boolean free = grants.isEmpty() && waiters.isEmpty();
         return new ResourceState(
                 name, free ? 0 : limit, Replies.number(parts, COUNTER), entries(grants, now), entries(waiters, now));

@@ -33,8 +33,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -216,9 +218,33 @@ public final class RecordLockStore implements LockStore {
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
         List<Claim> batch = Bounds.batch(claims);
-        List<ScriptCalls.Part> parts = calls.renewals(batch);
+        CompletionStage<List<Renewed>> answers = renew(batch, calls.renewals(batch));
+        return port.isCluster() ? answers.thenCompose(first -> renewDivided(batch, first)) : answers;
+    }
+
+    private CompletionStage<List<Renewed>> renew(List<Claim> batch, List<ScriptCalls.Part> parts) {
         return port.runAll(
                 parts.stream().map(ScriptCalls.Part::call).toList(), replies -> renewed(batch, parts, replies));
+    }
+
+    // While a slot is moved, some of its records are at one node and some at the other, and neither answers for all of
+    // them. Each one of them can be found.
+    private CompletionStage<List<Renewed>> renewDivided(List<Claim> batch, List<Renewed> answers) {
+        List<Integer> divided = IntStream.range(0, batch.size())
+                .filter(i -> answers.get(i) instanceof Renewed.Failed failed && ServerError.isDivided(failed.cause()))
+                .boxed()
+                .toList();
+        if (divided.isEmpty()) {
+            return CompletableFuture.completedFuture(answers);
+        }
+        List<Claim> again = divided.stream().map(batch::get).toList();
+        return renew(again, calls.renewals(again, 1)).thenApply(second -> {
+            List<Renewed> all = new ArrayList<>(answers);
+            for (int i = 0; i < second.size(); i++) {
+                all.set(divided.get(i), second.get(i));
+            }
+            return all;
+        });
     }
 
     private List<Renewed> renewed(List<Claim> batch, List<ScriptCalls.Part> parts, List<Object> replies) {
@@ -227,7 +253,7 @@ public final class RecordLockStore implements LockStore {
         for (int i = 0; i < replies.size(); i++) {
             List<Integer> part = parts.get(i).claims();
             if (replies.get(i) instanceof StoreException failure) {
-                if (replies.size() == 1) {
+                if (replies.size() == 1 && !ServerError.isDivided(failure)) {
                     throw failure;
                 }
                 for (int index : part) {

@@ -77,6 +77,11 @@ public final class ScriptCalls {
 
     /** The calls that renew a batch. Claims in different slots cannot be in the same call. */
     public List<Part> renewals(List<Claim> batch) {
+        return renewals(batch, BATCH);
+    }
+
+    /** The calls that renew a batch, with at most this many claims each. */
+    List<Part> renewals(List<Claim> batch, int most) {
         Map<Integer, List<Integer>> bySlot = new LinkedHashMap<>();
         for (int i = 0; i < batch.size(); i++) {
             bySlot.computeIfAbsent(slot(batch.get(i).name()), slot -> new ArrayList<>())
@@ -84,8 +89,8 @@ public final class ScriptCalls {
         }
         List<Part> parts = new ArrayList<>();
         for (List<Integer> indices : bySlot.values()) {
-            for (int from = 0; from < indices.size(); from += BATCH) {
-                List<Integer> part = indices.subList(from, Math.min(indices.size(), from + BATCH));
+            for (int from = 0; from < indices.size(); from += most) {
+                List<Integer> part = indices.subList(from, Math.min(indices.size(), from + most));
                 ServerCall call =
                         several(Script.RENEW, part.stream().map(batch::get).toList());
                 parts.add(new Part(part, call));

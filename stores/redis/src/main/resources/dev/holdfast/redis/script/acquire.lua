@@ -8,8 +8,9 @@
 --          {3, limit in use, 0}           in use as another kind
 --          {4, permits held, limit}           already holds fewer permits than it asks for
 --       each followed by id, counter, lease in ms of the caller's waiters that this call granted
--- Cost  O(1), 3 commands on a free name; else O(log waiters), and O(grants) when one may be over
+-- Cost  O(1), 3 commands on a free name or on one that is held whole; O(grants + waiters) when a grant may be over
 -- include acquire-uncontended.lua
+-- include acquire-busy.lua
 -- include record.lua
 local c, r = claim_at(1), open(KEYS[1])
 settle(r)
@@ -25,7 +26,7 @@ if text then
   end
 elseif not is_free(r) and r.limit ~= c.limit then
   code, a, b = 3, r.limit, 0
-elseif is_buried(r, c.id) or not fits(r, c) or (r.waiting > 0 and head_of(r)) then
+elseif is_buried(r, c.id) or not fits(r, c) then
   code, a, b = 0, until_first(r), 0
 else
   r.limit = c.limit

@@ -11,32 +11,25 @@
 --          {5, 2, 0}                  was released before it arrived
 --          {6, 0, 0}                  the queue is full
 --       each followed by id, counter, lease in ms of the caller's waiters that this call granted
--- Cost  O(1), 3 commands on a free name; else O(log waiters), and O(grants) when one may be over
+-- Cost  O(1), 3 commands on a free name; O(grants + waiters) when a grant may be over, or the queue is full
 -- include acquire-uncontended.lua
 -- include record.lua
 local c, r = claim_at(1), open(KEYS[1])
-settle(r, c.id, true)
+settle(r, c.id, c.repeated == '1')
 local code, a, b = renew(r, c)
 if code == 5 and a ~= 2 then
   if not is_free(r) and r.limit ~= c.limit then
     code, a, b = 3, r.limit, 0
-  elseif fits(r, c) and not (r.waiting > 0 and head_of(r)) then
+  elseif fits(r, c) then
     r.limit = c.limit
     code, a, b = 1, grant(r, c.id, c, c.lease), c.lease * 1000
-  elseif r.waiting >= MAX_QUEUE then
+  elseif is_full(r) then
     code, a, b = 6, 0, 0
   else
-    if r.waiting == 0 then
-      redis.call('DEL', r.order, r.ends, r.claims) -- what an evicted record has left
-    end
-    local position = redis.call('HINCRBY', r.key, 'arrivals', 1)
-    redis.call('ZADD', r.order, position, c.id)
-    redis.call('ZADD', r.ends, whole(now + ticket * 1000), c.id)
-    redis.call('HSET', r.claims, c.id, waiter_text({ permits = c.permits, since = now, lease = c.lease,
-      repeated = c.repeated, channel = channel, owner = c.owner }))
-    keep_queue(r)
-    r.limit, r.waiting, r.changed = c.limit, r.waiting + 1, true
-    code, a, b = 2, redis.call('ZRANK', r.order, c.id), until_first(r)
+    add_waiter(r, c.id, { ends = now + ticket * 1000, permits = c.permits, since = now, lease = c.lease,
+      repeated = c.repeated, channel = channel, owner = c.owner })
+    r.limit = c.limit
+    code, a, b = 2, position(r, c.id), until_first(r)
   end
 end
 close(r, c.lease + ticket)

@@ -2,35 +2,31 @@
 --
 -- KEYS  1 the record
 -- ARGV  see record.lua; no claim
--- Reply {counter, limit, now, {id, grant, ...}, {id, position, end of the ticket, waiter, ...}, handed}
---       grants and waiters as record.lua describes them, in no order; the position of a skipped waiter is that in
---       the order of arrival
+-- Reply {counter, limit, now, {id, grant, ...}, {id, waiter, ...}, handed}
+--       grants in no order, and waiters in the order of arrival, as record.lua describes them
 --       handed: id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  O(grants + waiters)
 -- include record.lua
 local r = open(KEYS[1])
 settle(r)
 close(r, ticket)
-local grants, waiters = {}, {}
-if r.granted > 0 then
-  local fields = redis.call('HGETALL', r.key)
-  for i = 1, #fields, 2 do
-    if string.find(fields[i], '.', 1, true) then
-      grants[#grants + 1] = fields[i]
-      grants[#grants + 1] = fields[i + 1]
-    end
+local grants, waiters, texts = {}, {}, {}
+local fields = (r.granted > 0 or r.waiting > 0) and redis.call('HGETALL', r.key) or {}
+for i = 1, #fields, 2 do
+  local field = fields[i]
+  texts[field] = fields[i + 1]
+  if string.find(field, GRANT) then
+    grants[#grants + 1] = field
+    grants[#grants + 1] = texts[field]
   end
 end
-if r.waiting > 0 then
-  local order = redis.call('ZRANGE', r.order, 0, -1, 'WITHSCORES')
-  for i = 1, #order, 2 do
-    local text, ends = redis.call('HGET', r.claims, order[i]), redis.call('ZSCORE', r.ends, order[i])
-    if text and ends then
-      waiters[#waiters + 1] = order[i]
-      waiters[#waiters + 1] = tonumber(order[i + 1]) % PASSED
-      waiters[#waiters + 1] = tonumber(ends)
-      waiters[#waiters + 1] = text
-    end
+local id = r.front
+while id ~= NONE do
+  local w = waiter_of(texts['>' .. id])
+  if w and w.ends > now then
+    waiters[#waiters + 1] = id
+    waiters[#waiters + 1] = texts['>' .. id]
   end
+  id = string.match(texts['@' .. id] or '', '^%S+ (%S+) ') or NONE
 end
 return { r.counter, r.limit, now, grants, waiters, handed }

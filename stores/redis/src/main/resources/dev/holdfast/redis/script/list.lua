@@ -3,17 +3,18 @@
 -- KEYS  none, because the script looks for the keys
 -- ARGV  1 cursor, 0 at first; 2 pattern of the keys; 3 how many keys to examine
 -- Reply {next cursor, 0 at the end, key of a record in use, ...}
--- Cost  O(keys examined), and O(grants) of a record of which one grant may be over
+-- Cost  O(keys examined), and O(grants + waiters) of a record of which one grant may be over
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
-local function is_held(key, granted, first)
-  if granted == 0 or first > now then
-    return granted > 0
+-- Whether a claim holds or waits.
+local function is_in_use(key, granted, first)
+  if granted > 0 and first > now then
+    return true
   end
   local fields = redis.call('HGETALL', key)
   for i = 1, #fields, 2 do
-    local ends = string.find(fields[i], '.', 1, true) and string.match(fields[i + 1], '^(%d+) ')
+    local ends = string.find(fields[i], '^[^@!].*%.') and string.match(fields[i + 1], '^(%d+) ')
     if ends and tonumber(ends) > now then
       return true
     end
@@ -26,12 +27,9 @@ local found = { scanned[1] }
 for _, key in ipairs(scanned[2]) do
   local use = redis.pcall('HGET', key, 'use')
   -- A key of another type, or with another text in this field, belongs to another program.
-  local granted, first, waiting = string.match(type(use) == 'string' and use or '', '^(%d+) %d+ (%d+) (%d+) %d+$')
-  if granted then
-    local held = is_held(key, tonumber(granted), tonumber(first))
-    if held or (waiting ~= '0' and redis.call('ZCOUNT', key .. ':ends', '(' .. string.format('%.0f', now), '+inf') > 0) then
-      found[#found + 1] = key
-    end
+  local granted, first = string.match(type(use) == 'string' and use or '', '^(%d+) %d+ (%d+) %d+ %d+$')
+  if granted and is_in_use(key, tonumber(granted), tonumber(first)) then
+    found[#found + 1] = key
   end
 end
 return found

@@ -14,7 +14,7 @@ local grants = {}
 if r.granted > 0 then
   local fields = redis.call('HGETALL', r.key)
   for i = 1, #fields, 2 do
-    if fields[i]:find('.', 1, true) then
+    if string.find(fields[i], GRANT) then
       grants[#grants + 1] = fields[i]
       grants[#grants + 1] = fields[i + 1]
     end

@@ -25,7 +25,7 @@ else
     redis.call('HDEL', r.key, c.id)
     r.granted, r.changed, found = r.granted - g.permits, true, true
     if r.granted == 0 then
-      r.first = NEVER
+      r.ends = NEVER
     end
   end
 end

@@ -38,7 +38,7 @@ end
 
 local answers = {}
 -- As in renew.lua: leases must not end for lack of memory.
-local asked = redis.pcall('PERSIST', KEYS[2] .. ':none')
+local asked = redis.pcall('HDEL', KEYS[2], NONE)
 -- The data of a replica may be outdated, so a replica must not answer. The error leads the client to the primary.
 if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
   return asked

@@ -1,27 +1,34 @@
 -- Included by the scripts of the operations: the record of one resource, and the transitions with which every
 -- operation begins. It implements the same rules as dev.holdfast.store.ResourceRecord does in Java.
 --
--- Keys of one resource (K = PREFIX{NAME}, so that they share a hash slot):
---   K         hash: counter; use = 'granted limit first waiting tombs', absent if no claim uses the name: the sum of
---             the permits, the limit, no grant ends before this time, how many claims wait, when the last tombstone
---             ends;
---             arrivals = the last position in the order of arrival that was assigned;
---             kept = only a grant that ends later than this must prolong the life of K, so that the common request
---             need not; K lives for at least the time of keeping after this;
---             and a field for each grant: id -> 'ends permits counter since lease repeated\nowner'
---   K:order   sorted set of the waiters: id -> position in the order of arrival (+ PASSED while its client is not
---             subscribed)
---   K:ends    sorted set of the waiters: id -> when its ticket ends
---   K:claims  hash of the waiters: id -> 'permits since lease repeated channel\nowner'
---   K:tombs   sorted set of the released claims whose acquire may still arrive: id -> until when it is refused
--- A key that would be empty is absent. Times are microseconds of this server's clock, leases are milliseconds.
+-- A record is one hash, so that it is moved between the nodes of a cluster, and evicted, as a whole. Its fields:
+--   counter   the last fencing counter
+--   use       'granted limit ends waiting tombs', absent if no claim uses the name: the sum of the permits, the limit,
+--             no grant ends before this time, how many claims wait, when the last tombstone ends
+--   kept      only a grant that ends later than this must prolong the life of the record, so that the common request
+--             need not; the record lives for at least the time of keeping after this
+--   queue     'front back next skipped', absent if no claim waits: the first and the last waiter in the order of
+--             arrival, the first one that is not skipped, and how many are skipped; '-' stands for none
+--   ID        a grant: 'ends permits counter since lease repeated\nowner'
+--   >ID       a waiter: 'ends permits since lease repeated channel\nowner'; it ends when its ticket does
+--   @ID       the place of a waiter: 'before after skipped', its neighbours in the order of arrival, and 1 if its client
+--             is not subscribed. What the front has as its neighbour before is arbitrary, so that removing the front
+--             changes no other place.
+--   !ID       a tombstone: until when the acquire of a released claim, which may still arrive, is refused
+--   graves    how many tombstones there are
+--   swept     when a full queue was last searched for waiters whose tickets are over
+-- Waiters whose tickets are over, and tombstones, stay until they are met or swept; nothing counts them as alive but the
+-- summary. Times are microseconds of this server's clock, leases are milliseconds.
 --
--- Arguments of every script: one with the caller's channel, the ticket's time to live, and how long an idle record
--- is kept (both ms). Then, unless the script's header differs, there are six for each claim: id, permits, limit,
--- lease, repeated, owner.
-local PASSED = 2 ^ 52
+-- Arguments of every script: one with the caller's channel ('-' if the client is not subscribed), the ticket's time to
+-- live, and how long an idle record is kept (both ms). Then, unless the script's header differs, there are six for each
+-- claim: id, permits, limit, lease, repeated, owner.
 local NEVER = 2 ^ 53
-local MAX_QUEUE, MAX_TOMBS, CHUNK = 10000, 1000, 1000
+local NONE = '-'
+local GRANT = '^[^>@!].*%.' -- fits the fields of grants
+local MAX_QUEUE, MAX_TOMBS = 10000, 1000
+local NEAR = 8 -- positions are counted up to this one, as dev.holdfast.spi.Renewed.Waiting says
+local SWEEP_PAUSE = 1000000
 
 local channel, ticket, keep = string.match(ARGV[1], '^(%S+) (%d+) (%d+)$')
 ticket, keep = tonumber(ticket), tonumber(keep)
@@ -55,37 +62,64 @@ local function grant_of(key, text)
     lease = tonumber(lease), repeated = repeated, owner = owner }
 end
 
-local function grant_text(g)
-  return string.format('%.0f %.0f %.0f %.0f %.0f %s\n%s', g.ends, g.permits, g.counter, g.since, g.lease, g.repeated, g.owner)
+local function put_grant(r, id, g)
+  redis.call('HSET', r.key, id,
+    string.format('%.0f %.0f %.0f %.0f %.0f %s\n%s', g.ends, g.permits, g.counter, g.since, g.lease, g.repeated, g.owner))
 end
 
--- Returns nil if another program wrote the text.
+-- Returns nil if another program wrote the text: an error in the middle of a transition would leave grants that the
+-- summary does not count.
 local function waiter_of(text)
-  local permits, since, lease, repeated, client_channel, owner = string.match(text, '^(%d+) (%d+) (%d+) ([01]) (%S+)\n(.*)$')
-  return permits and { permits = tonumber(permits), since = tonumber(since), lease = tonumber(lease), repeated = repeated,
-    channel = client_channel, owner = owner }
+  local ends, permits, since, lease, repeated, client_channel, owner =
+    string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) ([01]) (%S+)\n(.*)$')
+  return ends and { ends = tonumber(ends), permits = tonumber(permits), since = tonumber(since), lease = tonumber(lease),
+    repeated = repeated, channel = client_channel, owner = owner }
+end
+
+-- Returns nil if there is none, or if its ticket is over; then whether there is one nevertheless.
+local function waiter(r, id)
+  local text = redis.call('HGET', r.key, '>' .. id)
+  local w = waiter_of(text)
+  if w and w.ends > now then
+    return w
+  end
+  return nil, text
 end
 
 local function waiter_text(w)
-  return string.format('%.0f %.0f %.0f %s %s\n%s', w.permits, w.since, w.lease, w.repeated, w.channel, w.owner)
+  return string.format('%.0f %.0f %.0f %.0f %s %s\n%s', w.ends, w.permits, w.since, w.lease, w.repeated, w.channel, w.owner)
+end
+
+local function place(r, id)
+  local before, after, skipped = string.match(redis.call('HGET', r.key, '@' .. id) or '', '^(%S+) (%S+) ([01])$')
+  return before or NONE, after or NONE, skipped == '1'
+end
+
+local function place_text(before, after, skipped)
+  return before .. ' ' .. after .. (skipped and ' 1' or ' 0')
+end
+
+local function put_place(r, id, ...)
+  redis.call('HSET', r.key, '@' .. id, place_text(...))
 end
 
 local function open(key)
-  local f = redis.call('HMGET', key, 'counter', 'use', 'kept')
-  local granted, limit, first, waiting, tombs = 0, 0, NEVER, 0, 0
+  local f = redis.call('HMGET', key, 'counter', 'use', 'kept', 'queue')
+  local granted, limit, ends, waiting, tombs = 0, 0, NEVER, 0, 0
   if f[2] then
-    granted, limit, first, waiting, tombs = string.match(f[2], '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+    granted, limit, ends, waiting, tombs = string.match(f[2], '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
     if not granted then
       foreign(key, f[2])
     end
   end
-  return { key = key, order = key .. ':order', ends = key .. ':ends', claims = key .. ':claims', graves = key .. ':tombs',
-    counter = tonumber(f[1]) or 0, limit = tonumber(limit), granted = tonumber(granted), first = tonumber(first),
-    waiting = tonumber(waiting), tombs = tonumber(tombs), kept = tonumber(f[3]) or 0, changed = false }
+  local front, back, next, skipped = string.match(f[4] or '', '^(%S+) (%S+) (%S+) (%d+)$')
+  return { key = key, counter = tonumber(f[1]) or 0, limit = tonumber(limit), granted = tonumber(granted),
+    ends = tonumber(ends), waiting = tonumber(waiting), tombs = tonumber(tombs), kept = tonumber(f[3]) or 0,
+    front = front or NONE, back = back or NONE, next = next or NONE, skipped = tonumber(skipped) or 0, changed = false }
 end
 
--- Writes the summary of a record; a part of the record may live for this long (ms). Then publishes: nobody may hear
--- of a grant that a refused write has undone.
+-- Writes the summary of a record; a part of the record may live for this long (ms). Then publishes: nobody may be
+-- notified of a grant that a refused write has undone.
 local function close(r, life)
   if not r.changed then
     return
@@ -95,12 +129,16 @@ local function close(r, life)
     redis.call('HSET', r.key, 'kept', whole(ends + keep * 1000))
     redis.call('PEXPIRE', r.key, whole(life + 2 * keep))
   end
-  if r.granted == 0 and r.waiting == 0 and r.tombs == 0 then
-    redis.call('HSET', r.key, 'counter', whole(r.counter))
-    redis.call('HDEL', r.key, 'use')
+  local use = string.format('%.0f %.0f %.0f %.0f %.0f', r.granted, r.limit, r.ends, r.waiting, r.tombs)
+  if r.waiting > 0 then
+    redis.call('HSET', r.key, 'counter', whole(r.counter), 'use', use,
+      'queue', r.front .. ' ' .. r.back .. ' ' .. r.next .. ' ' .. whole(r.skipped))
+  elseif r.granted > 0 or r.tombs > 0 then
+    redis.call('HSET', r.key, 'counter', whole(r.counter), 'use', use)
+    redis.call('HDEL', r.key, 'queue')
   else
-    redis.call('HSET', r.key, 'counter', whole(r.counter), 'use',
-      string.format('%.0f %.0f %.0f %.0f %.0f', r.granted, r.limit, r.first, r.waiting, r.tombs))
+    redis.call('HSET', r.key, 'counter', whole(r.counter))
+    redis.call('HDEL', r.key, 'use', 'queue')
   end
   for i = 1, #outbox, 3 do
     redis.pcall(outbox[i], outbox[i + 1], outbox[i + 2])
@@ -108,68 +146,116 @@ local function close(r, life)
   outbox = {}
 end
 
--- All grants are read only when one of them may be over, because 'first' is never later than the first end.
-local function drop_grants(r)
-  if r.granted == 0 or r.first > now then
-    return
+-- Returns the first waiter, from this one on, that is not skipped.
+local function unskipped(r, id)
+  while id ~= NONE and r.skipped > 0 do
+    local _, after, skipped = place(r, id)
+    if not skipped then
+      break
+    end
+    id = after
   end
-  local fields, over = redis.call('HGETALL', r.key), {}
-  r.granted, r.first, r.changed = 0, NEVER, true
+  return id
+end
+
+local function add_waiter(r, id, w)
+  if r.back == NONE then
+    r.front = id
+  else
+    local before, _, skipped = place(r, r.back)
+    put_place(r, r.back, before, id, skipped)
+  end
+  redis.call('HSET', r.key, '>' .. id, waiter_text(w), '@' .. id, place_text(r.back, NONE, false))
+  if r.next == NONE then
+    r.next = id
+  end
+  r.back, r.waiting, r.changed = id, r.waiting + 1, true
+end
+
+local function remove_waiter(r, id)
+  local before, after, skipped = place(r, id)
+  redis.call('HDEL', r.key, '>' .. id, '@' .. id)
+  r.waiting, r.changed = r.waiting - 1, true
+  if skipped then
+    r.skipped = r.skipped - 1
+  end
+  if id == r.next then
+    r.next = unskipped(r, after)
+  end
+  if id == r.front then
+    r.front, before = after, NONE
+  else
+    local first, _, other = place(r, before)
+    put_place(r, before, first, after, other)
+    if after ~= NONE then
+      local _, last, another = place(r, after)
+      put_place(r, after, before, last, another)
+    end
+  end
+  if id == r.back then
+    r.back = before
+  end
+end
+
+-- Keeps the tombstones that end last, if there are too many. Returns how many there are.
+local function sweep_tombs(r, tombs)
+  table.sort(tombs, function(a, b) return a.ends > b.ends end)
+  local live = 0
+  for i, tomb in ipairs(tombs) do
+    if tomb.ends <= now or (#tombs > MAX_TOMBS and i > MAX_TOMBS / 2) then
+      redis.call('HDEL', r.key, tomb.field)
+    else
+      live = live + 1
+    end
+  end
+  r.tombs = live > 0 and tombs[1].ends or 0
+  if live > 0 then
+    redis.call('HSET', r.key, 'graves', live)
+  else
+    redis.call('HDEL', r.key, 'graves')
+  end
+end
+
+-- Removes all that is over and counts again. It reads the whole record.
+local function sweep(r)
+  local fields, over, expired, tombs = redis.call('HGETALL', r.key), {}, {}, {}
+  local granted, ends = 0, NEVER
   for i = 1, #fields, 2 do
-    if string.find(fields[i], '.', 1, true) then
-      local g = grant_of(r.key, fields[i + 1])
+    local field, text = fields[i], fields[i + 1]
+    local kind = string.sub(field, 1, 1)
+    if kind == '!' then
+      tombs[#tombs + 1] = { field = field, ends = tonumber(text) or 0 }
+    elseif kind == '>' then
+      local w = waiter_of(text)
+      if not w or w.ends <= now then
+        expired[#expired + 1] = string.sub(field, 2)
+      end
+    elseif string.find(field, GRANT) then
+      local g = grant_of(r.key, text)
       if g.ends <= now then
-        over[#over + 1] = fields[i]
+        over[#over + 1] = field
       else
-        r.granted = r.granted + g.permits
-        r.first = math.min(r.first, g.ends)
+        granted, ends = granted + g.permits, math.min(ends, g.ends)
       end
     end
   end
-  for i = 1, #over do
-    redis.call('HDEL', r.key, over[i])
+  r.granted, r.ends, r.changed = granted, ends, true
+  for _, id in ipairs(over) do
+    redis.call('HDEL', r.key, id)
   end
-end
-
-local function drop_waiters(r)
-  if r.waiting == 0 then
-    return
+  for _, id in ipairs(expired) do
+    remove_waiter(r, id)
   end
-  local before = r.waiting
-  repeat
-    local ids = redis.call('ZRANGEBYSCORE', r.ends, '-inf', whole(now), 'LIMIT', 0, CHUNK)
-    if #ids > 0 then
-      redis.call('ZREM', r.order, unpack(ids))
-      redis.call('ZREM', r.ends, unpack(ids))
-      redis.call('HDEL', r.claims, unpack(ids))
-    end
-  until #ids < CHUNK
-  -- The waiters are counted again, so that a queue of which a part was evicted does not block the lock for ever.
-  r.waiting = redis.call('ZCARD', r.ends)
-  r.changed = r.changed or r.waiting ~= before
-end
-
-local function drop_tombs(r)
-  if r.tombs > 0 and r.tombs <= now then
-    redis.call('DEL', r.graves)
-    r.tombs, r.changed = 0, true
-  end
+  sweep_tombs(r, tombs)
 end
 
 -- Writes a grant that lasts for this long (ms) from now.
 local function grant(r, id, c, life)
   local counter, ends = math.max(r.counter + 1, now), now + life * 1000
-  redis.call('HSET', r.key, id, grant_text({ permits = c.permits, counter = counter, since = now, ends = ends, lease = c.lease,
-    repeated = c.repeated, owner = c.owner }))
-  r.counter, r.granted, r.first, r.changed = counter, r.granted + c.permits, math.min(r.first, ends), true
+  put_grant(r, id, { permits = c.permits, counter = counter, since = now, ends = ends, lease = c.lease,
+    repeated = c.repeated, owner = c.owner })
+  r.counter, r.granted, r.ends, r.changed = counter, r.granted + c.permits, math.min(r.ends, ends), true
   return counter
-end
-
-local function remove_waiter(r, id)
-  redis.call('ZREM', r.order, id)
-  redis.call('ZREM', r.ends, id)
-  redis.call('HDEL', r.claims, id)
-  r.waiting, r.changed = r.waiting - 1, true
 end
 
 -- include subscribers.lua
@@ -188,32 +274,24 @@ local function publish(to, text)
   return true
 end
 
-local function head_of(r)
-  local head = redis.call('ZRANGE', r.order, 0, 0, 'WITHSCORES')
-  local position = tonumber(head[2])
-  if position and position < PASSED then
-    return head[1], position
-  end
+-- A waiter whose client is not subscribed keeps its place, and is passed over.
+local function skip(r, id)
+  local before, after = place(r, id)
+  put_place(r, id, before, after, true)
+  r.skipped, r.changed = r.skipped + 1, true
+  r.next = unskipped(r, after)
 end
 
--- Grants to waiters in their order while they fit. A waiter whose client is not subscribed is skipped and keeps its
--- position.
+-- Grants to waiters in their order while they fit. Afterwards the next waiter is alive, or nothing more can be granted.
 local function admit(r)
-  while r.waiting > 0 and r.granted < r.limit do
-    local id, position = head_of(r)
-    if not id then
-      return
-    end
-    local text = redis.call('HGET', r.claims, id)
-    local w = text and waiter_of(text)
+  while r.next ~= NONE and r.granted < r.limit do
+    local id = r.next
+    local w = waiter(r, id)
     if not w then
-      -- A part of the queue was evicted or overwritten. An error here would leave grants that the summary does not
-      -- count.
       remove_waiter(r, id)
+    elseif w.permits > r.limit - r.granted then
+      return
     else
-      if w.permits > r.limit - r.granted then
-        return
-      end
       local life = math.min(ticket, w.lease)
       local counter = math.max(r.counter + 1, now)
       if w.channel == channel then
@@ -225,47 +303,62 @@ local function admit(r)
         remove_waiter(r, id)
         grant(r, id, w, life)
       else
-        redis.call('ZADD', r.order, whole(position + PASSED), id)
+        skip(r, id)
       end
     end
   end
 end
 
--- A waiter that asks shows that its client is alive, so none of that client's waiters up to this one is skipped any
--- longer. All of them come back at once; otherwise a later one that asks first would be served before an earlier
--- one.
-local function revive(r, position, client_channel)
-  local passed = redis.call('ZRANGEBYSCORE', r.order, whole(PASSED), whole(position), 'WITHSCORES', 'LIMIT', 0, CHUNK)
-  for i = 1, #passed, 2 do
-    local text = redis.call('HGET', r.claims, passed[i])
-    local w = text and waiter_of(text)
-    if w and w.channel == client_channel then
-      redis.call('ZADD', r.order, whole(passed[i + 1] - PASSED), passed[i])
+-- A waiter that asks shows that its client is alive, so none of that client's waiters is skipped any longer. All of them
+-- come back at once; otherwise a later one that asks first would be served before an earlier one.
+local function revive(r, client_channel)
+  local id, left, next = r.front, r.skipped, NONE
+  while id ~= NONE and left > 0 do
+    local before, after, skipped = place(r, id)
+    if skipped then
+      left = left - 1
+      local w = waiter(r, id)
+      if w and w.channel == client_channel then
+        put_place(r, id, before, after, false)
+        r.skipped, r.changed, skipped = r.skipped - 1, true, false
+      end
     end
+    if not skipped and next == NONE then
+      next = id
+    end
+    id = after
+  end
+  r.next = next == NONE and r.next or next
+end
+
+-- The waiter that asks may have moved to the caller's channel.
+local function heed(r, asking, moves)
+  local w = waiter(r, asking)
+  if not w then
+    return
+  end
+  if moves and w.channel ~= channel then
+    w.channel = channel
+    redis.call('HSET', r.key, '>' .. asking, waiter_text(w))
+  end
+  local _, _, skipped = place(r, asking)
+  if skipped then
+    revive(r, w.channel)
+    r.unreachable = not subscribers(w.channel)
   end
 end
 
--- Removes what is over and grants to the waiters that fit. The waiter that asks may have moved to the caller's
--- channel.
+-- Removes what is over, as far as it matters, and grants to the waiters that fit.
 local function settle(r, asking, moves)
-  drop_grants(r)
-  drop_waiters(r)
-  drop_tombs(r)
-  local position = asking and r.waiting > 0 and tonumber(redis.call('ZSCORE', r.order, asking) or nil)
-  if position and (moves or position >= PASSED) then
-    local text = redis.call('HGET', r.claims, asking)
-    local w = text and waiter_of(text)
-    if w and moves then
-      w.channel = channel
-      redis.call('HSET', r.claims, asking, waiter_text(w))
-    end
-    if position >= PASSED then
-      redis.call('ZADD', r.order, whole(position - PASSED), asking)
-      if w then
-        revive(r, position, w.channel)
-        r.unreachable = not subscribers(w.channel)
-      end
-    end
+  if (r.granted > 0 and r.ends <= now) or (r.tombs > 0 and r.tombs <= now) then
+    sweep(r)
+  end
+  -- Waiters that are over must not keep a name in use.
+  while r.granted == 0 and r.front ~= NONE and not waiter(r, r.front) do
+    remove_waiter(r, r.front)
+  end
+  if asking and (moves or r.skipped > 0) then
+    heed(r, asking, moves)
   end
   admit(r)
 end
@@ -274,27 +367,37 @@ local function is_free(r)
   return r.granted == 0 and r.waiting == 0
 end
 
+-- Whether the claim can be granted now: no waiter is before it, and there are enough permits.
 local function fits(r, c)
-  return c.permits <= c.limit - r.granted
+  return r.next == NONE and c.permits <= c.limit - r.granted
+end
+
+-- Waiters that are over may fill a queue. The search for them takes some milliseconds, so it is not made at each call.
+local function is_full(r)
+  if r.waiting >= MAX_QUEUE and math.abs(now - (tonumber(redis.call('HGET', r.key, 'swept') or nil) or 0)) > SWEEP_PAUSE then
+    redis.call('HSET', r.key, 'swept', whole(now))
+    sweep(r)
+  end
+  return r.waiting >= MAX_QUEUE
 end
 
 local function is_buried(r, id)
-  return r.tombs > 0 and (tonumber(redis.call('ZSCORE', r.graves, id) or nil) or 0) > now
+  return r.tombs > 0 and (tonumber(redis.call('HGET', r.key, '!' .. id) or nil) or 0) > now
 end
 
 local function bury(r, c)
   local ends = now + c.lease * 1000
-  redis.call('ZREMRANGEBYSCORE', r.graves, '-inf', whole(now))
-  redis.call('ZADD', r.graves, whole(ends), c.id)
-  redis.call('ZREMRANGEBYRANK', r.graves, 0, -1 - MAX_TOMBS)
-  if redis.call('PTTL', r.graves) < c.lease then
-    redis.call('PEXPIRE', r.graves, c.lease + 1000)
-  end
+  -- The first write needs no memory; see renew.lua.
+  local another = 1 - redis.call('HDEL', r.key, '!' .. c.id)
+  redis.call('HSET', r.key, '!' .. c.id, whole(ends))
   r.tombs, r.changed = math.max(r.tombs, ends), true
+  if redis.call('HINCRBY', r.key, 'graves', another) > MAX_TOMBS then
+    sweep(r)
+  end
 end
 
 local function until_first(r)
-  return r.granted > 0 and math.max(0, r.first - now) or 0
+  return r.granted > 0 and math.max(0, r.ends - now) or 0
 end
 
 -- Shrinks the grant of a claim that asks for fewer permits than it holds. Returns nil if the grant cannot be
@@ -307,7 +410,7 @@ local function resize(r, g, c)
   g.permits = c.permits
   -- Written also if it is unchanged: newer servers count acknowledgements from the last write of the connection, so
   -- that WAIT after a call that has written nothing would confirm an older one.
-  redis.call('HSET', r.key, c.id, grant_text(g))
+  put_grant(r, c.id, g)
   if fewer > 0 then
     r.granted, r.changed = r.granted - fewer, true
     admit(r)
@@ -319,20 +422,29 @@ local function extend(r, g, c)
   local sole = r.granted == g.permits
   g.ends = math.max(g.ends, now + c.lease * 1000)
   g.lease, g.repeated, g.owner = c.lease, c.repeated, c.owner
-  redis.call('HSET', r.key, c.id, grant_text(g))
+  put_grant(r, c.id, g)
   if sole then
-    r.first = g.ends
+    r.ends = g.ends
   end
   r.changed = true
 end
 
--- The keys of a queue live as long as any waiter refreshes its ticket.
-local function keep_queue(r)
-  if redis.call('PTTL', r.ends) < keep / 2 then
-    redis.call('PEXPIRE', r.order, keep)
-    redis.call('PEXPIRE', r.ends, keep)
-    redis.call('PEXPIRE', r.claims, keep)
+-- How many wait before this one and are not skipped, counted up to NEAR.
+local function position(r, id)
+  local count, before = 0, place(r, id)
+  while id ~= r.front and before ~= NONE and count < NEAR do
+    local f = redis.call('HMGET', r.key, '>' .. before, '@' .. before)
+    local ends = tonumber(string.match(f[1] or '', '^%d+'))
+    if ends and ends > now then
+      id = before
+      before = string.match(f[2] or '', '^%S+') or NONE
+      count = string.sub(f[2] or '', -1) == '1' and count or count + 1
+    else
+      remove_waiter(r, before)
+      before = place(r, id)
+    end
   end
+  return count
 end
 
 -- Extends a grant or refreshes a ticket. Returns a code and two numbers: 1 held (counter, what is left in
@@ -345,26 +457,23 @@ local function renew(r, c)
     extend(r, g, c)
     return 1, g.counter, g.ends - now
   end
-  text = r.waiting > 0 and redis.call('HGET', r.claims, c.id)
-  local w = text and waiter_of(text)
+  local w, over
+  if r.waiting > 0 then
+    w, over = waiter(r, c.id)
+  end
   if w then
-    w.lease, w.repeated, w.owner = c.lease, c.repeated, c.owner
-    redis.call('HSET', r.claims, c.id, waiter_text(w))
-    redis.call('ZADD', r.ends, whole(now + ticket * 1000), c.id)
-    keep_queue(r)
+    w.ends, w.lease, w.repeated, w.owner = now + ticket * 1000, c.lease, c.repeated, c.owner
+    redis.call('HSET', r.key, '>' .. c.id, waiter_text(w))
     r.changed = true
-    local rank = redis.call('ZRANK', r.order, c.id)
-    if not rank then
-      -- The order was evicted or removed. It begins again with those who ask.
-      redis.call('ZADD', r.order, redis.call('HINCRBY', r.key, 'arrivals', 1), c.id)
-      rank = redis.call('ZRANK', r.order, c.id)
-    end
-    return r.unreachable and 8 or 2, rank, until_first(r)
+    return r.unreachable and 8 or 2, position(r, c.id), until_first(r)
+  end
+  if over then
+    remove_waiter(r, c.id)
   end
   if is_buried(r, c.id) then
     return 5, 2, 0
   end
-  if r.granted > 0 and (r.limit ~= c.limit or not fits(r, c)) then
+  if r.granted > 0 and (r.limit ~= c.limit or c.permits > c.limit - r.granted) then
     return 5, 1, 0
   end
   return 5, 0, 0

@@ -6,10 +6,9 @@
 -- Reply an integer: 1, it held, and no claim waits
 --       or {1 found or 0 not, 0, 0} followed by id, counter, lease in ms of the caller's waiters that this call
 --       granted
--- Cost  O(1), 3 commands if no other claim waits or holds; 13 commands, O(log waiters), if it held all permits and
---       the next waiter wants all of them, too; else more, O(log waiters) for each one granted, and O(grants) if one
---       may be over
-local sole = ARGV[4] == '0' and redis.call('HMGET', KEYS[1], ARGV[2], 'use')
+-- Cost  O(1), 3 commands if no other claim waits or holds; 7 commands if it held all permits and the next waiter wants
+--       all of them, too; else more, for each one granted, and O(grants + waiters) if a grant may be over
+local sole = ARGV[4] == '0' and redis.call('HMGET', KEYS[1], ARGV[2], 'use', 'queue')
 if sole and sole[1] and sole[2] then
   local ends, permits = string.match(sole[1], '^(%d+) (%d+) ')
   local granted, limit, waiting = string.match(sole[2], '^(%d+) (%d+) %d+ (%d+) 0$')
@@ -35,11 +34,10 @@ if text then
   redis.call('HDEL', r.key, c.id)
   r.granted, r.changed, found = r.granted - g.permits, true, 1
   if r.granted == 0 then
-    r.first = NEVER
+    r.ends = NEVER
   end
-elseif r.waiting > 0 then
-  text = redis.call('HGET', r.claims, c.id)
-  local w = text and waiter_of(text)
+else
+  local w = r.waiting > 0 and waiter(r, c.id)
   if w then
     remove_waiter(r, c.id)
     found = 1

@@ -5,56 +5,72 @@
 -- Reply {answers, handed}: three numbers for each claim, a code and two more, as 'renew' of record.lua returns them,
 --       or 7, error, 0 if this claim's record cannot be read; then id, counter, lease in ms of the caller's waiters
 --       that were granted
--- Cost  for each claim O(1), 2 commands if it is the sole holder and no claim waits; else O(log waiters), and
---       O(grants) if one may be over
--- include record.lua
--- Renews the grant of a sole holder without waiters. A renewal does not change the fields between the end and the
--- lease: permits, counter and since.
+-- Cost  for each claim O(1), 2 commands if it is the sole holder and no claim waits; O(grants + waiters) if a grant may be
+--       over
+local answers, rest = {}, {}
+
+local function put(i, code, a, b)
+  answers[i * 3 - 2], answers[i * 3 - 1], answers[i * 3] = code, a, b
+end
+
+-- A server that is out of memory refuses HSET in a script, but not after a write that needs no memory. Leases must
+-- not end for lack of memory.
+local asked = redis.pcall('HDEL', KEYS[1], '-')
+-- The data of a replica may be outdated, so a replica must not answer. The error leads the client to the primary.
+if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
+  return asked
+end
+local clock = redis.call('TIME')
+local sent, kept_for = clock[1] * 1000000 + clock[2], string.match(ARGV[1], '%d+$')
+
+-- Renews the grant of a sole holder without waiters. It comes before record.lua, so that the common renewal does not
+-- even create that file's functions. A renewal does not change the fields between the end and the lease: permits,
+-- counter and since.
 local function renew_sole(key, at)
-  local f = redis.call('HMGET', key, ARGV[at], 'use', 'kept')
-  if not f[1] or not f[2] then
+  local f = redis.pcall('HMGET', key, ARGV[at], 'use', 'kept')
+  if f.err or not f[1] or not f[2] then
     return
   end
   local ends, middle, permits, counter = string.match(f[1], '^(%d+) ((%d+) (%d+) %d+) ')
   ends = tonumber(ends)
-  if not ends or ends <= now or permits ~= string.match(f[2], '^(%d+) %d+ %d+ 0 0$') then
+  if not ends or ends <= sent or permits ~= string.match(f[2], '^(%d+) %d+ %d+ 0 0$') then
     return
   end
-  ends = math.max(ends, now + ARGV[at + 3] * 1000)
-  -- 'first' need not change: it only means that no grant ends earlier.
+  ends = math.max(ends, sent + ARGV[at + 3] * 1000)
+  -- The end in 'use' need not change: it only means that no grant ends earlier.
   redis.call('HSET', key, ARGV[at],
     string.format('%.0f ', ends) .. middle .. ' ' .. ARGV[at + 3] .. ' ' .. ARGV[at + 4] .. '\n' .. ARGV[at + 5])
   if ends > (tonumber(f[3]) or 0) then
-    redis.call('HSET', key, 'kept', whole(ends + keep * 1000))
-    redis.call('PEXPIRE', key, whole(math.ceil((ends - now) / 1000) + 2 * keep))
+    redis.call('HSET', key, 'kept', string.format('%.0f', ends + kept_for * 1000))
+    redis.call('PEXPIRE', key, string.format('%.0f', math.ceil((ends - sent) / 1000) + 2 * kept_for))
   end
-  return 1, tonumber(counter), ends - now
+  return tonumber(counter), ends - sent
 end
 
-local function renew_one(i)
-  local code, a, b = renew_sole(KEYS[i], i * 6 - 4)
-  if code then
-    return code, a, b
+for i = 1, #KEYS do
+  local counter, left = renew_sole(KEYS[i], i * 6 - 4)
+  if counter then
+    put(i, 1, counter, left)
+  else
+    rest[#rest + 1] = i
   end
+end
+if #rest == 0 then
+  return { answers, {} }
+end
+-- include record.lua
+local function renew_one(i)
   local c, r = claim_at(i), open(KEYS[i])
   if is_free(r) and r.tombs == 0 then
     return 5, 0, 0
   end
   settle(r, c.id)
-  code, a, b = renew(r, c)
+  local code, a, b = renew(r, c)
   close(r, c.lease + ticket)
   return code, a, b
 end
 
-local answers = {}
--- A server that is out of memory refuses HSET in a script, but not after a write that needs no memory. Leases must
--- not end for lack of memory.
-local asked = redis.pcall('PERSIST', KEYS[1] .. ':none')
--- The data of a replica may be outdated, so a replica must not answer. The error leads the client to the primary.
-if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
-  return asked
-end
-for i = 1, #KEYS do
+for _, i in ipairs(rest) do
   local notified = #handed
   local ok, code, a, b = pcall(renew_one, i)
   if not ok then
@@ -65,8 +81,6 @@ for i = 1, #KEYS do
     end
     code, a, b = 7, type(code) == 'table' and (code.err or code[1]) or tostring(code), 0
   end
-  answers[#answers + 1] = code
-  answers[#answers + 1] = a
-  answers[#answers + 1] = b
+  put(i, code, a, b)
 end
 return { answers, handed }
