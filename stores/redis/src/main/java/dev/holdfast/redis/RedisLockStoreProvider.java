@@ -31,7 +31,7 @@ import java.util.stream.Stream;
  * <tr><th>name</th><th>default</th><th>meaning</th></tr>
  * <tr><td>{@code ticketTtl}</td><td>5s</td><td>how long a waiter keeps its position without a refresh, and a grant
  *     that a release gave it without a renewal</td></tr>
- * <tr><td>{@code keep}</td><td>1d</td><td>how long the record of an idle lock is kept; at least ten times the
+ * <tr><td>{@code keep}</td><td>1h</td><td>how long the record of an idle lock is kept; at least ten times the
  *     ticketTtl</td></tr>
  * <tr><td>{@code timeout}</td><td>2s</td><td>how long a connection, and each reply, may be waited for; at most 8s,
  *     and 2s with Sentinels, a cluster or replicas</td></tr>

@@ -36,7 +36,7 @@ public record RedisOptions(
 
     static final RedisOptions DEFAULTS = new RedisOptions(
             Duration.ofSeconds(5),
-            Duration.ofDays(1),
+            Duration.ofHours(1),
             Duration.ofSeconds(2),
             16,
             "holdfast:",

@@ -3,6 +3,7 @@ package dev.holdfast.redis.record;
 import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.spi.LockName;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -15,6 +16,8 @@ public final class LockKeys implements KeyPattern {
     private static final String PLAIN = "{";
     private static final String ODD = "0{0}";
     private static final String END = "}";
+    /** A multiple of three, so that the name needs no padding. */
+    private static final int CHANNEL_BYTES = 12;
 
     private final String prefix;
 
@@ -65,9 +68,9 @@ public final class LockKeys implements KeyPattern {
 
     /** A channel name that no other client uses. */
     String newChannel() {
-        return prefix + "channel:"
-                + Long.toHexString(ThreadLocalRandom.current().nextLong())
-                + Long.toHexString(ThreadLocalRandom.current().nextLong());
+        byte[] random = new byte[CHANNEL_BYTES];
+        ThreadLocalRandom.current().nextBytes(random);
+        return prefix + "channel:" + Base64.getUrlEncoder().encodeToString(random);
     }
 
     /**

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Makes calls of scripts from claims: adds their keys, the caller's channel and, on a cluster, the slot. */
 public final class ScriptCalls {
@@ -32,7 +33,8 @@ public final class ScriptCalls {
     private final boolean cluster;
     private final WaiterChannels channels;
     private final String times;
-    private final byte[] context;
+    private final byte[] contextOfNoChannel;
+    private volatile byte @Nullable [] contextOfOnlyChannel;
 
     public ScriptCalls(LockKeys keys, RedisOptions options, boolean cluster, WaiterChannels channels) {
         this.keys = keys;
@@ -40,7 +42,7 @@ public final class ScriptCalls {
         this.cluster = cluster;
         this.channels = channels;
         this.times = " " + ClaimArguments.millis(options.ticketTtl()) + ' ' + ClaimArguments.millis(options.keep());
-        this.context = context(0);
+        this.contextOfNoChannel = (WaiterChannels.NONE + times).getBytes(StandardCharsets.UTF_8);
     }
 
     /** A part of a batch: the indices of its claims, and the call that renews them. */
@@ -51,8 +53,19 @@ public final class ScriptCalls {
         return cluster ? HashSlot.of(keys.key(name)) : 0;
     }
 
+    // A client that has never waited sends no channel. Without a cluster there is only one, whose context is kept.
     private byte[] context(int slot) {
-        return (channels.name(slot) + times).getBytes(StandardCharsets.UTF_8);
+        String channel = channels.name(slot);
+        if (channel.equals(WaiterChannels.NONE)) {
+            return contextOfNoChannel;
+        }
+        byte[] known = contextOfOnlyChannel;
+        if (known != null) {
+            return known;
+        }
+        byte[] made = (channel + times).getBytes(StandardCharsets.UTF_8);
+        contextOfOnlyChannel = cluster ? null : made;
+        return made;
     }
 
     /** A call about one claim, which may grant it. */
@@ -67,7 +80,7 @@ public final class ScriptCalls {
         int count = claims.size();
         int slot = slot(claims.get(0).name());
         byte[][] arguments = new byte[count + CONTEXT + count * ClaimArguments.FIELDS][];
-        arguments[count] = cluster ? context(slot) : context;
+        arguments[count] = context(slot);
         for (int i = 0; i < count; i++) {
             arguments[i] = keys.key(claims.get(i).name());
             ClaimArguments.put(arguments, count + CONTEXT + i * ClaimArguments.FIELDS, claims.get(i));
@@ -118,7 +131,7 @@ public final class ScriptCalls {
         byte[] key = keys.key(name);
         int slot = cluster ? HashSlot.of(key) : 0;
         arguments[0] = key;
-        arguments[1] = cluster ? context(slot) : context;
+        arguments[1] = context(slot);
         return new ServerCall(script, 1, arguments).inSlot(slot);
     }
 

@@ -28,11 +28,15 @@ public final class WaiterChannels implements AutoCloseable {
     private final IntFunction<RedisPort.Subscriber> subscribers;
     private final Supplier<Set<Integer>> slotsInUse;
     private final Executor delayed;
-    /** The channel of a store without a cluster. On a cluster, calls name it in slots where no claim waits. */
-    private final String defaultName;
+    /** Stands for the channel of a client that is not subscribed to any. */
+    static final String NONE = "-";
+
+    /** The channel of a store without a cluster. */
+    private final String onlyName;
 
     private final ReentrantLock mutex = new ReentrantLock();
     private final Map<Integer, WaiterChannel> bySlot = new HashMap<>();
+    private volatile boolean onlyChannelUsed;
     private volatile boolean onlyChannelConfirmed;
     private boolean sweeping;
     private boolean closed;
@@ -73,18 +77,18 @@ public final class WaiterChannels implements AutoCloseable {
         this.subscribers = subscribers;
         this.slotsInUse = slotsInUse;
         this.delayed = delayed;
-        this.defaultName = keys.newChannel();
+        this.onlyName = keys.newChannel();
     }
 
-    /** The channel that calls about a slot name as the caller's channel. */
+    /** The channel that calls about a slot name as the caller's channel; {@link #NONE} if no claim waits there. */
     public String name(int slot) {
         if (!port.isCluster()) {
-            return defaultName;
+            return onlyChannelUsed ? onlyName : NONE;
         }
         mutex.lock();
         try {
             WaiterChannel channel = bySlot.get(slot);
-            return channel == null ? defaultName : channel.name;
+            return channel == null ? NONE : channel.name;
         } finally {
             mutex.unlock();
         }
@@ -99,7 +103,8 @@ public final class WaiterChannels implements AutoCloseable {
         mutex.lock();
         try {
             channel = bySlot.computeIfAbsent(
-                    slot, number -> new WaiterChannel(port.isCluster() ? keys.newChannel(number) : defaultName));
+                    slot, number -> new WaiterChannel(port.isCluster() ? keys.newChannel(number) : onlyName));
+            onlyChannelUsed = true;
             channel.idle = false;
             sweepLater();
         } finally {
