@@ -54,13 +54,13 @@ final class CommandDouble implements AutoCloseable {
             + "if ARGV[3] then redis.call('SET', KEYS[1], ARGV[2], ARGV[3], ARGV[4]) "
             + "else redis.call('SET', KEYS[1], ARGV[2]) end return 1";
 
-    private final RedisServer server;
     private final ServerSocket listener;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final Map<String, Integer> counts = new ConcurrentHashMap<>();
     private final Map<String, Fault> faults = new ConcurrentHashMap<>();
     private final Queue<List<byte[]>> keptBack = new ConcurrentLinkedQueue<>();
     private volatile Set<CommandGroup> groups;
+    private volatile RedisServer server;
 
     CommandDouble(RedisServer server, CommandGroup... groups) {
         this.server = server;
@@ -75,6 +75,12 @@ final class CommandDouble implements AutoCloseable {
 
     String address() {
         return "127.0.0.1:" + listener.getLocalPort();
+    }
+
+    /** From now on leads to another server, as a host name that a name service has changed. Open connections end. */
+    void leadTo(RedisServer other) {
+        server = other;
+        cut();
     }
 
     /** From now on knows these commands and no others, as if the server was upgraded or replaced by another one. */
@@ -269,6 +275,14 @@ final class CommandDouble implements AutoCloseable {
     public void close() {
         try {
             listener.close();
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        cut();
+    }
+
+    private void cut() {
+        try {
             for (Socket socket : sockets) {
                 socket.close();
             }

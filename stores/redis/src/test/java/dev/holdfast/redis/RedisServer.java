@@ -56,6 +56,17 @@ public final class RedisServer implements AutoCloseable {
         return start(installed(), newFolder(), true, List.of(settings));
     }
 
+    /** Starts a Sentinel with these lines in its file of settings, which may also say what happened before. */
+    static RedisServer startSentinelWith(String... lines) {
+        Path folder = newFolder();
+        try {
+            Files.write(folder.resolve("sentinel.conf"), List.of(lines));
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        return start(installed(), folder, true, List.of());
+    }
+
     private static Path installed() {
         if (!Files.isExecutable(INSTALLED)) {
             throw new AssertionError("These tests need a Redis server: apt-get install redis-server");

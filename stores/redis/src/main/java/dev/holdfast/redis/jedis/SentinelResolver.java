@@ -32,7 +32,8 @@ import redis.clients.jedis.exceptions.JedisException;
  *
  * <p>If answers differ, the newest configuration epoch counts, so that a Sentinel that was cut off does not lead back
  * to the old primary. Sentinels that were set up anew begin with epoch 0: an epoch that is older than the last one
- * counts if more than half of the Sentinels name its primary.
+ * counts if the Sentinels at more than half of the hosts have named its primary for ten seconds. One host name may stand
+ * for several Sentinels, so after each answer with an older epoch a new connection is made, which may reach another one.
  *
  * <p>A new connection is used only if its server itself reports the role of a primary.
  */
@@ -45,6 +46,12 @@ final class SentinelResolver implements OwnConnections.Target {
      * Sentinels during a fail-over.
      */
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    /**
+     * For how long an older epoch must be named before it counts. A Sentinel that can reach the others learns of a newer
+     * one within two seconds.
+     */
+    private static final long INSIST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private static final byte[] ADDRESS_OF = "get-master-addr-by-name".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] STATE_OF = "master".getBytes(StandardCharsets.US_ASCII);
@@ -70,11 +77,11 @@ final class SentinelResolver implements OwnConnections.Target {
         this.config = OwnConnections.sentinelConfig(url);
         this.timeout = url.options().timeout();
         this.clock = clock;
-        this.sentinels = url.hosts().stream().map(Sentinel::new).toList();
+        this.sentinels = url.hosts().stream().distinct().map(Sentinel::new).toList();
         sentinels.forEach(sentinel -> sentinel.thread.start());
     }
 
-    /** One Sentinel, and the thread that asks it. */
+    /** The Sentinel at one host, and the thread that asks it. */
     private final class Sentinel {
 
         private final ServerAddress address;
@@ -84,6 +91,10 @@ final class SentinelResolver implements OwnConnections.Target {
 
         private boolean wasAsked;
         private @Nullable Answer answer;
+        /** Whether all answers since a moment, {@code behindSince}, had an older epoch than the last one that counted. */
+        private boolean behind;
+
+        private long behindSince;
 
         private Sentinel(ServerAddress address) {
             this.address = address;
@@ -138,11 +149,29 @@ final class SentinelResolver implements OwnConnections.Target {
             try {
                 wasAsked = true;
                 answer = given;
+                note(given.epoch() < epoch);
                 decide();
+                if (given.epoch() < epoch) {
+                    drop();
+                }
                 changed.signalAll();
             } finally {
                 mutex.unlock();
             }
+        }
+
+        private void note(boolean older) {
+            if (older && !behind) {
+                behindSince = clock.nanoTime();
+            }
+            behind = older;
+        }
+
+        private boolean insistsOn(ServerAddress server) {
+            return behind
+                    && clock.nanoTime() - behindSince >= INSIST_NANOS
+                    && answer != null
+                    && answer.primary().equals(server);
         }
 
         private void failed(String problem) {
@@ -150,6 +179,7 @@ final class SentinelResolver implements OwnConnections.Target {
             try {
                 wasAsked = true;
                 answer = null;
+                behind = false;
                 lastProblem = address + " " + problem;
                 changed.signalAll();
             } finally {
@@ -172,7 +202,7 @@ final class SentinelResolver implements OwnConnections.Target {
         Optional<Answer> newest = answers().stream()
                 .max(Comparator.comparingLong(Answer::epoch)
                         .thenComparing(answer -> answer.primary().equals(primary)));
-        newest.filter(answer -> answer.epoch() >= epoch || isNamedByMost(answer.primary()))
+        newest.filter(answer -> answer.epoch() >= epoch || mostInsistOn(answer.primary()))
                 .ifPresent(answer -> {
                     epoch = answer.epoch();
                     primary = answer.primary();
@@ -186,9 +216,9 @@ final class SentinelResolver implements OwnConnections.Target {
                 .toList();
     }
 
-    private boolean isNamedByMost(ServerAddress server) {
-        long votes = answers().stream()
-                .filter(answer -> answer.primary().equals(server))
+    private boolean mostInsistOn(ServerAddress server) {
+        long votes = sentinels.stream()
+                .filter(sentinel -> sentinel.insistsOn(server))
                 .count();
         return 2 * votes > sentinels.size();
     }
