@@ -50,6 +50,7 @@ import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.args.ClusterResetType;
 import redis.clients.jedis.params.MigrateParams;
 
 /** Nodes that fail, slots that move, and channels that follow them. */
@@ -244,17 +245,36 @@ class ClusterTest {
             granted(store, holder);
             waiting(store, bob.mutex(name));
             RedisServer old = other.primaryOf(key);
-            RedisServer promoted = other.replicaOf(old);
             assertThat(clientsOf(old)).isNotEmpty();
-            promoted.ask(Jedis::clusterFailover);
-            awaitUntil(() -> other.isServed(key) && other.primaryOf(key) == promoted);
-            String left = old.ask(Jedis::clusterMyId);
-            other.servers().stream()
-                    .filter(server -> server != old)
-                    .forEach(server -> server.ask(jedis -> jedis.clusterForget(left)));
+            replace(other, old);
             awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted
                     && clientsOf(old).isEmpty());
         }
+    }
+
+    /** Nobody else knows it, but it answers, with a table of slots that is empty. */
+    @Test
+    void nodeThatWasResetIsNotBelievedAboutTheCluster() {
+        try (RedisCluster other = RedisCluster.start()) {
+            RedisServer old = other.primaryOf(key);
+            LockStore store = openUrl(old.url() + "?cluster=true");
+            Claim holder = alice.mutex(name);
+            granted(store, holder);
+            replace(other, old);
+            old.ask(jedis -> jedis.clusterReset(ClusterResetType.SOFT));
+            assertThat(repaired(() -> renewed(store, holder))).isInstanceOf(Granted.class);
+        }
+    }
+
+    /** Promotes the replica of a primary, and lets the other nodes forget the primary. */
+    private void replace(RedisCluster other, RedisServer old) {
+        RedisServer promoted = other.replicaOf(old);
+        promoted.ask(Jedis::clusterFailover);
+        awaitUntil(() -> !isPrimary(old) && other.isServed(key) && other.primaryOf(key) == promoted);
+        String left = old.ask(Jedis::clusterMyId);
+        other.servers().stream()
+                .filter(server -> server != old)
+                .forEach(server -> server.ask(jedis -> jedis.clusterForget(left)));
     }
 
     private static List<String> clientsOf(RedisServer server) {
@@ -404,7 +424,11 @@ class ClusterTest {
     }
 
     private LockStore open(String options) {
-        LockStore store = new RedisLockStoreProvider().open(cluster.url() + options, MonotonicClock.SYSTEM);
+        return openUrl(cluster.url() + options);
+    }
+
+    private LockStore openUrl(String url) {
+        LockStore store = new RedisLockStoreProvider().open(url, MonotonicClock.SYSTEM);
         opened.add(store);
         return store;
     }

@@ -96,6 +96,35 @@ class FaultTest extends WithServer {
         awaitGrant(listener);
     }
 
+    /** Each new connection leads to the replica again, and is followed by a refresh that the replica refuses. */
+    @Test
+    void subscriptionAtAReplicaIsReplacedOnceASecondAtMost() {
+        LockStore store = open("?ticketTtl=1m");
+        granted(store, alice.mutex(name));
+        Claim waiter = bob.mutex(name);
+        waiting(store, waiter);
+        RedisServer promoted = closing(RedisServer.start());
+        promoted.follow(server);
+        promoted.ask(Jedis::replicaofNoOne);
+        server.follow(promoted);
+        int refreshes = 500;
+        try (Jedis watching = server.connect()) {
+            long start = System.nanoTime();
+            long before = connections(watching);
+            for (int i = 0; i < refreshes; i++) {
+                assertThat(failure(store.renew(List.of(waiter)))).hasMessageContaining("replica");
+            }
+            long made = connections(watching) - before;
+            long replacements = 1 + Duration.ofNanos(System.nanoTime() - start).toSeconds();
+            // A refresh needs a new connection after the one before it was refused.
+            assertThat(made).isLessThanOrEqualTo(refreshes + 2 * replacements);
+        }
+    }
+
+    private static long connections(Jedis jedis) {
+        return Long.parseLong(jedis.info("stats").replaceAll("(?s).*total_connections_received:(\\d+).*", "$1"));
+    }
+
     @Test
     void claimsWithAnUnknownOutcomeAreRepairedByRepeating() {
         LockStore store = open("?timeout=300ms");

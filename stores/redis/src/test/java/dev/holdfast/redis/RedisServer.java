@@ -225,6 +225,15 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
+    /** Makes this server a replica of another one, and waits until it has the data of that one. */
+    void follow(RedisServer primary) {
+        primary.ask(jedis -> jedis.configSet("repl-diskless-sync-delay", "0"));
+        ask(jedis -> jedis.replicaof("127.0.0.1", primary.peerPort()));
+        RedisCluster.awaitUntil(
+                () -> ask(jedis -> jedis.info("replication")).contains("master_link_status:up"),
+                "the replica does not follow");
+    }
+
     /** How often each command was called since the last {@code CONFIG RESETSTAT}; those inside scripts count too. */
     static Map<String, Long> calls(Jedis jedis) {
         Map<String, Long> calls = new TreeMap<>();
