@@ -50,7 +50,13 @@ final class ClusterChannels implements AutoCloseable {
     private Subscription assign(Channel channel) {
         Subscription subscription = subscriptions.apply(slots.ownerOf(HashSlot.of(channel.bytes())));
         assigned.put(channel.name(), subscription);
-        subscription.add(channel);
+        try {
+            subscription.add(channel);
+        } catch (StoreException left) {
+            // The node has just left the cluster, so another one is looked for with the next attempt.
+            assigned.remove(channel.name(), subscription);
+            throw left;
+        }
         if (!channels.containsKey(channel.name())) {
             subscription.remove(channel.name());
             assigned.remove(channel.name());

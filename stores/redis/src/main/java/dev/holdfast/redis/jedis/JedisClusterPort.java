@@ -212,7 +212,8 @@ public final class JedisClusterPort implements RedisPort {
         }));
     }
 
-    // A node that has left the cluster is closed when its channels have moved.
+    // A node that has left the cluster is closed when its channels have moved. Its connections are forgotten before the
+    // node is, so that a new node at the same address does not get them.
     private void leaveFormerNodes() {
         Set<ServerAddress> members = slots.members();
         if (members.isEmpty()) {
@@ -222,10 +223,11 @@ public final class JedisClusterPort implements RedisPort {
             if (members.contains(address)) {
                 return;
             }
-            if (!node.subscription().isIdle()) {
+            if (!node.subscription().closeIfIdle()) {
                 node.subscription().replace();
-            } else if (nodes.remove(address, node)) {
+            } else {
                 open.remove(address);
+                nodes.remove(address, node);
                 node.close();
             }
         });

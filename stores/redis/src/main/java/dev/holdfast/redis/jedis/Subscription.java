@@ -132,11 +132,12 @@ final class Subscription implements AutoCloseable {
         }
     }
 
-    /** Whether no channel is subscribed here. */
-    boolean isIdle() {
+    /** Closes it if no channel is subscribed here; returns whether it is closed. */
+    boolean closeIfIdle() {
         mutex.lock();
         try {
-            return wanted.isEmpty();
+            closed |= wanted.isEmpty();
+            return closed;
         } finally {
             mutex.unlock();
         }
