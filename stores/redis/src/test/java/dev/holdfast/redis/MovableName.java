@@ -39,18 +39,26 @@ final class MovableName implements AutoCloseable {
     }
 
     private void accept() {
-        while (!door.isClosed()) {
+        while (true) {
             try {
-                Socket client = door.accept();
-                Socket server = new Socket(InetAddress.getLoopbackAddress(), target);
-                sockets.add(client);
-                sockets.add(server);
-                start(() -> pump(client, server));
-                start(() -> pump(server, client));
+                connect(door.accept());
             } catch (IOException closed) {
-                // Either the test is over, or the server is gone, and then the client's next attempt shows it.
-                continue;
+                // The test is over.
+                return;
             }
+        }
+    }
+
+    private void connect(Socket client) throws IOException {
+        sockets.add(client);
+        try {
+            Socket server = new Socket(InetAddress.getLoopbackAddress(), target);
+            sockets.add(server);
+            start(() -> pump(client, server));
+            start(() -> pump(server, client));
+        } catch (IOException gone) {
+            // The client finds that the server is gone by its connection, which ends.
+            client.close();
         }
     }
 

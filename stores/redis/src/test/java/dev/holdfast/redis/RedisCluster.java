@@ -178,6 +178,8 @@ public final class RedisCluster implements AutoCloseable {
         RedisServer to =
                 primaries.stream().filter(server -> server != from).findFirst().orElseThrow();
         String id = to.ask(Jedis::clusterMyId);
+        // The newest claim to a slot wins, on each node that receives several.
+        to.ask(jedis -> jedis.sendCommand(Protocol.Command.CLUSTER, "BUMPEPOCH"));
         to.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
         from.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
     }

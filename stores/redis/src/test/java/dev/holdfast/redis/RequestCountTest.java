@@ -66,6 +66,7 @@ class RequestCountTest extends WithServer {
                     }
                 }
             }));
+            monitor.setDaemon(true);
             monitor.start();
             awaitUntil(() -> !jedis.echo("before").isEmpty() && !lines.isEmpty());
             lock.lock();
