@@ -33,6 +33,8 @@ public final class Script {
     public static final Script PLAIN_INSPECT = new Script("plain-inspect");
     public static final Script PLAIN_LIST = new Script("plain-list");
 
+    public static final Script FENCE = new Script("fence");
+
     private final byte[] text;
     private final byte[] digest;
 
