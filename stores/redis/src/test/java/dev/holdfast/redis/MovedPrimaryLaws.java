@@ -92,21 +92,51 @@ public abstract class MovedPrimaryLaws extends StoreTest {
         awaitGrant(listener);
     }
 
+    /** A primary may end a subscription although the connection stays, and the slot, too. */
+    @Test
+    void endedSubscriptionIsMadeAnew() {
+        RedisCluster cluster = closing(RedisCluster.start());
+        RedisServer primary = cluster.primaryOf(keyOf(name));
+        Waiter waiter = new Waiter(connected(cluster.url()), connected(cluster.url()));
+        waiter.begin(primary);
+        RedisCluster.endSubscriptions(primary, slot(name));
+        waiter.isSubscribedAt(primary);
+        waiter.isGrantedAfter(waiter.holder);
+    }
+
+    /** A primary that refuses the subscription of a new connection, for some time, says later that it misses one. */
+    @Test
+    void refusedSubscriptionIsMadeAnew() {
+        RedisCluster cluster = closing(RedisCluster.start());
+        RedisServer primary = cluster.primaryOf(keyOf(name));
+        Waiter waiter = new Waiter(connected(cluster.url()), connected(cluster.url()));
+        waiter.begin(primary);
+        // The server closes the connections of those who are subscribed to what they may not.
+        primary.ask(jedis -> jedis.aclSetUser("default", "resetchannels"));
+        awaitUntil(() -> !primary.ask(Jedis::aclLog).isEmpty());
+        primary.ask(jedis -> jedis.aclSetUser("default", "allchannels"));
+        waiter.isPassedOverOrGranted(connected(cluster.url()));
+        waiter.followsThePrimary(primary);
+    }
+
     /** Waits for a lock, and in the same slot for another one, by which the test sees what it has received. */
     private final class Waiter {
 
         private final LockStore store;
+        private final LockStore holding;
         private final LockName other = neighbour(name);
         private final Claim holder = alice.mutex(name);
         private final Claim claim = bob.mutex(name);
         private final Claim mark = bob.mutex(other);
         private final Claim next = alice.mutex(name);
         private RecordingListener listener = new RecordingListener();
+        private RecordingListener nextListener = new RecordingListener();
         private RecordingListener marked = new RecordingListener();
         private String channel = "";
 
         private Waiter(LockStore store, LockStore holding) {
             this.store = store;
+            this.holding = holding;
             granted(holding, holder);
             granted(store, alice.mutex(other));
         }
@@ -118,10 +148,14 @@ public abstract class MovedPrimaryLaws extends StoreTest {
             channel = record.split("[ \n]", -1)[5];
         }
 
-        private void isNotGrantedWhatAnotherOneIs(LockStore moved, RedisServer primary) {
-            RecordingListener nextListener = waiting(moved, next);
+        private void isPassedOverOrGranted(LockStore moved) {
+            nextListener = waiting(moved, next);
             get(moved.release(holder));
             awaitUntil(() -> isGranted(nextListener) || isGranted(listener));
+        }
+
+        private void isNotGrantedWhatAnotherOneIs(LockStore moved, RedisServer primary) {
+            isPassedOverOrGranted(moved);
             // Messages arrive in their order, so this one comes after anything that the release has published.
             publish(primary, "ended " + mark.id());
             awaitUntil(() -> marked.outcome().isPresent());
@@ -132,9 +166,18 @@ public abstract class MovedPrimaryLaws extends StoreTest {
             if (isGranted(listener)) {
                 return; // It was there already when the lock was released.
             }
+            isSubscribedAt(primary);
+            get(open(primary).release(next));
+            awaitGrant(listener);
+        }
+
+        private void isSubscribedAt(RedisServer primary) {
             awaitUntil(() -> waits() && subscribers(primary) == 1);
             awaitUntil(this::waits);
-            get(open(primary).release(next));
+        }
+
+        private void isGrantedAfter(Claim former) {
+            get(holding.release(former));
             awaitGrant(listener);
         }
 

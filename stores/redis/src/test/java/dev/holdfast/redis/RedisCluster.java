@@ -11,6 +11,7 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol;
+import redis.clients.jedis.Transaction;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** A real cluster for a test: three primaries with a replica each, on free ports of the loopback address. */
@@ -182,6 +183,18 @@ public final class RedisCluster implements AutoCloseable {
         to.ask(jedis -> jedis.sendCommand(Protocol.Command.CLUSTER, "BUMPEPOCH"));
         to.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
         from.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
+    }
+
+    /** Lets a primary end the subscriptions to the channels of a slot, which it keeps. */
+    static void endSubscriptions(RedisServer primary, int slot) {
+        primary.ask(jedis -> {
+            // In one step, because other nodes would be asked in between.
+            try (Transaction step = jedis.multi()) {
+                step.sendCommand(Protocol.Command.CLUSTER, "DELSLOTS", Integer.toString(slot));
+                step.sendCommand(Protocol.Command.CLUSTER, "ADDSLOTS", Integer.toString(slot));
+                return step.exec();
+            }
+        });
     }
 
     /** A replica of a primary. */

@@ -93,9 +93,7 @@ final class ClusterLinks implements Links {
     public void checkPubSub() {}
 
     @Override
-    public void suspectPubSub() {
-        suspect();
-    }
+    public void suspectPubSub() {}
 
     @Override
     public void suspect() {

@@ -32,7 +32,7 @@ interface Links extends AutoCloseable {
 
     /**
      * Reports that the connection of the channels leads to a server that is not the primary any more, so that
-     * {@link #pubSub} makes another one. On a cluster, asks which node serves which slot. Does not wait.
+     * {@link #pubSub} makes another one. Does nothing on a cluster, where each channel follows its slot.
      */
     void suspectPubSub();
 

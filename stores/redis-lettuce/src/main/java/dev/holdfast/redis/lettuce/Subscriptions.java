@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The subscribed channels. Lettuce subscribes again after it has replaced a connection. Each batch of renewals
- * checks whether the connection is alive, and on a cluster whether another node serves the slot of a channel now.
- * If necessary it subscribes on another connection.
+ * checks whether the connection is alive, whether a channel has lost its subscription, and on a cluster whether
+ * another node serves the slot of a channel now. If necessary it subscribes again, or on another connection.
  */
 final class Subscriptions {
 
@@ -33,13 +33,16 @@ final class Subscriptions {
         this.links = links;
     }
 
-    /** A channel, its connection, and whether it was ever confirmed. */
+    /** A channel, the connection on which it was subscribed last, and whether it was ever confirmed. */
     private static final class Subscription {
 
         private final byte[] name;
         private final int slot;
         private final Subscriber subscriber;
         private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> connection;
+        /** Whether the server knows no subscription any more, although the connection is open. */
+        private volatile boolean lost;
+
         private boolean confirmed;
 
         private Subscription(byte[] name, int slot, Subscriber subscriber) {
@@ -57,6 +60,13 @@ final class Subscriptions {
 
         private synchronized boolean isConfirmed() {
             return confirmed;
+        }
+
+        /** Notes that the subscription on a connection has ended, or was refused. */
+        private void lostOn(StatefulRedisPubSubConnection<byte[], byte[]> one) {
+            if (connection == one) {
+                lost = true;
+            }
         }
     }
 
@@ -76,38 +86,46 @@ final class Subscriptions {
         return connection.thenCompose(open -> {
             if (withListener.add(open)) {
                 withListener.removeIf(one -> !one.isOpen());
-                open.addListener(new PubSubListener());
+                open.addListener(new PubSubListener(open));
             }
             StatefulRedisPubSubConnection<byte[], byte[]> before = channel.connection;
             channel.connection = open;
+            channel.lost = false;
             if (links.isCluster() && before != null && before != open && before.isOpen()) {
                 before.async().sunsubscribe(channel.name);
             }
             RedisFuture<Void> confirmed = links.isCluster()
                     ? open.async().ssubscribe(channel.name)
                     : open.async().subscribe(channel.name);
-            return confirmed.toCompletableFuture();
+            return confirmed.toCompletableFuture().whenComplete((done, failure) -> {
+                if (failure != null) {
+                    channel.lostOn(open);
+                    links.suspect();
+                }
+            });
         });
     }
 
-    /** Subscribes a channel anew, unless it is being subscribed: its server does not know it. */
+    /** Subscribes a channel anew, unless it is being subscribed: its server knows no subscriber. */
     void resubscribe(String channel) {
         Subscription subscription = channels.get(channel);
         if (subscription != null && subscription.isConfirmed()) {
+            subscription.lost = true;
             replace();
         }
     }
 
     /**
-     * Moves the channels to another connection, because theirs leads to a replica. Does nothing for a while after that:
-     * new connections may lead to the same server, and each is followed by a refresh, which meets the same error.
+     * Moves the channels to another connection, because theirs leads to a replica. On a cluster, checks them against
+     * a new table of slots. Does nothing for a while after that: new connections may lead to the same server, and each
+     * is followed by a refresh, which meets the same error.
      */
     void replace() {
         long now = System.nanoTime();
         long before = replacedAt.get();
         if (!channels.isEmpty() && now - before > LEAST_PAUSE_NANOS && replacedAt.compareAndSet(before, now)) {
             links.suspectPubSub();
-            check();
+            links.refreshed().whenComplete((done, failure) -> check());
         }
     }
 
@@ -132,7 +150,8 @@ final class Subscriptions {
         for (Subscription channel : channels.values()) {
             try {
                 links.pubSub(channel.slot).thenAccept(current -> {
-                    if (channel.connection != null && current != channel.connection) {
+                    // Who subscribes for the first time finds out by itself whether that fails.
+                    if (channel.isConfirmed() && (channel.lost || current != channel.connection)) {
                         subscribe(channel);
                     }
                 });
@@ -143,6 +162,12 @@ final class Subscriptions {
     }
 
     private final class PubSubListener extends RedisPubSubAdapter<byte[], byte[]> {
+
+        private final StatefulRedisPubSubConnection<byte[], byte[]> connection;
+
+        private PubSubListener(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
+            this.connection = connection;
+        }
 
         @Override
         public void message(byte[] channel, byte[] message) {
@@ -170,11 +195,13 @@ final class Subscriptions {
             subscribed(channel, count);
         }
 
-        // The server has ended the subscription by itself, because its slot moves. The next check finds the new
-        // node.
+        // The server has ended the subscription by itself, because its slot moves. The next check subscribes at the
+        // node that serves the slot then, which may be the same one.
         @Override
         public void sunsubscribed(byte[] channel, long count) {
-            if (subscription(channel) != null) {
+            Subscription subscription = subscription(channel);
+            if (subscription != null) {
+                subscription.lostOn(connection);
                 links.suspect();
             }
         }
