@@ -3,13 +3,16 @@ package dev.holdfast.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.redis.client.HashSlot;
+import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -31,6 +34,13 @@ public abstract class MovedPrimaryLaws extends StoreTest {
      */
     protected abstract LockStore open(String url);
 
+    /**
+     * Opens a port to a cluster.
+     *
+     * @param url the URL in the form for Jedis
+     */
+    protected abstract RedisPort port(String url);
+
     private LockStore connected(String url) {
         return closing(open(url + OPTIONS));
     }
@@ -47,24 +57,43 @@ public abstract class MovedPrimaryLaws extends StoreTest {
         second.ask(Jedis::replicaofNoOne);
         replicate(first, second);
         door.leadTo(second);
+        waiter.isSubscribedOnlyAt(first, second);
         waiter.isNotGrantedWhatAnotherOneIs(connected(second.url()), second);
         waiter.followsThePrimary(second);
     }
 
-    /** The waiter's client has the table of slots from before, and subscribes at the node that is a replica now. */
+    /** The waiter subscribes by the table of slots from before, at the node that is a replica now. */
     @Test
     void replicaOfAClusterIsPromoted() {
         RedisCluster cluster = closing(RedisCluster.start());
         String key = keyOf(name);
         RedisServer first = cluster.primaryOf(key);
         RedisServer second = cluster.replicaOf(first);
-        Waiter waiter = new Waiter(connected(cluster.url()), connected(cluster.url()));
+        RedisPort outdated = closing(port(cluster.url()));
+        get(outdated.slots());
+        Waiter waiter = new Waiter(subscribedBy(outdated, cluster), connected(cluster.url()));
         second.ask(Jedis::clusterFailover);
         awaitUntil(() -> cluster.isServed(key) && cluster.primaryOf(key) == second);
         cluster.awaitReady();
         waiter.begin(second);
+        waiter.isSubscribedOnlyAt(first, second);
         waiter.isNotGrantedWhatAnotherOneIs(connected(cluster.url()), second);
         waiter.followsThePrimary(second);
+    }
+
+    /**
+     * A store that subscribes by the table of slots of one port, and asks by that of another one. It stands for a
+     * client that has got a new table after it has subscribed, without a redirection in the slot of its channel:
+     * that would move the channel at once.
+     */
+    private LockStore subscribedBy(RedisPort subscribing, RedisCluster cluster) {
+        RedisPort asking = port(cluster.url());
+        RedisPort both = (RedisPort) Proxy.newProxyInstance(
+                RedisPort.class.getClassLoader(),
+                new Class<?>[] {RedisPort.class},
+                (proxy, method, arguments) ->
+                        method.invoke(method.getName().endsWith("subscribe") ? subscribing : asking, arguments));
+        return closing(RedisLockStore.over(both, OPTIONS.substring(1), MonotonicClock.SYSTEM));
     }
 
     /** The client's first wait in a slot that has moved since it asked for the table of slots. */
@@ -146,6 +175,11 @@ public abstract class MovedPrimaryLaws extends StoreTest {
             marked = waiting(store, mark);
             String record = primary.ask(jedis -> jedis.hget(keyOf(name), ">" + claim.id()));
             channel = record.split("[ \n]", -1)[5];
+        }
+
+        private void isSubscribedOnlyAt(RedisServer former, RedisServer primary) {
+            assertThat(subscribers(former)).isEqualTo(1);
+            assertThat(subscribers(primary)).isZero();
         }
 
         private void isPassedOverOrGranted(LockStore moved) {

@@ -1,5 +1,8 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.config.RedisUrl;
+import dev.holdfast.redis.jedis.JedisPorts;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 
@@ -8,5 +11,10 @@ class MovedPrimaryTest extends MovedPrimaryLaws {
     @Override
     protected LockStore open(String url) {
         return new RedisLockStoreProvider().open(url, MonotonicClock.SYSTEM);
+    }
+
+    @Override
+    protected RedisPort port(String url) {
+        return JedisPorts.open(RedisUrl.parse(url), MonotonicClock.SYSTEM);
     }
 }
