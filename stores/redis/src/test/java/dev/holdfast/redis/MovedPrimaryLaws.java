@@ -16,6 +16,8 @@ import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol;
 
@@ -103,22 +105,41 @@ public abstract class MovedPrimaryLaws extends StoreTest {
     }
 
     /** Nodes that do not know their own hosts leave them out of their answers. */
-    @Test
-    void slotMovesToANodeThatNamesNoHost() {
-        slotMovesBeforeTheFirstWait(
-                closing(RedisCluster.start("--cluster-preferred-endpoint-type", "unknown-endpoint")));
+    @ParameterizedTest
+    @ValueSource(strings = {"unknown-endpoint", "hostname"})
+    void slotMovesToANodeThatNamesNoHost(String kindOfHosts) {
+        slotMovesBeforeTheFirstWait(closing(RedisCluster.start("--cluster-preferred-endpoint-type", kindOfHosts)));
     }
 
     private void slotMovesBeforeTheFirstWait(RedisCluster cluster) {
         LockStore store = connected(cluster.url());
         LockStore other = connected(cluster.url());
         granted(store, alice.mutex(new LockName("warm")));
-        cluster.moveEmptySlot(slot(name));
         Claim holder = alice.mutex(name);
-        granted(other, holder);
+        cluster.moveEmptySlot(slot(name), () -> granted(other, holder));
         RecordingListener listener = waiting(store, bob.mutex(name));
         get(other.release(holder));
         awaitGrant(listener);
+    }
+
+    /** As for a moment while a slot moves. */
+    @Test
+    void nodesThatNameEachOtherAreAskedAgainLater() {
+        RedisCluster cluster = closing(RedisCluster.start());
+        LockStore store = connected(cluster.url());
+        granted(store, alice.mutex(new LockName("warm")));
+        cluster.disagreeOn(slot(name));
+        Claim claim = alice.mutex(name);
+        isPassing(failure(store.tryAcquire(claim)));
+        isPassing(failure(store.renew(List.of(claim))));
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(claim.again(), listener);
+        isPassing(failure(listener));
+    }
+
+    private static void isPassing(StoreException failure) {
+        assertThat(failure.retryable()).as("%s", failure).isTrue();
+        assertThat(failure.effect()).isEqualTo(StoreException.Effect.NONE);
     }
 
     /** A primary may end a subscription although the connection stays, and the slot, too. */

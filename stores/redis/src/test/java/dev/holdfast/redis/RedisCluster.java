@@ -5,6 +5,7 @@ import dev.holdfast.testkit.StoreTest;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BooleanSupplier;
@@ -167,22 +168,36 @@ public final class RedisCluster implements AutoCloseable {
         throw new AssertionError("No node serves slot " + slot);
     }
 
-    /** Gives a slot without keys to another primary. */
-    void moveEmptySlot(int slot) {
-        List<RedisServer> primaries = servers.stream()
+    /**
+     * Gives a slot without keys to another primary.
+     *
+     * @param halfway is run while the former primary still has the slot, and sends each request to the other one
+     */
+    void moveEmptySlot(int slot, Runnable halfway) {
+        List<RedisServer> ends = ownerAndAnother(slot);
+        String source = ends.get(0).ask(Jedis::clusterMyId);
+        String target = ends.get(1).ask(Jedis::clusterMyId);
+        ends.get(1).ask(jedis -> jedis.clusterSetSlotImporting(slot, source));
+        ends.get(0).ask(jedis -> jedis.clusterSetSlotMigrating(slot, target));
+        halfway.run();
+        ends.get(1).ask(jedis -> jedis.clusterSetSlotNode(slot, target));
+        ends.get(0).ask(jedis -> jedis.clusterSetSlotNode(slot, target));
+    }
+
+    /** Lets two primaries name each other as the one that serves a slot without keys. */
+    void disagreeOn(int slot) {
+        List<RedisServer> both = ownerAndAnother(slot);
+        List<String> ids =
+                both.stream().map(server -> server.ask(Jedis::clusterMyId)).toList();
+        both.get(0).ask(jedis -> jedis.clusterSetSlotNode(slot, ids.get(1)));
+        both.get(1).ask(jedis -> jedis.clusterSetSlotNode(slot, ids.get(0)));
+    }
+
+    private List<RedisServer> ownerAndAnother(int slot) {
+        return servers.stream()
                 .filter(server -> server.ask(jedis -> jedis.info("replication")).contains("role:master"))
+                .sorted(Comparator.comparing(server -> !serves(server, slot)))
                 .toList();
-        RedisServer from = primaries.stream()
-                .filter(server -> serves(server, slot))
-                .findFirst()
-                .orElseThrow();
-        RedisServer to =
-                primaries.stream().filter(server -> server != from).findFirst().orElseThrow();
-        String id = to.ask(Jedis::clusterMyId);
-        // The newest claim to a slot wins, on each node that receives several.
-        to.ask(jedis -> jedis.sendCommand(Protocol.Command.CLUSTER, "BUMPEPOCH"));
-        to.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
-        from.ask(jedis -> jedis.clusterSetSlotNode(slot, id));
     }
 
     /** Lets a primary end the subscriptions to the channels of a slot, which it keeps. */

@@ -57,10 +57,11 @@ final class ClusterLinks implements Links {
 
     @Override
     public CompletableFuture<Link> to(int slot, boolean forRenewals) {
-        return (forRenewals ? renewals : work)
-                .get()
-                .thenCompose(cluster -> cluster.getConnectionAsync(owner(slot)))
-                .thenApply(this::link);
+        return (forRenewals ? renewals : work).get().thenCompose(cluster -> {
+            RedisClusterNode owner = owner(slot);
+            return cluster.getConnectionAsync(owner.getNodeId())
+                    .thenApply(made -> link(made, owner.getUri().getHost()));
+        });
     }
 
     @Override
@@ -68,24 +69,25 @@ final class ClusterLinks implements Links {
         return (forRenewals ? renewals : work)
                 .get()
                 .thenCompose(cluster -> cluster.getConnectionAsync(host, port))
-                .thenApply(this::link);
+                .thenApply(made -> link(made, host));
     }
 
-    private Link link(StatefulRedisConnection<byte[], byte[]> connection) {
-        return links.computeIfAbsent(connection, made -> new Link(made, timeout));
+    private Link link(StatefulRedisConnection<byte[], byte[]> connection, String host) {
+        return links.computeIfAbsent(connection, made -> new Link(made, host, timeout));
     }
 
-    private String owner(int slot) {
+    private RedisClusterNode owner(int slot) {
         RedisClusterNode owner = client.getPartitions().getPartitionBySlot(slot);
         if (owner == null) {
             throw new IllegalStateException("no node of the cluster serves slot " + slot);
         }
-        return owner.getNodeId();
+        return owner;
     }
 
     @Override
     public CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> pubSub(int slot) {
-        return pubSub.get().thenCompose(cluster -> cluster.getConnectionAsync(owner(slot)));
+        return pubSub.get()
+                .thenCompose(cluster -> cluster.getConnectionAsync(owner(slot).getNodeId()));
     }
 
     // Nothing to do: a channel follows its slot, and so leaves a node that was replaced.

@@ -132,32 +132,32 @@ final class LettucePort implements RedisPort {
                 return CompletableFuture.completedFuture(ServerCall.NotKnown.NOT_KNOWN);
             }
             Matcher elsewhere = REDIRECTION.matcher(String.valueOf(cause.getMessage()));
-            if (!links.isCluster()
-                    || redirections >= MAX_REDIRECTIONS
-                    || !(cause instanceof RedisCommandExecutionException)
-                    || !elsewhere.matches()) {
+            if (!links.isCluster() || !(cause instanceof RedisCommandExecutionException) || !elsewhere.matches()) {
                 return CompletableFuture.failedFuture(cause);
             }
-            if (elsewhere.group(2).isEmpty()) {
-                return askedAnew(call, renewals, redirections + 1);
+            if (redirections >= MAX_REDIRECTIONS) {
+                return CompletableFuture.failedFuture(disagreement(cause));
             }
             Link.Form form = elsewhere.group(1).equals("ASK") ? Link.Form.ASKING : Link.Form.DIGEST;
             if (form == Link.Form.DIGEST) {
                 links.suspect();
             }
-            return reached(links.to(elsewhere.group(2), Integer.parseInt(elsewhere.group(3)), renewals))
+            return reached(links.to(host(elsewhere.group(2), link), Integer.parseInt(elsewhere.group(3)), renewals))
                     .thenCompose(other ->
                             repaired(other.send(List.of(call), form).get(0), other, call, renewals, redirections + 1));
         });
     }
 
-    // A node that does not know its own host leaves it out, so the table of slots must say where the slot is.
-    private CompletableFuture<Object> askedAnew(ServerCall call, boolean renewals, int redirections) {
-        return links.refreshed()
-                .handle((done, failure) -> links.to(call.slot(), renewals))
-                .thenCompose(this::reached)
-                .thenCompose(open -> repaired(
-                        open.send(List.of(call), Link.Form.DIGEST).get(0), open, call, renewals, redirections));
+    // A node that does not know its own host leaves it out, or writes a question mark. It is the host asked.
+    private static String host(String named, Link asked) {
+        return named.isEmpty() || named.equals("?") ? asked.host() : named;
+    }
+
+    private static StoreException disagreement(Throwable last) {
+        return StoreException.unavailable(
+                Effect.NONE,
+                "The nodes of the cluster do not agree on who serves a slot (" + last.getMessage() + ")",
+                last);
     }
 
     private static Throwable cause(Throwable failure) {
@@ -210,10 +210,12 @@ final class LettucePort implements RedisPort {
 
     private CompletableFuture<Void> subscribed(String channel, Subscriber subscriber, int redirections) {
         return subscriptions.add(channel, subscriber).exceptionallyCompose(failure -> {
-            if (redirections < MAX_REDIRECTIONS && isMoved(cause(failure))) {
-                return links.refreshed()
-                        .handle((done, unknown) -> subscribed(channel, subscriber, redirections + 1))
-                        .thenCompose(again -> again);
+            if (links.isCluster() && isMoved(cause(failure))) {
+                return redirections < MAX_REDIRECTIONS
+                        ? links.refreshed()
+                                .handle((done, unknown) -> subscribed(channel, subscriber, redirections + 1))
+                                .thenCompose(again -> again)
+                        : CompletableFuture.failedFuture(disagreement(cause(failure)));
             }
             StoreException why = cause(failure) instanceof RedisCommandExecutionException refused
                     ? ServerError.of(String.valueOf(refused.getMessage()), "the channel of this client", refused)

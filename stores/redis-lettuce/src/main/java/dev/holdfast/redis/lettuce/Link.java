@@ -38,13 +38,16 @@ import org.jspecify.annotations.Nullable;
 final class Link {
 
     private final StatefulRedisConnection<byte[], byte[]> connection;
+    private final String host;
     private final TimeLimit timeLimit;
     private final Set<AsyncCommand<byte[], byte[], Object>> underWay = ConcurrentHashMap.newKeySet();
     private final AtomicLong answers = new AtomicLong();
     private volatile boolean spent;
 
-    Link(StatefulRedisConnection<byte[], byte[]> connection, Duration timeout) {
+    /** @param host the host of the server; empty if no redirection from this server is followed */
+    Link(StatefulRedisConnection<byte[], byte[]> connection, String host, Duration timeout) {
         this.connection = connection;
+        this.host = host;
         this.timeLimit = new TimeLimit(timeout);
         connection.addListener(new RedisConnectionStateListener() {
             @Override
@@ -72,6 +75,11 @@ final class Link {
      */
     boolean isSpent() {
         return spent || !connection.isOpen();
+    }
+
+    /** The host of the server; empty if no redirection from this server is followed. */
+    String host() {
+        return host;
     }
 
     /** Sends calls in one flush and returns their replies; each fails with the exception of Lettuce. */

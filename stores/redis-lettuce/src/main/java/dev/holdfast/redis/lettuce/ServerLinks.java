@@ -37,7 +37,7 @@ final class ServerLinks implements Links {
     ServerLinks(RedisClient client, RedisURI uri, Duration timeout) {
         Supplier<CompletableFuture<Link>> link = () -> client.connectAsync(ByteArrayCodec.INSTANCE, uri)
                 .toCompletableFuture()
-                .thenApply(connection -> new Link(connection, timeout));
+                .thenApply(connection -> new Link(connection, "", timeout));
         this.timeout = timeout;
         this.work = new Once<>(link, Link::isSpent, Link::close);
         this.renewals = new Once<>(link, Link::isSpent, Link::close);

@@ -220,12 +220,15 @@ final class Exchange {
         return new Redirection(target(connection, elsewhere), elsewhere instanceof JedisAskDataException);
     }
 
-    /** The node that another one has named. A node that does not know its own host leaves it out: it is the host asked. */
+    /**
+     * The node that another one has named. A node that does not know its own host leaves it out, or writes a question
+     * mark. It is the host asked.
+     */
     static ServerAddress target(Connection asked, JedisRedirectionException elsewhere) {
         HostAndPort target = elsewhere.getTargetNode();
         String host = target.getHost();
-        return new ServerAddress(
-                host == null || host.isEmpty() ? asked.getHostAndPort().getHost() : host, target.getPort());
+        boolean unnamed = host == null || host.isEmpty() || host.equals("?");
+        return new ServerAddress(unnamed ? asked.getHostAndPort().getHost() : host, target.getPort());
     }
 
     private Object fail(Connection connection, ServerCall call, JedisDataException refused) {
