@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /** Connections to the nodes of a cluster, through a client of Lettuce. */
@@ -104,9 +105,13 @@ final class ClusterLinks implements Links {
         }
     }
 
+    // The user's client may wait for a minute. Connecting and asking may take one time-out each.
     @Override
     public CompletableFuture<?> refreshed() {
-        return client.refreshPartitionsAsync().toCompletableFuture();
+        return client.refreshPartitionsAsync()
+                .toCompletableFuture()
+                .copy()
+                .orTimeout(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     @Override

@@ -42,7 +42,10 @@ interface Links extends AutoCloseable {
      */
     void suspect();
 
-    /** On a cluster, asks which node serves which slot. Is completed, also by a failure, when the answer is known. */
+    /**
+     * On a cluster, asks which node serves which slot. Is completed when the answer is known, and fails when it is not
+     * known in time.
+     */
     CompletableFuture<?> refreshed();
 
     /** Closes the connections. */
