@@ -3,6 +3,7 @@ package dev.holdfast.redis.lettuce;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -39,12 +40,13 @@ final class LettucePort implements RedisPort {
      * @param endpoint the name of the servers in messages
      * @param endOfClient ends the client with its connections, if it is ours
      */
-    LettucePort(Links links, String endpoint, Duration callTimeout, @Nullable Runnable endOfClient) {
+    LettucePort(
+            Links links, String endpoint, Duration callTimeout, MonotonicClock clock, @Nullable Runnable endOfClient) {
         this.links = links;
         this.endpoint = endpoint;
         this.callTimeout = callTimeout;
         this.endOfClient = endOfClient;
-        this.subscriptions = new Subscriptions(links);
+        this.subscriptions = new Subscriptions(links, clock);
     }
 
     @Override

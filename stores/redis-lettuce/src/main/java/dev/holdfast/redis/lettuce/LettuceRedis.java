@@ -56,7 +56,11 @@ public final class LettuceRedis {
             throw new IllegalArgumentException("Option cluster: give a RedisClusterClient for a cluster");
         }
         LettucePort port = new LettucePort(
-                new ServerLinks(client, uri, parsed.timeout()), endpoint, parsed.callTimeout(WAITS), endOfClient);
+                new ServerLinks(client, uri, parsed.timeout()),
+                endpoint,
+                parsed.callTimeout(WAITS),
+                clock,
+                endOfClient);
         return RedisLockStore.over(port, options, clock);
     }
 
@@ -79,7 +83,7 @@ public final class LettuceRedis {
             @Nullable Runnable endOfClient) {
         RedisOptions parsed = RedisOptions.parse(options);
         LettucePort port = new LettucePort(
-                new ClusterLinks(client, parsed.timeout()), endpoint, parsed.callTimeout(WAITS), endOfClient);
+                new ClusterLinks(client, parsed.timeout()), endpoint, parsed.callTimeout(WAITS), clock, endOfClient);
         try {
             // Asks the nodes which of them serves which slot, unless the client knows.
             client.getPartitions();

@@ -2,6 +2,7 @@ package dev.holdfast.redis.lettuce;
 
 import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.client.RedisPort.Subscriber;
+import dev.holdfast.spi.MonotonicClock;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -27,10 +28,13 @@ final class Subscriptions {
     private final Map<String, Subscription> channels = new ConcurrentHashMap<>();
     private final Set<StatefulRedisPubSubConnection<byte[], byte[]>> withListener = ConcurrentHashMap.newKeySet();
 
-    private final AtomicLong replacedAt = new AtomicLong(System.nanoTime() - 2 * LEAST_PAUSE_NANOS);
+    private final MonotonicClock clock;
+    private final AtomicLong replacedAt;
 
-    Subscriptions(Links links) {
+    Subscriptions(Links links, MonotonicClock clock) {
         this.links = links;
+        this.clock = clock;
+        this.replacedAt = new AtomicLong(clock.nanoTime() - 2 * LEAST_PAUSE_NANOS);
     }
 
     /** A channel, the connection on which it was subscribed last, and whether it was ever confirmed. */
@@ -121,7 +125,7 @@ final class Subscriptions {
      * is followed by a refresh, which meets the same error.
      */
     void replace() {
-        long now = System.nanoTime();
+        long now = clock.nanoTime();
         long before = replacedAt.get();
         if (!channels.isEmpty() && now - before > LEAST_PAUSE_NANOS && replacedAt.compareAndSet(before, now)) {
             links.suspectPubSub();

@@ -13,10 +13,12 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
@@ -32,6 +34,8 @@ class LettuceFaultTest extends StoreTest {
     // With a sync each second, which is the default, the server delays even writes to the file while its disk is
     // busy.
     private final RedisServer server = RedisServer.start("--appendonly", "yes", "--appendfsync", "always");
+
+    private int questions;
 
     @AfterEach
     void end() {
@@ -159,6 +163,44 @@ class LettuceFaultTest extends StoreTest {
             // The old ones are closed by another thread.
             awaitUntil(() -> connections().size() == 2 && !connections().removeAll(before));
         }
+    }
+
+    /** New connections lead to the replica for as long as the name service names it. */
+    @Test
+    void replicaIsNotSubscribedToAgainAndAgain() {
+        int refreshes = 50;
+        ManualClock clock = new ManualClock();
+        try (LockStore store =
+                new LettuceLockStoreProvider().open(LettuceUrl.of(server.url()) + "?timeout=8s&ticketTtl=1m", clock)) {
+            granted(store, alice.mutex(name));
+            Claim waiter = bob.mutex(name);
+            waiting(store, waiter);
+            server.ask(redis -> redis.replicaof("127.0.0.1", 1));
+            long before = connectionsSoFar();
+            for (int i = 0; i < refreshes; i++) {
+                failed(store, waiter);
+            }
+            awaitUntil(() -> subscriptionsSoFar() >= 2);
+            // One for the new subscription, and one for each refresh: it makes one itself. The test's own do not count.
+            assertThat(connectionsSoFar() - before - questions).isLessThanOrEqualTo(refreshes + 2L);
+            clock.advance(Duration.ofSeconds(2));
+            awaitUntil(() -> {
+                failed(store, waiter);
+                return subscriptionsSoFar() == 3;
+            });
+        }
+    }
+
+    private long connectionsSoFar() {
+        questions++;
+        String stats = server.ask(redis -> redis.info("stats"));
+        return Long.parseLong(stats.replaceAll("(?s).*total_connections_received:(\\d+).*", "$1"));
+    }
+
+    private long subscriptionsSoFar() {
+        questions++;
+        String calls = server.ask(redis -> redis.info("commandstats"));
+        return Long.parseLong("0" + calls.replaceAll("(?s).*cmdstat_subscribe:calls=(\\d+).*|.*", "$1"));
     }
 
     @Test

@@ -27,6 +27,11 @@ class LettuceMovedPrimaryTest extends MovedPrimaryLaws {
         // Asks for the table of slots, without which there is no connection.
         client.getPartitions();
         Duration timeout = RedisOptions.parse("").timeout();
-        return new LettucePort(new ClusterLinks(client, timeout), url, timeout.multipliedBy(12), client::shutdownAsync);
+        return new LettucePort(
+                new ClusterLinks(client, timeout),
+                url,
+                timeout.multipliedBy(12),
+                MonotonicClock.SYSTEM,
+                client::shutdownAsync);
     }
 }
