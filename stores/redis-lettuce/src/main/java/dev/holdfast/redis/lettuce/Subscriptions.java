@@ -7,8 +7,10 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -26,7 +28,9 @@ final class Subscriptions {
 
     private final Links links;
     private final Map<String, Subscription> channels = new ConcurrentHashMap<>();
-    private final Set<StatefulRedisPubSubConnection<byte[], byte[]>> withListener = ConcurrentHashMap.newKeySet();
+    /** Weak, because a connection that is not open may have been replaced, or may come back with its listener. */
+    private final Set<StatefulRedisPubSubConnection<byte[], byte[]>> withListener =
+            Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
     private final MonotonicClock clock;
     private final AtomicLong replacedAt;
@@ -89,7 +93,6 @@ final class Subscriptions {
         }
         return connection.thenCompose(open -> {
             if (withListener.add(open)) {
-                withListener.removeIf(one -> !one.isOpen());
                 open.addListener(new PubSubListener(open));
             }
             StatefulRedisPubSubConnection<byte[], byte[]> before = channel.connection;
