@@ -1,10 +1,11 @@
 package dev.holdfast.store;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,53 +36,83 @@ public record StoreUrl(
 
     private static final Pattern URL =
             Pattern.compile("([a-z][a-z0-9+-]*)://(?:([^@/?]*)@)?([^@/?\\s]+)(/[^?]*)?(?:\\?(.*))?");
-    private static final Pattern PASSWORD_OPTION = Pattern.compile("(?is)[?&;][^?&;=]*password=");
+    /** Some databases ask for several passwords: {@code password1}. */
+    private static final Pattern PASSWORD_OPTION = Pattern.compile("(?is)[?&;][^?&;=]*password\\d*=");
     /** A database may begin its options with any character. */
-    private static final Pattern PASSWORD_OF_JDBC = Pattern.compile("(?i)password=");
+    private static final Pattern PASSWORD_OF_JDBC = Pattern.compile("(?i)password\\d*=");
+
+    /** What precedes a login. The slashes may have been forgotten. */
+    private static final Pattern LOGIN = Pattern.compile("//|^[a-zA-Z][^:/@]*:/?(?=[^:/@]*:)");
+    /** What precedes the password of a login, in the forms {@code //USER:PASSWORD@} and {@code USER/PASSWORD@}. */
+    private static final Pattern LOGIN_OF_JDBC = Pattern.compile("//[^/@:]*:|^jdbc:oracle:[^:/]*:[^/@]*/");
+    /** The only @ is in the name of a user, so a colon before it precedes the port. */
+    private static final Pattern USER_WITH_AT =
+            Pattern.compile("(?is)jdbc:[\\w:]+//[\\w.-]*(:\\d+)?[/;?][^@]*\\buser=[^@?&;]*@[^@]*");
+
+    private static final String MASK = "***";
 
     private static final Pattern SERVER = Pattern.compile("(\\[[0-9A-Fa-f:.%]+]|[^:\\[\\]]+)(?::(\\d{1,5}))?");
 
     /**
-     * Reads a URL. Whether the scheme, the path and the options are right is for the caller to say.
+     * Reads a URL. Whether the scheme, the path and the options are right is for the reader to say.
+     *
+     * <p>A password with an unencoded slash or question mark may look like a port and what follows the servers, so
+     * what refuses a URL with a later {@code @} could show a part of it. Such a refusal is replaced by one that shows
+     * nothing before the last {@code @}. If the reader accepts the URL, the {@code @} is a part of a name in it.
      *
      * @param url the URL
      * @param product the store, for messages: {@code Redis}
      * @param form what a URL of that store looks like, for messages
      * @param defaultPort the port of a server that names none
+     * @param reader makes of the parts what the store needs, or refuses them by an IllegalArgumentException
      * @throws IllegalArgumentException if it does not look so; the message shows the form and no password
      */
-    public static StoreUrl parse(String url, String product, String form, int defaultPort) {
+    public static <T> T parse(String url, String product, String form, int defaultPort, Function<StoreUrl, T> reader) {
         Matcher matcher = URL.matcher(url);
-        if (!matcher.matches() || endsInALogin(matcher)) {
+        if (!matcher.matches()) {
             throw wrong(url, product, form);
         }
-        List<ServerAddress> servers = new ArrayList<>();
-        for (String server : matcher.group(3).split(",", -1)) {
-            Matcher parts = SERVER.matcher(server);
-            if (!parts.matches()) {
-                throw wrong(url, product, form);
+        List<Matcher> servers =
+                Stream.of(matcher.group(3).split(",", -1)).map(SERVER::matcher).toList();
+        if (!servers.stream().allMatch(Matcher::matches)) {
+            throw wrong(url, product, form);
+        }
+        try {
+            return reader.apply(of(matcher, servers, defaultPort));
+        } catch (IllegalArgumentException refused) {
+            if (mayEndInALogin(matcher)) {
+                throw new IllegalArgumentException(wrong(url, product, form).getMessage()
+                        + ", and each @ that does not end a login as %40; then the message says more");
             }
-            servers.add(
-                    new ServerAddress(parts.group(1).replaceAll("[\\[\\]]", ""), port(parts.group(2), defaultPort)));
+            throw refused;
         }
-        if (servers.size() > MAX_SERVERS) {
-            throw new IllegalArgumentException("A URL can name " + MAX_SERVERS + " servers, but had " + servers.size()
-                    + ": " + withoutPassword(url));
-        }
-        String login = matcher.group(2);
-        int colon = login == null ? -1 : login.indexOf(':');
-        return new StoreUrl(
-                matcher.group(1),
-                login == null ? null : UrlOptions.decodedText(colon < 0 ? login : login.substring(0, colon)),
-                colon < 0 ? null : UrlOptions.decodedText(login.substring(colon + 1)),
-                servers,
-                matcher.group(4) == null ? "" : matcher.group(4),
-                matcher.group(5) == null ? "" : matcher.group(5));
     }
 
-    // After a slash or a question mark that a password has unencoded, its rest looks like a path or options.
-    private static boolean endsInALogin(Matcher url) {
-        return url.start(3) < url.group().lastIndexOf('@');
+    private static StoreUrl of(Matcher url, List<Matcher> servers, int defaultPort) {
+        if (servers.size() > MAX_SERVERS) {
+            throw new IllegalArgumentException("A URL can name " + MAX_SERVERS + " servers, but had " + servers.size()
+                    + ": " + withoutPassword(url.group()));
+        }
+        String login = url.group(2);
+        int colon = login == null ? -1 : login.indexOf(':');
+        return new StoreUrl(
+                url.group(1),
+                login == null ? null : UrlOptions.decodedText(colon < 0 ? login : login.substring(0, colon)),
+                colon < 0 ? null : UrlOptions.decodedText(login.substring(colon + 1)),
+                servers.stream().map(server -> address(server, defaultPort)).toList(),
+                url.group(4) == null ? "" : url.group(4),
+                url.group(5) == null ? "" : url.group(5));
+    }
+
+    private static ServerAddress address(Matcher server, int defaultPort) {
+        return new ServerAddress(server.group(1).replaceAll("[\\[\\]]", ""), port(server.group(2), defaultPort));
+    }
+
+    // Whether what precedes the last @, which stands after the servers, may be a user and a password.
+    private static boolean mayEndInALogin(Matcher url) {
+        int at = url.group().lastIndexOf('@');
+        int authority = url.end(1) + "://".length();
+        return at > url.start(3) && url.group().substring(authority, at).indexOf(':') >= 0;
     }
 
     /** What is thrown if a URL does not have the form of its store. The message shows the form and no password. */
@@ -98,35 +129,50 @@ public record StoreUrl(
         return port;
     }
 
-    /** Scheme, servers and path, for messages; neither the login nor the options, which may have passwords. */
+    /**
+     * Scheme, servers and path, for messages; neither the login nor the options, which may have passwords. Nothing but
+     * the scheme if an {@code @} follows the servers, which may be the end of a login.
+     */
     @Override
     public String toString() {
-        return scheme + "://" + servers.stream().map(ServerAddress::toString).collect(Collectors.joining(",")) + path;
+        return scheme + "://"
+                + ((path + query).indexOf('@') >= 0
+                        ? MASK
+                        : servers.stream().map(ServerAddress::toString).collect(Collectors.joining(",")) + path);
     }
 
     /**
-     * A URL as it may be shown, for messages and logs: the login and each option whose name ends in {@code password} are
-     * replaced by {@code ***}, and so are the options after it, which may be the rest of a password that has an
-     * unencoded {@code &}. It need not be a URL of the right form. Of a login in a URL of JDBC the user stays.
+     * A URL as it may be shown, for messages and logs: the login and each option whose name ends in {@code password},
+     * or in that and a number, are replaced by {@code ***}, and so are the options after it, which may be the rest of a
+     * password that has an unencoded {@code &}. It need not be a URL of the right form. Of a login in a URL of JDBC the
+     * user stays.
      */
     public static String withoutPassword(String url) {
-        Matcher option = (url.startsWith("jdbc:") ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
+        Matcher option = (isOfJdbc(url) ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
         if (!option.find()) {
             return withoutLogin(url);
         }
-        String before = url.substring(0, option.end());
-        int login = before.indexOf("//");
-        // This may be a login whose password contains what looks like an option.
-        return url.indexOf('@', option.end()) >= 0 && login >= 0
-                ? url.substring(0, login) + "//***"
-                : withoutLogin(before) + "***";
+        int login = startOfLogin(url);
+        // The option may be a part of a login's password.
+        return login <= option.start() && url.indexOf('@', option.end()) >= 0
+                ? url.substring(0, login) + MASK
+                : withoutLogin(url.substring(0, option.end())) + MASK;
     }
 
     // A password may have an unencoded slash, question mark or @, so everything up to the last @ is taken for the
     // login.
     private static String withoutLogin(String url) {
-        return url.startsWith("jdbc:")
-                ? url.replaceAll("(?s)(//[^/@:]*:).*@", "$1***@")
-                : url.replaceAll("(?s)//.*@", "//***@");
+        int login = startOfLogin(url);
+        int at = url.lastIndexOf('@');
+        return login <= at ? url.substring(0, login) + MASK + url.substring(at) : url;
+    }
+
+    private static int startOfLogin(String url) {
+        Matcher login = (isOfJdbc(url) ? LOGIN_OF_JDBC : LOGIN).matcher(url);
+        return login.find() && !USER_WITH_AT.matcher(url).matches() ? login.end() : url.length();
+    }
+
+    private static boolean isOfJdbc(String url) {
+        return url.startsWith("jdbc:");
     }
 }

@@ -76,8 +76,8 @@ public final class UrlOptions {
         }
         try {
             return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException wrong) {
-            throw new IllegalArgumentException("The URL has a % that is not followed by two hexadecimal digits", wrong);
+        } catch (IllegalArgumentException showsWhatFollows) {
+            throw new IllegalArgumentException("The URL has a % that is not followed by two hexadecimal digits");
         }
     }
 }

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StoreUrlTest {
 
     private static StoreUrl parse(String url) {
-        return StoreUrl.parse(url, "Example", "example://HOST", 7);
+        return StoreUrl.parse(url, "Example", "example://HOST", 7, parsed -> parsed);
     }
 
     @Test
@@ -36,6 +36,34 @@ class StoreUrlTest {
         assertThat(parse("example://user:secret@h,[::1]:8/path?sentinelPassword=hidden"))
                 .hasToString("example://h:7,[::1]:8/path");
         assertThat(StoreUrl.withoutPassword("redis://u:sec\nret@h")).isEqualTo("redis://***@h");
+    }
+
+    /** Whether the @ ends a login with an unencoded slash cannot be told from the URL alone, so it is not shown. */
+    @Test
+    void pathsAndOptionsMayHaveAnAt() {
+        assertThat(parse("example://h:1/a@b?x=c:d@e").path()).isEqualTo("/a@b");
+        assertThat(parse("example://h:1/a@b?x=c:d@e").query()).isEqualTo("x=c:d@e");
+        assertThat(parse("example://u:p@h:1/a@b").servers()).containsExactly(new ServerAddress("h", 1));
+        assertThat(parse("example://h:1/a@b")).hasToString("example://***");
+        assertThat(parse("example://h:1/a?x=a@b")).hasToString("example://***");
+    }
+
+    @Test
+    void refusalsShowNothingBeforeTheLastAtIfThatMayEndALogin() {
+        assertThatThrownBy(() -> refusing("example://user:1/sec@h"))
+                .hasMessageContainingAll(
+                        "is example://HOST, but was example://***@h.", "each @ that does not end", "%40")
+                .hasNoCause()
+                .hasMessageNotContaining("reason");
+        assertThatThrownBy(() -> refusing("example://us@er:1?sec@h")).hasMessageNotContaining("reason");
+        assertThatThrownBy(() -> refusing("example://h?a=b@c")).hasMessage("reason");
+        assertThatThrownBy(() -> refusing("example://u:p@h?a=b")).hasMessage("reason");
+    }
+
+    private static StoreUrl refusing(String url) {
+        return StoreUrl.parse(url, "Example", "example://HOST", 7, parsed -> {
+            throw new IllegalArgumentException("reason");
+        });
     }
 
     @Test
@@ -78,6 +106,7 @@ class StoreUrlTest {
     void wrongNumbersAndEscapesAreRefused(String url) {
         assertThatThrownBy(() -> parse(url))
                 .isInstanceOf(IllegalArgumentException.class)
+                .hasNoCause()
                 .message()
                 .doesNotContain("sec");
     }
@@ -102,9 +131,24 @@ class StoreUrlTest {
         "redis://h?x=1&sentinelPassword=p&rest, redis://h?x=1&sentinelPassword=***",
         "zookeeper://h?keyStorePassword=p, zookeeper://h?keyStorePassword=***",
         "redis://u:password=x@h/1, redis://***@h/1",
+        "redis:u:p@h/1, redis:***@h/1",
+        "redis:/u:p@h/1, redis:/***@h/1",
+        "redis::p/a@b@h, redis:***@h",
+        "sqlite:/home/u@x/locks.db, sqlite:/home/u@x/locks.db",
         "zookeeper://h?trustStorePassword=a;b, zookeeper://h?trustStorePassword=***",
         "jdbc:mysql://u:p@h/db, jdbc:mysql://u:***@h/db",
         "jdbc:mysql://u:p/a@ss@h/db, jdbc:mysql://u:***@h/db",
+        "jdbc:mysql://h/db?user=u&password1=p&password2=q, jdbc:mysql://h/db?user=u&password1=***",
+        "jdbc:mysql://u:p?password=x@h/db, jdbc:mysql://u:***",
+        "jdbc:oracle:thin:u/p@h:1521/x, jdbc:oracle:thin:u/***@h:1521/x",
+        "jdbc:oracle:thin:u/p@//h:1521/x, jdbc:oracle:thin:u/***@//h:1521/x",
+        "jdbc:oracle:thin:u/a//b:c@d@h:1521/x, jdbc:oracle:thin:u/***@h:1521/x",
+        "jdbc:oracle:thin:@//h:1521/x, jdbc:oracle:thin:@//h:1521/x",
+        "jdbc:postgresql://h:5432/db?user=u@x, jdbc:postgresql://h:5432/db?user=u@x",
+        "jdbc:postgresql://h:5432/db?user=u@x&ssl=true, jdbc:postgresql://h:5432/db?user=u@x&ssl=true",
+        "jdbc:postgresql://h:5432/db?user=u@x&password=p, jdbc:postgresql://h:5432/db?user=u@x&password=***",
+        "jdbc:postgresql://h/db?user=u&password=p@q, jdbc:postgresql://h/db?user=u&password=***",
+        "jdbc:sqlserver://h:1433;user=u@x;password=p, jdbc:sqlserver://h:1433;user=u@x;password=***",
         "jdbc:postgresql://h/db?user=u&password=p&ssl=true, jdbc:postgresql://h/db?user=u&password=***",
         "jdbc:h2:mem:x;USER=u;PASSWORD=p;MODE=z, jdbc:h2:mem:x;USER=u;PASSWORD=***",
         "memory:, memory:",

@@ -30,7 +30,10 @@ public record EtcdUrl(
      * @throws IllegalArgumentException if the URL is wrong; the message does not show a password
      */
     public static EtcdUrl parse(String text) {
-        StoreUrl url = StoreUrl.parse(text, PRODUCT, FORM, DEFAULT_PORT);
+        return StoreUrl.parse(text, PRODUCT, FORM, DEFAULT_PORT, url -> of(url, text));
+    }
+
+    private static EtcdUrl of(StoreUrl url, String text) {
         boolean tls = url.scheme().equals("etcds");
         boolean isEtcd = tls || url.scheme().equals("etcd");
         boolean hasWholeLogin = url.user() == null || (!url.user().isEmpty() && url.password() != null);

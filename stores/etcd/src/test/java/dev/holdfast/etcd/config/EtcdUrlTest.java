@@ -8,6 +8,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is read from URLs, and how wrong URLs are refused. */
 class EtcdUrlTest {
@@ -31,7 +32,22 @@ class EtcdUrlTest {
     }
 
     @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "etcds://h?ca=/a@b",
+                "etcds://h:2379?ca=/a@b",
+                "etcds://u:p@h:2379,i?prefix=a@b/&ca=c@d&timeout=1s",
+            })
+    void optionsMayHaveAnAt(String url) {
+        assertThat(EtcdUrl.parse(url).options().ca()).contains("@");
+        assertThat(EtcdUrl.parse(url).servers().get(0).host()).isEqualTo("h");
+    }
+
+    @ParameterizedTest
     @CsvSource({
+        "etcd://user:1/secret@h, etcd://***@h",
+        "etcd://user:1?secret@h, etcd://***@h",
+        "etcd://user:1?prefix=secret@h&session=1m&timeout=1h, etcd://***@h",
         "etcd://, HOST",
         "etcd://user:secret@, ***",
         "etcd://host:0, port",

@@ -43,12 +43,16 @@ public record RedisUrl(
     public static RedisUrl parse(String text) {
         boolean sentinel = text.startsWith("redis-sentinel:") || text.startsWith("rediss-sentinel:");
         String form = sentinel ? SENTINEL_FORM : FORM;
-        StoreUrl url = StoreUrl.parse(text, PRODUCT, form, sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
+        int port = sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT;
+        return StoreUrl.parse(text, PRODUCT, form, port, url -> of(url, sentinel, text));
+    }
+
+    private static RedisUrl of(StoreUrl url, boolean sentinel, String text) {
         List<String> path = url.path().isEmpty()
                 ? List.of()
                 : List.of(url.path().substring(1).split("/", -1));
         if (!url.scheme().matches("rediss?(-sentinel)?") || path.size() > (sentinel ? 2 : 1)) {
-            throw StoreUrl.wrong(text, PRODUCT, form);
+            throw StoreUrl.wrong(text, PRODUCT, sentinel ? SENTINEL_FORM : FORM);
         }
         String primaryName = sentinel ? UrlOptions.decodedText(part(path, 0)) : null;
         if (primaryName != null && primaryName.isEmpty()) {
@@ -88,12 +92,15 @@ public record RedisUrl(
         return text.isEmpty() ? 0 : Integer.parseInt(text);
     }
 
-    /** The servers of this URL, for messages. It shows neither user nor password. */
+    /**
+     * The servers of this URL, for messages. It shows neither user nor password. A primary name with an @ may be the rest
+     * of a password.
+     */
     @Override
     public String toString() {
-        return "redis" + (tls ? "s" : "") + (primaryName == null ? "" : "-sentinel") + "://"
+        return StoreUrl.withoutPassword("redis" + (tls ? "s" : "") + (primaryName == null ? "" : "-sentinel") + "://"
                 + hosts.stream().map(ServerAddress::toString).collect(Collectors.joining(","))
                 + (primaryName == null ? "" : "/" + primaryName)
-                + (database == 0 ? "" : "/" + database);
+                + (database == 0 ? "" : "/" + database));
     }
 }

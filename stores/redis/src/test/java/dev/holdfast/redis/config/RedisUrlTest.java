@@ -151,6 +151,56 @@ class RedisUrlTest {
                 .hasMessageNotContaining("user:sec");
     }
 
+    /** An @ that stands after the servers is no end of a login if all of the URL makes sense without one. */
+    @ParameterizedTest
+    @CsvSource({
+        "redis://h?prefix=a@b, a@b",
+        "redis://h:6379?prefix=a@b:c, a@b:c",
+        "redis://u:p@h:6379/1?prefix=a@b&timeout=1s, a@b",
+        "'redis://:p@a:7000,b:7001?prefix=a:b@c', a:b@c",
+        "redis-sentinel://h:26379/app@prod, app@prod",
+        "'redis-sentinel://u:p@h:26379,i/app@prod/1?prefix=x', app@prod",
+        "redis-sentinel://h/app@prod?sentinelPassword=a@b, app@prod",
+        "redis-sentinel://u:p@h:1/app%40prod?timeout=1s, app@prod",
+    })
+    void namesMayHaveAnAt(String text, String name) {
+        RedisUrl url = RedisUrl.parse(text);
+        assertThat(url.primaryName() == null ? url.options().prefix() : url.primaryName())
+                .isEqualTo(name);
+        assertThat(url.hosts()).extracting(ServerAddress::host).doesNotContain("u", "c", "prod");
+        // The name may also be the rest of a password with an unencoded slash.
+        assertThat(url.toString()).doesNotContain("app");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://user:1/SECRET@h",
+                "redis://user:1?SECRET@h",
+                "redis://user:1?SECRET=x@h",
+                "redis://user:1?timeout=SECRET@h",
+                "redis://user:99999/SECRET@h",
+                "redis://a,b:1/SECRET@h",
+                "redis://user:@a:1/SECRET@h",
+                "redis://user:@a:1?replicas=SECRET@h",
+                "redis://us@er:1/SECRET@h",
+                "redis-sentinel://user:1/SECRET@h/app",
+                "redis-sentinel://user:@h/SECRET@i/app?prefix=x",
+            })
+    void restOfAPasswordIsNotShown(String text) {
+        assertThatThrownBy(() -> RedisUrl.parse(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("://***@", "/ ? @ % in user and password as", "%40")
+                .hasNoCause()
+                .message()
+                .doesNotContain("SECRET");
+    }
+
+    @Test
+    void whatFollowsTheServersIsNamedIfItCannotBeTheRestOfAPassword() {
+        assertThatThrownBy(() -> RedisUrl.parse("redis://h?prefx=a@b")).hasMessageContaining("\"prefx\"");
+    }
+
     @Test
     void unknownOptionsAreNamed() {
         assertThatThrownBy(() -> RedisUrl.parse("redis://h?unknown=1"))

@@ -31,7 +31,10 @@ public record ZooKeeperUrl(@Nullable String login, String hosts, String root, Zo
      * @throws IllegalArgumentException if the URL is wrong; the message does not show a password
      */
     public static ZooKeeperUrl parse(String text) {
-        StoreUrl url = StoreUrl.parse(text, PRODUCT, FORM, DEFAULT_PORT);
+        return StoreUrl.parse(text, PRODUCT, FORM, DEFAULT_PORT, url -> of(url, text));
+    }
+
+    private static ZooKeeperUrl of(StoreUrl url, String text) {
         if (!url.scheme().equals("zookeeper")) {
             throw StoreUrl.wrong(text, PRODUCT, FORM);
         }
@@ -47,9 +50,9 @@ public record ZooKeeperUrl(@Nullable String login, String hosts, String root, Zo
                 ZooKeeperOptions.ofUrl(url.query()));
     }
 
-    /** The hosts and the root without the login, for messages. */
+    /** The hosts and the root without the login, for messages. A root with an @ may be the rest of a password. */
     @Override
     public String toString() {
-        return "zookeeper://" + hosts + root;
+        return StoreUrl.withoutPassword("zookeeper://" + hosts + root);
     }
 }

@@ -2,11 +2,13 @@ package dev.holdfast.zookeeper.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.process.Ports;
 import dev.holdfast.zookeeper.Proxy;
 import dev.holdfast.zookeeper.WithServer;
 import dev.holdfast.zookeeper.ZooKeeperLockStore;
@@ -14,6 +16,7 @@ import dev.holdfast.zookeeper.ZooKeeperLockStoreProvider;
 import java.time.Duration;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
+import org.assertj.core.util.Throwables;
 import org.junit.jupiter.api.Test;
 
 /** URLs and options, their effect on a real server, and the messages with which wrong ones are refused. */
@@ -52,6 +55,7 @@ class ZooKeeperUrlTest extends WithServer {
         refused("zookeeper://a?acl=mine", "acl");
         refused("zookeeper://a?tls=yes", "tls");
         refused("zookeeper://a?trustStore=x.p12", "tls=true");
+        refused("zookeeper://me:1/x//y@a", "zookeeper://***@a");
     }
 
     @Test
@@ -59,6 +63,28 @@ class ZooKeeperUrlTest extends WithServer {
         assertThatThrownBy(() -> ZooKeeperUrl.parse("zookeeper://me:secret@a b?keyStorePassword=hidden"))
                 .hasMessageNotContaining("secret")
                 .hasMessageNotContaining("hidden");
+    }
+
+    /** A root with an @ is accepted although it may be the rest of a password, so failures must not show it. */
+    @Test
+    void whatMayBeTheRestOfAPasswordIsNotShown() {
+        String url = "zookeeper://127.0.0.1:" + Ports.reserve() + "/secret@h?timeout=300ms";
+        assertThat(Throwables.getStackTrace(catchThrowable(() -> Holdfast.connect(url))))
+                .contains("zookeeper://***@h")
+                .doesNotContain("secret");
+    }
+
+    @Test
+    void rootsMayHaveAnAt() {
+        assertThat(ZooKeeperUrl.parse("zookeeper://zk1/app@prod").root()).isEqualTo("/app@prod");
+        ZooKeeperUrl url = ZooKeeperUrl.parse("zookeeper://zk1:2181,zk2:2181/app@prod?timeout=1s");
+        assertThat(url.root()).isEqualTo("/app@prod");
+        assertThat(url.hosts()).isEqualTo("zk1:2181,zk2:2181");
+        // It may also be the user zk1 whose password has a slash.
+        assertThat(url).hasToString("zookeeper://***@prod");
+        assertThat(ZooKeeperUrl.parse("zookeeper://u:p@zk1:2181/app@prod?tls=true&trustStore=/a@b")
+                        .hosts())
+                .isEqualTo("zk1:2181");
     }
 
     @Test
