@@ -119,6 +119,9 @@ public final class BlockingCalls implements AutoCloseable {
                 }
             });
         } catch (RejectedExecutionException refused) {
+            if (turn != null) {
+                turn.end();
+            }
             String why = pool.isShutdown() ? "the store is closed" : MAX_QUEUED + " calls wait already";
             result.completeExceptionally(StoreException.unavailable(Effect.NONE, "Not sent: " + why, refused));
         }

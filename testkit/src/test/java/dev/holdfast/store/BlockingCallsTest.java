@@ -20,14 +20,16 @@ class BlockingCallsTest extends StoreTest {
 
     private final ManualClock clock = new ManualClock();
     private final Deque<Runnable> sweeps = new ArrayDeque<>();
+    private final CountDownLatch began = new CountDownLatch(1);
     private final CountDownLatch mayEnd = new CountDownLatch(1);
 
     private final BlockingCalls calls =
             closing(new BlockingCalls("test", 1, false, new TimeLimit(LIMIT, clock, delay -> sweeps::add)));
 
     @Test
-    void whoWaitsTooLongForAThreadIsNotSentAtAll() {
+    void whoWaitsTooLongForAThreadIsNotSentAtAll() throws InterruptedException {
         CompletionStage<String> hanging = calls.call(this::hang);
+        began.await();
         CompletionStage<String> waiting = calls.call(() -> "must not run");
         clock.advance(LIMIT.plusMillis(1));
         sweeps.remove().run();
@@ -40,8 +42,17 @@ class BlockingCallsTest extends StoreTest {
         assertThat(get(next)).isEqualTo("next");
     }
 
+    @Test
+    void whatIsRefusedIsForgottenAtOnce() {
+        calls.close();
+        assertThat(failure(calls.call(() -> "must not run")).effect()).isEqualTo(Effect.NONE);
+        sweeps.remove().run();
+        assertThat(sweeps).as("nothing is under way").isEmpty();
+    }
+
     private String hang() {
         try {
+            began.countDown();
             mayEnd.await();
             return "done";
         } catch (InterruptedException interrupted) {
