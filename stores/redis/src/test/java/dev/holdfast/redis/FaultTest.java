@@ -229,9 +229,30 @@ class FaultTest extends WithServer {
             assertThat(failure).hasMessageContaining("another type").hasMessageContaining(name.value());
         }
         List<Renewed> answers = get(store.renew(List.of(claim, neighbour)));
-        assertThat(answers.get(0)).isInstanceOf(Renewed.Failed.class);
+        assertThat(answers.get(0))
+                .isInstanceOfSatisfying(
+                        Renewed.Failed.class,
+                        failed -> assertThat(failed.cause().effect()).isEqualTo(Effect.NONE));
         assertThat(answers.get(1)).isInstanceOf(Granted.class);
         assertThat(get(store.list("", 100))).containsExactly(neighbour.name());
+    }
+
+    /** What a request has done about one name must be complete, although the next one fails. */
+    @Test
+    void foreignKeyAmongSeveralLeavesTheOthersConsistent() {
+        LockStore store = open("");
+        Claim holder = alice.claim(name, 1, 2);
+        granted(store, holder);
+        granted(store, alice.claim(name, 1, 2).withLease(Duration.ofMillis(300)));
+        Claim next = bob.claim(name, 1, 2);
+        RecordingListener listener = waiting(open(""), next);
+        LockName foreign = new LockName(name + "-foreign");
+        server.ask(jedis -> jedis.set("holdfast:{" + foreign + "}", "somebody else's"));
+        pause(310);
+        StoreException failure = failure(store.tryAcquireAll(List.of(holder.again(), alice.mutex(foreign))));
+        assertThat(failure).hasMessageContaining("another type");
+        awaitGrant(listener);
+        busy(store, alice.claim(name, 1, 2));
     }
 
     @Test

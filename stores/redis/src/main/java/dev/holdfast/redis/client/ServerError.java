@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Whether a request may have had an effect does not depend on what an error says, but on where it arose. A request
  * that was refused as a whole had none. An error inside a script may come after a write, with a few exceptions: the
- * server refuses for lack of memory, of replicas or of a disk at the first write only, and the scripts read the
- * record, whose type or text may be foreign, before they write.
+ * server refuses for lack of memory, of replicas or of a disk at the first write only, and the scripts read all keys of
+ * a name, whose type or text may be foreign, before they write about it.
  */
 public final class ServerError {
 
@@ -98,7 +98,15 @@ public final class ServerError {
      * @param subject what the request was about
      */
     public static StoreException of(String message, Object subject, @Nullable Throwable cause) {
-        boolean inside = INSIDE_A_SCRIPT.matcher(message).find();
+        return of(message, INSIDE_A_SCRIPT.matcher(message).find(), subject, cause);
+    }
+
+    /** Translates an error that a script has caught and returned as a part of its reply. */
+    public static StoreException returned(String message, Object subject) {
+        return of(message, true, subject, null);
+    }
+
+    private static StoreException of(String message, boolean inside, Object subject, @Nullable Throwable cause) {
         for (Meaning meaning : MEANINGS) {
             if (meaning.fits(message)) {
                 String text = text(message, subject) + ": " + meaning.remedy();

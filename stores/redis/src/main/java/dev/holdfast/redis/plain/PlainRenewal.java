@@ -169,7 +169,7 @@ final class PlainRenewal {
     private Renewed answered(Claim claim, List<?> numbers, int at) {
         int code = (int) Replies.number(numbers, at);
         if (code == ScriptReply.UNREADABLE) {
-            return new Renewed.Failed(ServerError.of(Replies.text(numbers, at + 1), claim.name(), null));
+            return new Renewed.Failed(ServerError.returned(Replies.text(numbers, at + 1), claim.name()));
         }
         long first = Replies.number(numbers, at + 1);
         long left = Replies.number(numbers, at + 2);

@@ -294,7 +294,7 @@ public final class RecordLockStore implements LockStore {
     private Renewed renewed(Claim claim, List<?> numbers, int at) {
         int code = (int) Replies.number(numbers, at);
         if (code == ScriptReply.UNREADABLE) {
-            return new Renewed.Failed(ServerError.of(Replies.text(numbers, at + 1), claim.name(), null));
+            return new Renewed.Failed(ServerError.returned(Replies.text(numbers, at + 1), claim.name()));
         }
         return renewed(
                 claim,

@@ -15,6 +15,7 @@ for i = 1, #KEYS do
   local c, r = claim_at(i), open(KEYS[i])
   claims[i], records[i] = c, r
   settle(r)
+  close(r, ticket) -- complete, because the next record may turn out to be foreign
   local text = redis.call('HGET', r.key, c.id)
   held[i] = text and grant_of(r.key, text)
   if held[i] then

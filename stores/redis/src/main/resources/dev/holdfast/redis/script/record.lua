@@ -125,8 +125,10 @@ local function close(r, life)
     return
   end
   local ends = now + life * 1000
+  r.changed = false
   if ends > r.kept then
-    redis.call('HSET', r.key, 'kept', whole(ends + keep * 1000))
+    r.kept = ends + keep * 1000
+    redis.call('HSET', r.key, 'kept', whole(r.kept))
     redis.call('PEXPIRE', r.key, whole(life + 2 * keep))
   end
   local use = string.format('%.0f %.0f %.0f %.0f %.0f', r.granted, r.limit, r.ends, r.waiting, r.tombs)

@@ -90,6 +90,18 @@ class ServerErrorTest {
         assertThat(of(NEW, message)).hasMessageContaining("rights");
     }
 
+    /** Scripts that return an error as a part of their reply return it without the server's marks. */
+    @ParameterizedTest
+    @CsvSource({
+        "WRONGTYPE Operation against a key holding the wrong kind of value, NONE",
+        "NOPERM No permissions to access a key, UNKNOWN",
+        "OOM command not allowed when used memory > 'maxmemory'., NONE",
+        "user_script:55: HOLDFAST-FOREIGN key k was written by somebody else: x, NONE",
+    })
+    void whatAScriptReturnsAroseInsideOfIt(String message, Effect effect) {
+        assertThat(ServerError.returned(message, "name").effect()).isEqualTo(effect);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"ERR something new", "SOMETHING ELSE"})
     void whatIsNotKnownHasAnUnknownEffect(String message) {
