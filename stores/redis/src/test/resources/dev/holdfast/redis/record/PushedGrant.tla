@@ -4,9 +4,12 @@
 (* A script at the primary is one step. It passes over waiters that it cannot notify. A message that a server     *)
 (* publishes reaches the subscribers of that server; it also goes down the stream of replication and then reaches *)
 (* the subscribers of the replica. Messages may be late or lost. A client may be subscribed at either server or   *)
-(* at none, because it finds the primary by a table that may be old. A server may refuse a script at its first    *)
+(* at none, because it finds the primary by a table that may be old. A server may refuse a release at its first   *)
 (* write. A fail-over is orderly: the replica has applied the whole stream. (One that loses writes loses grants   *)
 (* too, whatever a release does; replicas=N is for that.)                                                         *)
+(*                                                                                                                *)
+(* Left out are: other requests that are refused, which change nothing but what was published before; replies     *)
+(* that are lost; clocks that differ; claims that want only some of the permits; and records that are evicted.    *)
 (*                                                                                                                *)
 (* Rule is the way a release finds out whom it can notify:                                                        *)
 (*   "ask"           it asks how many clients are subscribed, writes the grant, and publishes it last             *)
@@ -76,10 +79,10 @@ Admitted(r, caller) ==
                        passed |-> (r.passed \cup over) \ {next}],
            publish |-> tried \cup ({next} \ {caller})]
 
-\* Only who waits listens.
-Listening(claims, s) == {c \in claims : place[c] = s /\ client[c].state = "waiting"}
+\* Those who receive what this server publishes: only who waits has a use for it.
+Receivers(claims, s) == {c \in claims : place[c] = s /\ client[c].state = "waiting"}
 
-Publish(claims) == mail' = mail \cup Listening(claims, primary)
+Publish(claims) == mail' = mail \cup Receivers(claims, primary)
 
 \* The effect of a script at the primary, and what goes to the replica.
 Write(done) ==
@@ -87,9 +90,10 @@ Write(done) ==
   /\ stream' = Append(stream, [publish |-> done.publish, record |-> done.record])
   /\ Publish(done.publish)
 
+\* A script is refused at its first write. What it has published before that cannot be undone.
 Refused(done) ==
-  /\ Rule = "publish first"
-  /\ Publish(done.publish)
+  /\ Rule # "count" \* whose error does not need it
+  /\ Publish(IF Rule = "ask" THEN {} ELSE done.publish)
   /\ stream' = stream
   /\ record' = record
 
@@ -147,7 +151,7 @@ Lose(c) ==
 Replicate ==
   /\ stream # <<>>
   /\ record' = [record EXCEPT ![Replica] = Head(stream).record]
-  /\ mail' = mail \cup Listening(Head(stream).publish, Replica)
+  /\ mail' = mail \cup Receivers(Head(stream).publish, Replica)
   /\ stream' = Tail(stream)
   /\ UNCHANGED <<now, primary, place, client>>
 
