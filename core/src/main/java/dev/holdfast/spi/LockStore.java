@@ -65,8 +65,9 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
-     * Takes the grant now, or enters the store's queue, with one round trip. A repeated enqueue keeps the position
-     * in the queue.
+     * Takes the grant now, with one round trip if no claim uses the name, or enters the store's queue, which may need
+     * further ones: a store may first have to subscribe to its notifications. A repeated enqueue keeps the position in
+     * the queue.
      *
      * @param claim the claim
      * @param listener is notified of the outcome of the claim

@@ -94,6 +94,22 @@ class RequestCountTest extends WithServer {
     }
 
     @Test
+    void firstWaitOfAClientIsTwoRequestsAndASubscriptionAndTheNextOneIsOneRequest() {
+        LockStore store = open("");
+        LockStore other = open("");
+        Claim second = alice.mutex(new LockName(name + "-2"));
+        granted(other, alice.mutex(name));
+        granted(other, second);
+        waiting(other, alice.mutex(name)); // so that the server knows every script
+        jedis.configResetStat();
+        waiting(store, bob.mutex(name));
+        assertThat(ownCalls()).containsEntry("evalsha", 2L).containsEntry("subscribe", 1L);
+        jedis.configResetStat();
+        waiting(store, bob.mutex(second.name()));
+        assertThat(ownCalls()).containsEntry("evalsha", 1L).doesNotContainKey("subscribe");
+    }
+
+    @Test
     void renewalOfAThousandLocksIsFourScriptCallsWithTwoCommandsALock() {
         LockStore store = open("");
         List<Claim> claims = new ArrayList<>();

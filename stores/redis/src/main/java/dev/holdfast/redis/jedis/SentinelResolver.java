@@ -245,7 +245,10 @@ final class SentinelResolver implements OwnConnections.Target {
         return known;
     }
 
-    /** Waits for the first answers: for those of most Sentinels, but not for silent ones if another one has answered. */
+    /**
+     * Waits until most Sentinels have answered, or all have answered or failed. For silent ones it waits half of the
+     * timeout if another one has named a primary, and else all of it.
+     */
     private ServerAddress first() {
         unreachable();
         boolean interrupted = false;
