@@ -45,7 +45,8 @@ public abstract class SecretLaws extends StoreTest {
                 "redis://user:hunter2A@127.0.0.1:NOBODY?timeout=300ms",
                 "redis://:hunter2A@127.0.0.1:NOBODY,127.0.0.1:NOBODY?timeout=300ms",
                 "redis-sentinel://user:hunter2A@127.0.0.1:NOBODY/locks?timeout=300ms&sentinelPassword=hunter2B",
-                "redis-sentinel://:hunter2A@127.0.0.1:NOBODY,127.0.0.1:SENTINEL/locks?sentinelUser=u&sentinelPassword=hunter2B&timeout=300ms",
+                "redis-sentinel://:hunter2A@127.0.0.1:NOBODY,127.0.0.1:SENTINEL/locks"
+                        + "?sentinelUser=u&sentinelPassword=hunter2B&timeout=300ms",
                 "redis-sentinel://:hunter2A@127.0.0.1:SENTINEL/locks?sentinelPassword=hunter2R&timeout=300ms",
                 "redis://:hunter2A@127.0.0.1:SERVER",
                 "redis://user:hunter2A@127.0.0.1:SERVER",

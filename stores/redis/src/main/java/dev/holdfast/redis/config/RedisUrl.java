@@ -93,8 +93,8 @@ public record RedisUrl(
     }
 
     /**
-     * The servers of this URL, for messages. It shows neither user nor password. A primary name with an @ may be the rest
-     * of a password.
+     * The servers of this URL, for messages. It shows neither user nor password. A primary name with an @ may be the
+     * rest of a password.
      */
     @Override
     public String toString() {

@@ -117,9 +117,9 @@ final class Subscription implements AutoCloseable {
     }
 
     /**
-     * Ends the connection, because its server has become a replica or has left the cluster; another one is made at once.
-     * A connection that is young stays: new ones may lead to the same server for a while, and each is followed by a
-     * refresh, which meets the same error.
+     * Ends the connection, because its server has become a replica or has left the cluster; another one is made at
+     * once. A connection that is young stays: new ones may lead to the same server for a while, and each is followed by
+     * a refresh, which meets the same error.
      */
     void replace() {
         mutex.lock();
@@ -216,8 +216,8 @@ final class Subscription implements AutoCloseable {
     }
 
     /**
-     * Reports the failure to the channels; that another node has a slot is none. Returns true if the thread need not pause: the channels were given to
-     * {@link Displaced}, there are none, or the store is closed.
+     * Reports the failure to the channels; that another node has a slot is none. Returns true if the thread need not
+     * pause: the channels were given to {@link Displaced}, there are none, or the store is closed.
      */
     private boolean end(@Nullable StoreException failure, boolean moved) {
         List<Channel> channels;

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.io.TempDir;
 import tlc2.TLC;
 
 /**
- * The model {@code PushedGrant.tla} of how a release hands a lock to the next waiter, checked by TLC in every state that
- * it can reach. The way in which the scripts do it has one holder at most; two other ways, which they had before, have
+ * The model {@code PushedGrant.tla} of how a release hands a lock to the next waiter, checked by TLC in every state
+ * that it can reach. The way in which the scripts do it has one holder at most; two other ways, which they had before, have
  * two, and the checker must find that.
  */
 class PushedGrantModelTest {
