@@ -68,7 +68,7 @@ public final class RecordingListener implements ClaimListener {
     }
 
     /** Whether the position in the queue, or an outcome, was reported. */
-    public boolean hasHeard() {
+    public boolean wasNotified() {
         return !events.isEmpty();
     }
 

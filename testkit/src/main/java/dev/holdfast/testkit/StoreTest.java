@@ -82,7 +82,7 @@ public abstract class StoreTest {
 
     /** Waits until a listener is notified of a failure. */
     public static StoreException failure(RecordingListener listener) {
-        awaitUntil(listener::hasHeard);
+        awaitUntil(listener::wasNotified);
         return listener.first(RecordingListener.Event.Failed.class)
                 .orElseThrow(() -> new AssertionError(listener.toString()))
                 .cause();
@@ -118,7 +118,7 @@ public abstract class StoreTest {
     public static RecordingListener enqueued(LockStore store, Claim claim) {
         RecordingListener listener = new RecordingListener();
         store.enqueue(claim, listener);
-        awaitUntil(listener::hasHeard);
+        awaitUntil(listener::wasNotified);
         return listener;
     }
 

@@ -84,7 +84,7 @@ class LockedRowTest extends Servers {
             assertThat(failure(store.release(guarded)).effect()).isEqualTo(Effect.NONE);
             RecordingListener listener = new RecordingListener();
             store.enqueue(bob.mutex(guarded.name()), listener);
-            awaitUntil(listener::hasHeard);
+            awaitUntil(listener::wasNotified);
             assertThat(listener.first(RecordingListener.Event.Failed.class)
                             .orElseThrow()
                             .cause())

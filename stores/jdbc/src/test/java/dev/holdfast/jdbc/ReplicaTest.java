@@ -86,7 +86,7 @@ class ReplicaTest extends Servers {
         refused(failure(wrong.renew(List.of(held))));
         RecordingListener listener = new RecordingListener();
         wrong.enqueue(bob.mutex(name), listener);
-        awaitUntil(listener::hasHeard);
+        awaitUntil(listener::wasNotified);
         refused(listener.first(RecordingListener.Event.Failed.class)
                 .orElseThrow()
                 .cause());

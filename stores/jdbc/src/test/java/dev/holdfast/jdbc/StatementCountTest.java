@@ -95,7 +95,7 @@ class StatementCountTest {
         open(product);
         RecordingListener listener = new RecordingListener();
         store.enqueue(alice.mutex(new LockName("free")), listener);
-        while (!listener.hasHeard()) {
+        while (!listener.wasNotified()) {
             Thread.onSpinWait();
         }
         assertThat(listener.outcome()).get().isInstanceOf(RecordingListener.Event.Granted.class);

@@ -38,7 +38,7 @@ class DeadWaiterTest extends WithServer {
 
     /** As monitoring tools do. */
     @Test
-    void whoListensToAllChannelsDoesNotMakeDeadWaitersLookAlive() {
+    void subscriberOfAllChannelsDoesNotMakeDeadWaitersLookAlive() {
         LockStore dead = open("?ticketTtl=1m");
         LockStore living = open("?ticketTtl=1m");
         Claim holder = alice.mutex(name);

@@ -452,7 +452,7 @@ class FaultTest extends WithServer {
     private static RecordingListener enqueuedAgain(LockStore store, Claim claim) {
         RecordingListener listener = new RecordingListener();
         store.enqueue(claim, listener);
-        awaitUntil(listener::hasHeard);
+        awaitUntil(listener::wasNotified);
         return listener;
     }
 }

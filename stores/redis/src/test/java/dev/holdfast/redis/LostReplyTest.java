@@ -89,7 +89,7 @@ class LostReplyTest extends WithDouble {
         Claim waiter = bob.mutex(name);
         RecordingListener listener = new RecordingListener();
         store.enqueue(waiter, listener);
-        awaitUntil(listener::hasHeard);
+        awaitUntil(listener::wasNotified);
         if (listener.first(RecordingListener.Event.Failed.class).isPresent()) {
             assertThat(failure(listener).effect())
                     .as("no position was requested")
@@ -180,7 +180,7 @@ class LostReplyTest extends WithDouble {
         RecordingListener listener = new RecordingListener();
         LockStore elsewhere = open("");
         elsewhere.enqueue(other, listener);
-        awaitUntil(listener::hasHeard);
+        awaitUntil(listener::wasNotified);
         get(elsewhere.release(other.again()));
         elsewhere.close();
         return store;

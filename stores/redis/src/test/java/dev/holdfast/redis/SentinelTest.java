@@ -206,7 +206,7 @@ class SentinelTest {
     }
 
     @Test
-    void silentSentinelThatIsNamedFirstBlindsNobody() {
+    void silentSentinelThatIsNamedFirstHidesNoOtherOne() {
         List<RedisServer> sentinels = servers.sentinels();
         RedisServer silent = sentinels.get(sentinels.size() - 1);
         silent.signal("STOP");

@@ -163,7 +163,7 @@ abstract class BoundsLaw extends DeathLaw {
             listeners.put(claim, listener);
         }
         listeners.forEach((claim, listener) -> {
-            await(listener::hasHeard, () -> "the listener was not notified about " + claim);
+            await(listener::wasNotified, () -> "the listener was not notified about " + claim);
             assertThat(listener.events()).allMatch(RecordingListener.Event.Waiting.class::isInstance);
         });
     }
@@ -183,7 +183,7 @@ abstract class BoundsLaw extends DeathLaw {
             RecordingListener listener = new RecordingListener();
             store().enqueue(bob.mutex(name), listener);
             if (i % 100 == 0) {
-                await(listener::hasHeard, () -> "the listener of a waiter was not notified");
+                await(listener::wasNotified, () -> "the listener of a waiter was not notified");
             }
             assumeTrue(
                     clock().nanoTime() - start < traits().ticketTtl().toNanos() / 2,

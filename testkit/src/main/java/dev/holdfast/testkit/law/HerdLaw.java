@@ -86,7 +86,7 @@ abstract class HerdLaw extends OrderLaw {
         Claim claim = bob.mutex(name);
         RecordingListener silenced = new RecordingListener();
         ListenerRegistration registration = store().enqueue(claim, silenced);
-        await(silenced::hasHeard, () -> "the listener was not notified about " + claim);
+        await(silenced::wasNotified, () -> "the listener was not notified about " + claim);
         registration.close();
         registration.close();
         assertThat(position(claim)).as("closing a registration ends no claim").isZero();

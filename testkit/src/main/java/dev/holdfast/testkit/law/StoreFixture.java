@@ -234,7 +234,7 @@ public abstract class StoreFixture {
     final RecordingListener enqueued(LockStore store, Claim claim) {
         RecordingListener listener = new RecordingListener();
         ListenerRegistration ignored = store.enqueue(claim, listener);
-        await(listener::hasHeard, () -> "the listener was not notified about " + claim);
+        await(listener::wasNotified, () -> "the listener was not notified about " + claim);
         return listener;
     }
 

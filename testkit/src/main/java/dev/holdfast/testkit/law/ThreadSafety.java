@@ -155,7 +155,7 @@ public abstract class ThreadSafety extends InspectionContract {
     private OpenHold queuedHold(Claim claim, HistoryChecker history, long asked) {
         RecordingListener listener = new RecordingListener();
         try (ListenerRegistration registration = store().enqueue(claim, listener)) {
-            await(listener::hasHeard, () -> "the listener was not notified about " + claim);
+            await(listener::wasNotified, () -> "the listener was not notified about " + claim);
             long queued = System.nanoTime();
             long counter = awaitCounter(claim, listener);
             listener.checkContract();

@@ -22,7 +22,7 @@ final class ListenerTwins {
     }
 
     boolean areNotified() {
-        return ours.hasHeard() && theirs.hasHeard();
+        return ours.wasNotified() && theirs.wasNotified();
     }
 
     /** Whether the store has reported an outcome, or the model has not. */

@@ -171,7 +171,7 @@ class FaultyStoreTest {
                 case LATE_COPY -> store.deliverLateCopies();
                 default -> {}
             }
-            while (!listener.hasHeard()) {
+            while (!listener.wasNotified()) {
                 Thread.onSpinWait();
             }
             StoreFixture.get(behind.release(waiter.again()));

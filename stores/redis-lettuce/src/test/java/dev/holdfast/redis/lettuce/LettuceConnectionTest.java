@@ -58,7 +58,7 @@ class LettuceConnectionTest extends StoreTest {
                 assertThat(get(mute.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
                 RecordingListener listener = new RecordingListener();
                 mute.enqueue(bob.mutex(name), listener);
-                awaitUntil(listener::hasHeard);
+                awaitUntil(listener::wasNotified);
                 StoreException refused = listener.first(RecordingListener.Event.Failed.class)
                         .orElseThrow()
                         .cause();
@@ -113,7 +113,7 @@ class LettuceConnectionTest extends StoreTest {
                 assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
                 RecordingListener listener = new RecordingListener();
                 store.enqueue(bob.mutex(name), listener);
-                awaitUntil(listener::hasHeard);
+                awaitUntil(listener::wasNotified);
                 StoreException refused = listener.first(RecordingListener.Event.Failed.class)
                         .orElseThrow()
                         .cause();
@@ -131,7 +131,7 @@ class LettuceConnectionTest extends StoreTest {
         RecordingListener listener = new RecordingListener();
         Claim waiter = bob.mutex(name);
         other.enqueue(waiter, listener);
-        awaitUntil(listener::hasHeard);
+        awaitUntil(listener::wasNotified);
         assertThat(get(store.release(holder)).wasOwner()).isTrue();
         // No renewal is sent here, so only the push can have reported the grant.
         awaitUntil(() -> listener.outcome().isPresent());

@@ -83,7 +83,7 @@ class LettuceFaultTest extends StoreTest {
             assertThat(get(store.tryAcquire(holder))).isInstanceOf(Granted.class);
             RecordingListener listener = new RecordingListener();
             other.enqueue(bob.mutex(name), listener);
-            awaitUntil(listener::hasHeard);
+            awaitUntil(listener::wasNotified);
             server.kill();
             StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
             assertThat(failure.retryable()).isTrue();
@@ -109,7 +109,7 @@ class LettuceFaultTest extends StoreTest {
             assertThat(get(store.tryAcquire(holder))).isInstanceOf(Granted.class);
             RecordingListener listener = new RecordingListener();
             other.enqueue(waiter, listener);
-            awaitUntil(listener::hasHeard);
+            awaitUntil(listener::wasNotified);
             String subscribed = subscribed();
             awaitUntil(() -> {
                 get(other.renew(List.of(waiter)));
