@@ -303,6 +303,28 @@ class ClusterTest {
         }
     }
 
+    /** A node that came later is known to the client only when the store makes it ask. */
+    @Test
+    void clientOfTheUsersLearnsOfNodes() {
+        try (RedisServer node = RedisServer.start("--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1")) {
+            serveAll(node);
+            try (RedisClusterClient client = RedisClusterClient.create(new HostAndPort("127.0.0.1", node.port()))) {
+                node.ask(jedis -> jedis.configSet("cluster-announce-hostname", "localhost"));
+                node.ask(jedis -> jedis.configSet("cluster-preferred-endpoint-type", "hostname"));
+                try (LockStore store = RedisLockStore.over(client, "")) {
+                    granted(store, alice.mutex(name));
+                    assertThat(client.getClusterNodes()).containsKey("localhost:" + node.port());
+                }
+            }
+        }
+    }
+
+    private static void serveAll(RedisServer node) {
+        node.ask(jedis ->
+                jedis.clusterAddSlots(IntStream.range(0, HashSlot.COUNT).toArray()));
+        awaitUntil(() -> node.ask(Jedis::clusterInfo).contains("cluster_state:ok"));
+    }
+
     @Test
     void idleChannelsAreDropped() {
         RedisUrl url = RedisUrl.parse(cluster.url());
@@ -351,10 +373,7 @@ class ClusterTest {
 
     private void subscribedOnPlainChannels(RedisServer alone) {
         try (RedisServer node = alone) {
-            try (Jedis jedis = node.connect()) {
-                jedis.clusterAddSlots(IntStream.range(0, HashSlot.COUNT).toArray());
-                awaitUntil(() -> jedis.clusterInfo().contains("cluster_state:ok"));
-            }
+            serveAll(node);
             RedisLockStoreProvider provider = new RedisLockStoreProvider();
             try (LockStore store = provider.open(node.url() + "?cluster=true&ticketTtl=1m", MonotonicClock.SYSTEM);
                     LockStore other = provider.open(node.url() + "?cluster=true&ticketTtl=1m", MonotonicClock.SYSTEM)) {

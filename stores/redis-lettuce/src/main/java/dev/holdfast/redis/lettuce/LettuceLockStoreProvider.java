@@ -7,7 +7,6 @@ import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.store.ServerAddress;
 import io.lettuce.core.ClientOptions;
-import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
@@ -41,6 +40,7 @@ public final class LettuceLockStoreProvider implements LockStoreProvider {
 
     @Override
     public LockStore open(String url, MonotonicClock clock) {
+        LettuceRedis.LETTUCE.require();
         String plain = SCHEME.matcher(url).replaceFirst("$1://");
         RedisUrl parsed = RedisUrl.parse(plain);
         int question = plain.indexOf('?');
@@ -63,11 +63,10 @@ public final class LettuceLockStoreProvider implements LockStoreProvider {
     }
 
     private static ClientOptions settings(Duration timeout) {
-        return ClientOptions.builder()
-                .protocolVersion(ProtocolVersion.RESP2)
-                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
-                .socketOptions(socket(timeout))
-                .build();
+        ClientOptions.Builder builder =
+                ClientOptions.builder().protocolVersion(ProtocolVersion.RESP2).socketOptions(socket(timeout));
+        NewCalls.withoutMaintenanceNotifications(builder);
+        return builder.build();
     }
 
     // The keep-alive probes of the operating system find a connection that died without notice.

@@ -1,6 +1,7 @@
 package dev.holdfast.redis.lettuce;
 
 import dev.holdfast.redis.RedisLockStore;
+import dev.holdfast.redis.client.ClientLibrary;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -29,6 +30,13 @@ public final class LettuceRedis {
      */
     private static final int WAITS = 12;
 
+    static final ClientLibrary LETTUCE = new ClientLibrary(
+            "io.lettuce",
+            "lettuce-core",
+            "6.8",
+            "io.lettuce.core.StreamDeletionPolicy",
+            "set its version in the build (with Spring Boot, by the property lettuce.version)");
+
     private LettuceRedis() {}
 
     /**
@@ -38,9 +46,11 @@ public final class LettuceRedis {
      * @param options written as after the question mark of a URL: {@code ticketTtl=3s&prefix=app:}; {@code timeout}
      *     limits the wait for each reply
      * @throws IllegalArgumentException if an option is wrong
+     * @throws IllegalStateException if Lettuce is older than 6.8
      * @throws dev.holdfast.spi.StoreException if the server cannot be reached
      */
     public static LockStore over(RedisClient client, RedisURI uri, String options) {
+        LETTUCE.require();
         return over(client, uri, options, uri.toString(), MonotonicClock.SYSTEM, null);
     }
 
@@ -69,9 +79,11 @@ public final class LettuceRedis {
      *
      * @param options as for {@link #over(RedisClient, RedisURI, String)}
      * @throws IllegalArgumentException if an option is wrong
+     * @throws IllegalStateException if Lettuce is older than 6.8
      * @throws dev.holdfast.spi.StoreException if the cluster cannot be reached
      */
     public static LockStore over(RedisClusterClient client, String options) {
+        LETTUCE.require();
         return over(client, options, "the cluster of a Lettuce client", MonotonicClock.SYSTEM, null);
     }
 

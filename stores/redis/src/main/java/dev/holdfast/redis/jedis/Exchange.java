@@ -49,7 +49,19 @@ final class Exchange {
      * Stands for the reply of a node that does not serve a slot, or no longer all of it. {@code once} is true for
      * ASK, false for MOVED.
      */
-    record Redirection(ServerAddress address, boolean once) {}
+    record Redirection(HostAndPort named, boolean once) {
+
+        static Redirection of(JedisRedirectionException elsewhere) {
+            return new Redirection(elsewhere.getTargetNode(), elsewhere instanceof JedisAskDataException);
+        }
+
+        /** The other node. A node that does not know its own host leaves it out: it is the host that was asked. */
+        ServerAddress target(ServerAddress asked) {
+            String host = named.getHost();
+            boolean unnamed = host == null || host.isEmpty() || host.equals("?");
+            return new ServerAddress(unnamed ? asked.host() : host, named.getPort());
+        }
+    }
 
     /** Returns a reply, or {@link Redirection}. */
     @Nullable
@@ -63,7 +75,7 @@ final class Exchange {
             }
             return call.replicas() == 0 ? reply : Unacknowledged.unless(reply, call, acknowledged(connection));
         } catch (JedisRedirectionException elsewhere) {
-            return redirection(connection, elsewhere);
+            return Redirection.of(elsewhere);
         } catch (JedisDataException refused) {
             if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
                 return ServerCall.NotKnown.NOT_KNOWN;
@@ -186,7 +198,7 @@ final class Exchange {
         } catch (JedisNoScriptException unknown) {
             return NoScript.NO_SCRIPT;
         } catch (JedisRedirectionException elsewhere) {
-            return redirection(connection, elsewhere);
+            return Redirection.of(elsewhere);
         } catch (JedisDataException refused) {
             if (call.isNotKnown(String.valueOf(refused.getMessage()))) {
                 return ServerCall.NotKnown.NOT_KNOWN;
@@ -214,21 +226,6 @@ final class Exchange {
                 replies.set(i, Unacknowledged.unless(reply, call, answer));
             }
         }
-    }
-
-    private static Redirection redirection(Connection connection, JedisRedirectionException elsewhere) {
-        return new Redirection(target(connection, elsewhere), elsewhere instanceof JedisAskDataException);
-    }
-
-    /**
-     * The node that another one has named. A node that does not know its own host leaves it out, or writes a question
-     * mark. It is the host asked.
-     */
-    static ServerAddress target(Connection asked, JedisRedirectionException elsewhere) {
-        HostAndPort target = elsewhere.getTargetNode();
-        String host = target.getHost();
-        boolean unnamed = host == null || host.isEmpty() || host.equals("?");
-        return new ServerAddress(unnamed ? asked.getHostAndPort().getHost() : host, target.getPort());
     }
 
     private Object fail(Connection connection, ServerCall call, JedisDataException refused) {

@@ -100,7 +100,7 @@ public final class JedisClusterPort implements RedisPort {
     }
 
     private JedisNode node(ServerAddress address) {
-        JedisNode node = nodes.computeIfAbsent(address, key -> new JedisNode(sourceOf(key), clock, new Moves()));
+        JedisNode node = nodes.computeIfAbsent(address, key -> new JedisNode(sourceOf(key), clock, new Moves(key)));
         if (closed) {
             node.close();
             throw StoreException.unavailable(Effect.NONE, "The store on " + endpoint + " is closed", null);
@@ -108,8 +108,14 @@ public final class JedisClusterPort implements RedisPort {
         return node;
     }
 
-    /** What the nodes' subscriptions report. */
+    /** What the subscription of a node reports. */
     private final class Moves implements Subscription.Displaced {
+
+        private final ServerAddress node;
+
+        private Moves(ServerAddress node) {
+            this.node = node;
+        }
 
         @Override
         public void displaced(List<Channel> lost) {
@@ -117,8 +123,8 @@ public final class JedisClusterPort implements RedisPort {
         }
 
         @Override
-        public void moved(int slot, ServerAddress owner) {
-            slots.moved(slot, owner);
+        public void moved(int slot, Redirection owner) {
+            slots.moved(slot, owner.target(node));
         }
     }
 
@@ -156,8 +162,8 @@ public final class JedisClusterPort implements RedisPort {
                 if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
                     throw tooManyRedirections(call);
                 }
-                asking = follow(call, redirection);
-                address = redirection.address();
+                address = redirection.target(address);
+                asking = follow(call, redirection, address);
             } catch (StoreException failure) {
                 ServerAddress owner = newOwner(call, address, failure);
                 if (i > 0 || owner == null || clock.nanoTime() - deadline > 0) {
@@ -170,10 +176,10 @@ public final class JedisClusterPort implements RedisPort {
     }
 
     // Returns whether ASKING must be sent first, because the slot is being moved to the node.
-    private boolean follow(ServerCall call, Redirection redirection) {
+    private boolean follow(ServerCall call, Redirection redirection, ServerAddress target) {
         if (!redirection.once()) {
-            slots.moved(call.slot(), redirection.address());
-            channels.moved(call.slot(), redirection.address());
+            slots.moved(call.slot(), target);
+            channels.moved(call.slot(), target);
         }
         return redirection.once();
     }
@@ -294,7 +300,7 @@ public final class JedisClusterPort implements RedisPort {
             ServerCall call = calls.get(part.get(i));
             Object answer = answers.get(i);
             if (answer instanceof Redirection redirection) {
-                answer = followed(call, redirection, deadline);
+                answer = followed(call, address, redirection, deadline);
             } else if (answer instanceof StoreException failure && failure.retryable()) {
                 slots.suspect();
             }
@@ -302,15 +308,17 @@ public final class JedisClusterPort implements RedisPort {
         }
     }
 
-    private @Nullable Object followed(ServerCall call, Redirection first, long deadline) {
+    private @Nullable Object followed(ServerCall call, ServerAddress asked, Redirection first, long deadline) {
+        ServerAddress address = asked;
         Object answer = first;
         try {
             for (int i = 0; answer instanceof Redirection redirection; i++) {
                 if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
                     return tooManyRedirections(call);
                 }
-                boolean asking = follow(call, redirection);
-                answer = node(redirection.address()).runReserved(call, asking);
+                address = redirection.target(address);
+                boolean asking = follow(call, redirection, address);
+                answer = node(address).runReserved(call, asking);
             }
             return answer;
         } catch (StoreException failure) {

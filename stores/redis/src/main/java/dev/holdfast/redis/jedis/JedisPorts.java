@@ -83,7 +83,7 @@ public final class JedisPorts {
     }
 
     private static ConnectionPool primaryPool(RedisSentinelClient client) {
-        for (Pool<Connection> pool : client.getPrimaryNodesConnectionMap().values()) {
+        for (Pool<Connection> pool : NewCalls.primaryPools(client).values()) {
             return ours(pool);
         }
         throw StoreException.unavailable(Effect.NONE, "The client knows no primary at the moment", null);
@@ -94,7 +94,7 @@ public final class JedisPorts {
         ConnectionPool pool = client.getClusterNodes().get(key);
         if (pool == null) {
             try {
-                client.refreshClusterTopology();
+                NewCalls.refreshTopology(client);
             } catch (JedisException unreachable) {
                 throw StoreException.unavailable(
                         Effect.NONE,

@@ -44,8 +44,8 @@ public final class OwnConnections implements ConnectionSource {
             return true;
         }
 
-        /** Checks a new connection before it is used. */
-        default void check(Connection connection) {}
+        /** Checks a new connection to this address before it is used. */
+        default void check(Connection connection, ServerAddress address) {}
 
         /** Reports that no connection could be made. */
         default void unreachable() {}
@@ -62,6 +62,17 @@ public final class OwnConnections implements ConnectionSource {
     private final Semaphore free;
     private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
     private volatile boolean closed;
+
+    /** A connection that says where it leads. Those of Jedis 7 do not. */
+    private static final class AddressedConnection extends Connection {
+
+        private final ServerAddress address;
+
+        private AddressedConnection(ServerAddress address, DefaultJedisClientConfig config) {
+            super(new HostAndPort(address.host(), address.port()), config);
+            this.address = address;
+        }
+    }
 
     /** @param endpoint the servers that the connections lead to, for messages */
     public OwnConnections(
@@ -103,15 +114,13 @@ public final class OwnConnections implements ConnectionSource {
             RedisUrl url, @Nullable String user, @Nullable String password, int database) {
         int millis = url.options().timeoutMillis();
         DefaultJedisClientConfig.Builder builder = DefaultJedisClientConfig.builder()
-                // RESP2, without HELLO, which Redis 5 and some proxies do not know.
-                .serverDefaultProtocol()
-                .autoNegotiateProtocol(false)
                 .connectionTimeoutMillis(millis)
                 .socketTimeoutMillis(millis)
                 .blockingSocketTimeoutMillis(0)
                 .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
                 .clientName("holdfast")
                 .database(database);
+        NewCalls.stayWithRespTwo(builder);
         if (user != null) {
             builder.user(user);
         }
@@ -195,7 +204,7 @@ public final class OwnConnections implements ConnectionSource {
         Connection connection = connect(address);
         boolean usable = false;
         try {
-            target.check(connection);
+            target.check(connection, address);
             usable = true;
             return connection;
         } finally {
@@ -207,7 +216,7 @@ public final class OwnConnections implements ConnectionSource {
 
     private Connection connect(ServerAddress address) {
         try {
-            return new Connection(new HostAndPort(address.host(), address.port()), config);
+            return new AddressedConnection(address, config);
         } catch (JedisConnectionException unreachable) {
             target.unreachable();
             throw StoreException.unavailable(
@@ -226,8 +235,7 @@ public final class OwnConnections implements ConnectionSource {
 
     @Override
     public boolean isCurrent(Connection connection) {
-        HostAndPort leadsTo = connection.getHostAndPort();
-        return target.isCurrent(new ServerAddress(leadsTo.getHost(), leadsTo.getPort()));
+        return connection instanceof AddressedConnection own && target.isCurrent(own.address);
     }
 
     @Override

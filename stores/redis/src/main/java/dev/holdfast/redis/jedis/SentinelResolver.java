@@ -294,7 +294,7 @@ final class SentinelResolver implements OwnConnections.Target {
     }
 
     @Override
-    public void check(Connection connection) {
+    public void check(Connection connection, ServerAddress address) {
         String role;
         try {
             role = Replies.text((List<?>) connection.executeCommand(new CommandArguments(Protocol.Command.ROLE)), 0);
@@ -302,7 +302,7 @@ final class SentinelResolver implements OwnConnections.Target {
             unreachable();
             throw StoreException.unavailable(
                     Effect.NONE,
-                    connection.getHostAndPort() + ", which is \"" + name
+                    address + ", which is \"" + name
                             + "\" to its Sentinels, does not report its role (" + OwnConnections.innermost(failure)
                             + ")",
                     failure);
@@ -311,7 +311,7 @@ final class SentinelResolver implements OwnConnections.Target {
             unreachable();
             throw StoreException.unavailable(
                     Effect.NONE,
-                    connection.getHostAndPort() + ", which is \"" + name + "\" to its Sentinels, is a " + role
+                    address + ", which is \"" + name + "\" to its Sentinels, is a " + role
                             + " at the moment; wait for the fail-over",
                     null);
         }

@@ -4,7 +4,6 @@ import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -48,7 +47,7 @@ final class Subscription implements AutoCloseable {
         void displaced(List<Channel> channels);
 
         /** Another node has the slot of a channel; must not block. */
-        void moved(int slot, ServerAddress owner);
+        void moved(int slot, Exchange.Redirection owner);
     }
 
     private final ConnectionSource source;
@@ -198,7 +197,7 @@ final class Subscription implements AutoCloseable {
         } catch (JedisMovedDataException elsewhere) {
             if (displaced != null) {
                 next.moved = true;
-                displaced.moved(elsewhere.getSlot(), Exchange.target(next.connection(), elsewhere));
+                displaced.moved(elsewhere.getSlot(), Exchange.Redirection.of(elsewhere));
                 return null;
             }
             return ServerError.of(String.valueOf(elsewhere.getMessage()), "the channel of this client", elsewhere);
@@ -311,10 +310,6 @@ final class Subscription implements AutoCloseable {
                 mutex.unlock();
             }
             newPubSub.read(opened, first.bytes());
-        }
-
-        private Connection connection() {
-            return Objects.requireNonNull(connection, "a node has answered on it");
         }
 
         private boolean isConfirmed() {
