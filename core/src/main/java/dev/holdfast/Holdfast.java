@@ -65,6 +65,7 @@ public final class Holdfast implements AutoCloseable {
      *
      * @param url for example {@code memory:} or {@code sqlite:/var/lib/shop/locks.db}
      * @throws IllegalArgumentException if no module on the class path opens such a URL, or it is wrong
+     * @throws IllegalStateException if a library that the store uses is missing or too old; the message names the version
      * @throws StoreUnavailableException if the store cannot be reached or is not set up as required
      */
     public static Holdfast connect(String url) {

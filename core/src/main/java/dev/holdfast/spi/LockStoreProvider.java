@@ -15,6 +15,7 @@ public interface LockStoreProvider {
      * @param url a URL that this provider accepts
      * @param clock the clock that the store uses
      * @throws IllegalArgumentException if the URL is wrong; the message names the part and what is allowed
+     * @throws IllegalStateException if a library that the store uses is missing or too old; the message names the version
      * @throws StoreException if the store cannot be reached or is not set up as required
      */
     LockStore open(String url, MonotonicClock clock);

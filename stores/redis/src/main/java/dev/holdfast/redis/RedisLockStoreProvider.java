@@ -1,5 +1,6 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.redis.client.ClientLibrary;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.redis.jedis.JedisPorts;
 import dev.holdfast.spi.LockStore;
@@ -57,6 +58,14 @@ import java.util.stream.Stream;
  */
 public final class RedisLockStoreProvider implements LockStoreProvider {
 
+    private static final ClientLibrary JEDIS = new ClientLibrary(
+            "redis.clients",
+            "jedis",
+            "7.2",
+            "redis.clients.jedis.RedisClient",
+            "set its version in the build (with Spring Boot, by the property jedis.version), or use"
+                    + " dev.holdfast:holdfast-redis-lettuce and a URL that begins with redis+lettuce:");
+
     @Override
     public String form() {
         return RedisUrl.FORM + " or " + RedisUrl.SENTINEL_FORM;
@@ -71,6 +80,7 @@ public final class RedisLockStoreProvider implements LockStoreProvider {
 
     @Override
     public LockStore open(String url, MonotonicClock clock) {
+        JEDIS.require();
         RedisUrl parsed = RedisUrl.parse(isTair(url) ? asRedis(url) : url);
         return RedisLockStore.opened(JedisPorts.open(parsed, clock), parsed.options(), clock);
     }
