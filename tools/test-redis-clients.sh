@@ -14,8 +14,7 @@ fi
 jedis=$1 lettuce=$2
 shift 2
 
-reports=(stores/redis{,-lettuce}/target/surefire-reports)
-rm -f "${reports[@]/%//TEST-*-clients.xml}"
+rm -f stores/redis{,-lettuce}/target/surefire-reports/TEST-*-clients.xml
 mvn -B -ntp test -pl core,testkit,stores/redis,stores/redis-lettuce \
     -Djedis.version="$jedis" -Dlettuce.version="$lettuce" -Dsurefire.reportNameSuffix=clients \
     -Dmaven.main.skip=true -Dmaven.compiler.useIncrementalCompilation=false -Dmaven.resources.skip=true \
@@ -23,8 +22,8 @@ mvn -B -ntp test -pl core,testkit,stores/redis,stores/redis-lettuce \
     -Dtest='dev/holdfast/redis/**' "$@"
 
 # The reports say which class path the tests had.
-if ! grep -qs "jedis-$jedis\.jar" "${reports[0]}"/TEST-*-clients.xml \
-    || ! grep -qs "lettuce-core-$lettuce\.jar" "${reports[1]}"/TEST-*-clients.xml; then
+if ! grep -qs "jedis-$jedis\.jar" stores/redis/target/surefire-reports/TEST-*-clients.xml \
+    || ! grep -qs "lettuce-core-$lettuce\.jar" stores/redis-lettuce/target/surefire-reports/TEST-*-clients.xml; then
     echo "No test was run with Jedis $jedis, or none with Lettuce $lettuce." >&2
     exit 1
 fi
