@@ -19,7 +19,7 @@ mvn -B -ntp test -pl core,testkit,stores/redis,stores/redis-lettuce \
     -Djedis.version="$jedis" -Dlettuce.version="$lettuce" -Dsurefire.reportNameSuffix=clients \
     -Dmaven.main.skip=true -Dmaven.compiler.useIncrementalCompilation=false -Dmaven.resources.skip=true \
     -Dspotless.check.skip=true -Denforcer.skip=true -Dsurefire.failIfNoSpecifiedTests=false \
-    -Dtest='dev/holdfast/redis/**' "$@"
+    -Dtest='dev/holdfast/redis/*Test,dev/holdfast/redis/**/*Test' "$@"
 
 # The reports say which class path the tests had.
 if ! grep -qs "jedis-$jedis\.jar" stores/redis/target/surefire-reports/TEST-*-clients.xml \
