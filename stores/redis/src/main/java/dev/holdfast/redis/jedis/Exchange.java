@@ -55,7 +55,7 @@ final class Exchange {
             return new Redirection(elsewhere.getTargetNode(), elsewhere instanceof JedisAskDataException);
         }
 
-        /** The other node. A node that does not know its own host leaves it out: it is the host that was asked. */
+        /** The other node. One that does not know its own host leaves it out or writes "?": it is the host that was asked. */
         ServerAddress target(ServerAddress asked) {
             String host = named.getHost();
             boolean unnamed = host == null || host.isEmpty() || host.equals("?");

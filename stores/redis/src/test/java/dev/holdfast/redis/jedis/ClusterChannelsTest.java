@@ -79,7 +79,7 @@ class ClusterChannelsTest extends StoreTest {
         public void displaced(List<Channel> lost) {}
 
         @Override
-        public void moved(int slot, ServerAddress owner) {}
+        public void moved(int slot, Exchange.Redirection owner) {}
     }
 
     private static final class NoOpSubscriber implements Subscriber {
