@@ -237,19 +237,18 @@ class ClusterTest {
         assertThat(failure).hasMessageContaining("1 of 2 replicas");
     }
 
+    /** It is still known as a replica. It may leave the cluster later, and then nothing would end the connections. */
     @Test
-    void nodeThatHasLeftTheClusterIsLeft() {
-        try (RedisCluster other = RedisCluster.start();
-                LockStore store = new RedisLockStoreProvider().open(other.url(), MonotonicClock.SYSTEM)) {
-            Claim holder = alice.mutex(name);
-            granted(store, holder);
-            waiting(store, bob.mutex(name));
-            RedisServer old = other.primaryOf(key);
-            assertThat(clientsOf(old)).isNotEmpty();
-            replace(other, old);
-            awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted
-                    && clientsOf(old).isEmpty());
-        }
+    void nodeThatServesNoSlotAnyMoreIsLeft() {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        waiting(store, bob.mutex(name));
+        RedisServer old = cluster.primaryOf(key);
+        assertThat(clientsOf(old)).isNotEmpty();
+        promoteTheReplicaOf(cluster, old);
+        awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted
+                && clientsOf(old).isEmpty());
     }
 
     /** Nobody else knows it, but it answers, with a table of slots that is empty. */
@@ -260,17 +259,20 @@ class ClusterTest {
             LockStore store = openUrl(old.url() + "?cluster=true");
             Claim holder = alice.mutex(name);
             granted(store, holder);
-            replace(other, old);
+            promoteTheReplicaOf(other, old);
+            removeFrom(other, old);
             old.ask(jedis -> jedis.clusterReset(ClusterResetType.SOFT));
             assertThat(repaired(() -> renewed(store, holder))).isInstanceOf(Granted.class);
         }
     }
 
-    /** Promotes the replica of a primary, and lets the other nodes forget the primary. */
-    private void replace(RedisCluster other, RedisServer old) {
-        RedisServer promoted = other.replicaOf(old);
+    private void promoteTheReplicaOf(RedisCluster nodes, RedisServer old) {
+        RedisServer promoted = nodes.replicaOf(old);
         promoted.ask(Jedis::clusterFailover);
-        awaitUntil(() -> !isPrimary(old) && other.isServed(key) && other.primaryOf(key) == promoted);
+        awaitUntil(() -> !isPrimary(old) && nodes.isServed(key) && nodes.primaryOf(key) == promoted);
+    }
+
+    private static void removeFrom(RedisCluster other, RedisServer old) {
         String left = old.ask(Jedis::clusterMyId);
         other.servers().stream()
                 .filter(server -> server != old)

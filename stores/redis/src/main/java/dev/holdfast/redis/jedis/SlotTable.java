@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -51,6 +52,7 @@ final class SlotTable {
     private final AtomicReferenceArray<@Nullable ServerAddress> owners = new AtomicReferenceArray<>(HashSlot.COUNT);
     private volatile boolean stale = true;
     private volatile Set<ServerAddress> known = Set.of();
+    private volatile Set<ServerAddress> serving = Set.of();
     /** The node that is asked first. */
     private volatile @Nullable ServerAddress best;
 
@@ -100,9 +102,9 @@ final class SlotTable {
         stale = true;
     }
 
-    /** The nodes of the cluster; empty while the table may be outdated. */
-    Set<ServerAddress> members() {
-        return stale ? Set.of() : known;
+    /** The nodes that serve a slot; empty while the table may be outdated. */
+    Set<ServerAddress> serving() {
+        return stale ? Set.of() : serving;
     }
 
     /** Notes that the table may be outdated, so that the nodes are asked before the next call. */
@@ -152,15 +154,15 @@ final class SlotTable {
     // A node without slots may have left the cluster and still answer with the table of then. If a node that serves
     // slots by that table answers, too, its table counts.
     private ServerAddress knowsForCertain(ServerAddress answered) {
-        ServerAddress serving = null;
+        ServerAddress another = null;
         for (int slot = 0; slot < HashSlot.COUNT; slot++) {
             ServerAddress owner = owners.get(slot);
             if (answered.equals(owner)) {
                 return answered;
             }
-            serving = serving == null ? owner : serving;
+            another = another == null ? owner : another;
         }
-        return serving != null && askOne(serving) == null ? serving : answered;
+        return another != null && askOne(another) == null ? another : answered;
     }
 
     private @Nullable StoreException askOne(ServerAddress node) {
@@ -196,6 +198,7 @@ final class SlotTable {
     // asked.
     private void take(ServerAddress asked, List<?> ranges) {
         Set<ServerAddress> nodes = new LinkedHashSet<>();
+        Set<ServerAddress> primaries = new HashSet<>();
         List<@Nullable ServerAddress> found = new ArrayList<>(Collections.nCopies(HashSlot.COUNT, null));
         for (Object part : ranges) {
             List<?> range = Replies.list(part);
@@ -206,6 +209,7 @@ final class SlotTable {
                         host.isEmpty() || host.equals("?") ? asked.host() : host, (int) Replies.number(node, 1));
                 nodes.add(address);
                 if (i == 2) {
+                    primaries.add(address);
                     for (int slot = (int) Replies.number(range, 0); slot <= Replies.number(range, 1); slot++) {
                         found.set(slot, address);
                     }
@@ -216,5 +220,6 @@ final class SlotTable {
             owners.set(slot, found.get(slot));
         }
         known = nodes;
+        serving = primaries;
     }
 }
