@@ -152,10 +152,7 @@ class ClusterTest {
         RecordingListener listener = waiting(other, bob.mutex(name));
         RecordingListener last = waiting(other, alice.mutex(name));
         RedisServer from = cluster.primaryOf(key);
-        RedisServer to = cluster.servers().stream()
-                .filter(server -> server != from && isPrimary(server))
-                .findFirst()
-                .orElseThrow();
+        RedisServer to = anotherPrimaryThan(from);
         int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         try (Jedis source = from.connect();
                 Jedis target = to.connect()) {
@@ -188,10 +185,7 @@ class ClusterTest {
         granted(store, here);
         granted(store, there);
         RedisServer from = cluster.primaryOf(key);
-        RedisServer to = cluster.servers().stream()
-                .filter(server -> server != from && isPrimary(server))
-                .findFirst()
-                .orElseThrow();
+        RedisServer to = anotherPrimaryThan(from);
         int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         try (Jedis source = from.connect();
                 Jedis target = to.connect()) {
@@ -417,6 +411,13 @@ class ClusterTest {
             assertThat(get(store.list(name + "-", 10))).hasSize(3);
         }
         assertThat(get(store.list(name + "-", 10))).isEmpty();
+    }
+
+    private static RedisServer anotherPrimaryThan(RedisServer one) {
+        return cluster.servers().stream()
+                .filter(server -> server != one && isPrimary(server))
+                .findFirst()
+                .orElseThrow();
     }
 
     private static boolean isPrimary(RedisServer server) {
