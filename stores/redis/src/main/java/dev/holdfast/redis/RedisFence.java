@@ -22,6 +22,7 @@ import java.nio.charset.StandardCharsets;
  *   <li>Arguments: the token, the name of the command, and its arguments after the key.
  *   <li>Reply: that of the command. If the key was written with a newer token, an error that begins with
  *       {@code STALETOKEN}, and nothing is changed. Equal tokens are accepted, so that a holder can write several times.
+ *       If the command itself fails, its token counts nevertheless.
  * </ul>
  *
  * <p>The check protects only against writes that go through it. It is one request, atomic like any script.

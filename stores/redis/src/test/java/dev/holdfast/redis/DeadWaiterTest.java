@@ -2,6 +2,7 @@ package dev.holdfast.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
@@ -78,6 +79,24 @@ class DeadWaiterTest extends WithServer {
                 .as("it keeps its position until its ticket expires")
                 .extracting(entry -> entry.claim().id())
                 .containsExactly(passed.id());
+    }
+
+    /** It would hold and wait at once, and one release would end only one of the two. */
+    @Test
+    void lateCopyOfAnAcquireIsRefusedWhileItsClaimIsSkipped() {
+        LockStore store = open("?ticketTtl=1m");
+        LockStore dead = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        Claim claim = bob.mutex(name);
+        waiting(dead, claim);
+        dead.close();
+        awaitSubscribers(0);
+        get(store.release(holder));
+        assertThat(waiters(store)).containsExactly(claim.id());
+        busy(store, claim);
+        assertThat(get(store.tryAcquireAll(List.of(claim)))).hasOnlyElementsOfType(Attempt.Busy.class);
+        granted(store, alice.mutex(name));
     }
 
     @Test

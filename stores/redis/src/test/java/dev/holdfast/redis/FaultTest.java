@@ -243,12 +243,12 @@ class FaultTest extends WithServer {
         LockStore store = open("");
         Claim holder = alice.claim(name, 1, 2);
         granted(store, holder);
-        granted(store, alice.claim(name, 1, 2).withLease(Duration.ofMillis(300)));
+        granted(store, alice.claim(name, 1, 2).withLease(Duration.ofSeconds(2)));
         Claim next = bob.claim(name, 1, 2);
         RecordingListener listener = waiting(open(""), next);
         LockName foreign = new LockName(name + "-foreign");
         server.ask(jedis -> jedis.set("holdfast:{" + foreign + "}", "somebody else's"));
-        pause(310);
+        pause(2_010);
         StoreException failure = failure(store.tryAcquireAll(List.of(holder.again(), alice.mutex(foreign))));
         assertThat(failure).hasMessageContaining("another type");
         awaitGrant(listener);

@@ -91,7 +91,10 @@ final class SentinelResolver implements OwnConnections.Target {
 
         private boolean wasAsked;
         private @Nullable Answer answer;
-        /** Whether all answers since a moment, {@code behindSince}, had an older epoch than the last one that counted. */
+        /**
+         * Whether all answers since a moment, {@code behindSince}, had an older epoch than the last one that counted, and
+         * named the same primary.
+         */
         private boolean behind;
 
         private long behindSince;
@@ -148,8 +151,9 @@ final class SentinelResolver implements OwnConnections.Target {
             mutex.lock();
             try {
                 wasAsked = true;
+                boolean same = answer != null && answer.primary().equals(given.primary());
                 answer = given;
-                note(given.epoch() < epoch);
+                note(given.epoch() < epoch, same);
                 decide();
                 if (given.epoch() < epoch) {
                     drop();
@@ -160,8 +164,8 @@ final class SentinelResolver implements OwnConnections.Target {
             }
         }
 
-        private void note(boolean older) {
-            if (older && !behind) {
+        private void note(boolean older, boolean same) {
+            if (older && !(behind && same)) {
                 behindSince = clock.nanoTime();
             }
             behind = older;

@@ -220,8 +220,11 @@ final class Subscription implements AutoCloseable {
      */
     private boolean end(@Nullable StoreException failure, boolean moved) {
         List<Channel> channels;
+        boolean wasClosed;
         mutex.lock();
         try {
+            // In one step: a subscription that has lost its channels here looks idle, and may be closed for that.
+            wasClosed = closed;
             channels = new ArrayList<>(wanted.values());
             if (displaced != null) {
                 wanted.clear();
@@ -235,11 +238,11 @@ final class Subscription implements AutoCloseable {
         if (!moved) {
             channels.forEach(channel -> channel.failed(failure));
         }
-        if (displaced != null && !isClosed()) {
+        if (displaced != null && !wasClosed) {
             displaced.displaced(channels);
             return true;
         }
-        return isClosed();
+        return wasClosed;
     }
 
     /** Checks the connection; never waits for the server. */
@@ -249,15 +252,6 @@ final class Subscription implements AutoCloseable {
             if (current != null) {
                 current.check();
             }
-        } finally {
-            mutex.unlock();
-        }
-    }
-
-    private boolean isClosed() {
-        mutex.lock();
-        try {
-            return closed;
         } finally {
             mutex.unlock();
         }

@@ -7,7 +7,7 @@ import java.util.Base64;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Maps a name to its key: {@code PREFIX{NAME}}. The braces make all keys of one lock share a hash slot of a
+ * Maps a name to its key: {@code PREFIX{NAME}}. The braces make a name, and the channels of its slot, share a hash slot of a
  * cluster. A name that begins with a closing brace would leave the braces empty, so its key is
  * {@code PREFIX0{0}NAME}}.
  */

@@ -17,7 +17,7 @@ for i = 1, #KEYS do
   settle(r)
   close(r, ticket) -- complete, because the next record may turn out to be foreign
   local text = redis.call('HGET', r.key, c.id)
-  held[i] = text and grant_of(r.key, text)
+  held[i] = text and grant_of(r, text)
   if held[i] then
     if c.permits > held[i].permits or c.limit ~= r.limit then
       code, result = 4, { i, held[i].permits, r.limit }

@@ -17,7 +17,7 @@ settle(r)
 local text = redis.call('HGET', r.key, c.id)
 local code, a, b
 if text then
-  local held = grant_of(r.key, text)
+  local held = grant_of(r, text)
   local g = resize(r, held, c)
   if g then
     code, a, b = 1, g.counter, g.ends - now

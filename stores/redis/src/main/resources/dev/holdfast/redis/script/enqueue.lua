@@ -11,7 +11,8 @@
 --          {5, 2, 0}                  was released before it arrived
 --          {6, 0, 0}                  the queue is full
 --       each followed by id, counter, lease in ms of the caller's waiters that this call granted
--- Cost  O(1), 3 commands on a free name; O(grants + waiters) when a grant may be over, or the queue is full
+-- Cost  O(1), 3 commands on a free name; more for each waiter that is over, or is skipped, before this one; O(grants +
+--       waiters) when a grant may be over, or the queue is full
 -- include acquire-uncontended.lua
 -- include record.lua
 local c, r = claim_at(1), open(KEYS[1])

@@ -3,7 +3,8 @@
 --
 -- KEYS  1 the key, 2 the key that keeps its newest token, in the same hash slot
 -- ARGV  1 the token, 2 the name of the command, then its arguments after the key
--- Reply that of the command; or the error STALETOKEN, and nothing was done
+-- Reply that of the command; or the error STALETOKEN, and nothing was done. If the command itself fails, its error, and the
+--       token counts nevertheless
 -- Cost  2 commands, and 1 more if the token is newer than the last one
 local token, last = ARGV[1], redis.call('GET', KEYS[2])
 if not string.find(token, '^[1-9]%d*$') then

@@ -36,7 +36,7 @@ local text = redis.call('GET', KEYS[1])
 local p = text and plain_of(text)
 settle(r)
 local held = redis.call('HGET', r.key, c.id)
-held = held and grant_of(r.key, held)
+held = held and grant_of(r, held)
 local code, a, b, since = 0, 0, 0, 0
 if p and p.id == c.id then
   if c.limit == 1 then

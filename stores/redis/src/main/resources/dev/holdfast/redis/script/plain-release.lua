@@ -21,7 +21,7 @@ if found then
 else
   local granted = redis.call('HGET', r.key, c.id)
   if granted then
-    local g = grant_of(r.key, granted)
+    local g = grant_of(r, granted)
     redis.call('HDEL', r.key, c.id)
     r.granted, r.changed, found = r.granted - g.permits, true, true
     if r.granted == 0 then

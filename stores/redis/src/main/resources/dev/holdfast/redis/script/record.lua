@@ -27,6 +27,7 @@ local NEVER = 2 ^ 53
 local NONE = '-'
 local GRANT = '^[^>@!].*%.' -- fits the fields of grants
 local MAX_QUEUE, MAX_TOMBS = 10000, 1000
+local WALK = 64 -- and no further back than this, if those between are skipped
 local NEAR = 8 -- positions are counted up to this one, as dev.holdfast.spi.Renewed.Waiting says
 local SWEEP_PAUSE = 1000000
 
@@ -50,16 +51,6 @@ end
 
 local function foreign(key, text)
   error('HOLDFAST-FOREIGN key ' .. key .. ' was written by somebody else: ' .. string.sub(text, 1, 60))
-end
-
-local function grant_of(key, text)
-  local ends, permits, counter, since, lease, repeated, owner =
-    string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) ([01])\n(.*)$')
-  if not permits then
-    foreign(key, text)
-  end
-  return { permits = tonumber(permits), counter = tonumber(counter), since = tonumber(since), ends = tonumber(ends),
-    lease = tonumber(lease), repeated = repeated, owner = owner }
 end
 
 local function put_grant(r, id, g)
@@ -148,6 +139,17 @@ local function close(r, life)
   outbox = {}
 end
 
+local function grant_of(r, text)
+  local ends, permits, counter, since, lease, repeated, owner =
+    string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) ([01])\n(.*)$')
+  if not permits then
+    close(r, ticket) -- What was done so far must agree with the summary.
+    foreign(r.key, text)
+  end
+  return { permits = tonumber(permits), counter = tonumber(counter), since = tonumber(since), ends = tonumber(ends),
+    lease = tonumber(lease), repeated = repeated, owner = owner }
+end
+
 -- Returns the first waiter, from this one on, that is not skipped.
 local function unskipped(r, id)
   while id ~= NONE and r.skipped > 0 do
@@ -233,7 +235,7 @@ local function sweep(r)
         expired[#expired + 1] = string.sub(field, 2)
       end
     elseif string.find(field, GRANT) then
-      local g = grant_of(r.key, text)
+      local g = grant_of(r, text)
       if g.ends <= now then
         over[#over + 1] = field
       else
@@ -262,12 +264,16 @@ end
 
 -- include subscribers.lua
 
--- Publishes a text at the end of the script. Returns whether the channel has a subscriber.
-local function publish(to, text)
+local function has_subscriber(to)
   if commands[to] == nil then
     commands[to] = subscribers(to) or false
   end
-  if not commands[to] then
+  return commands[to] and true
+end
+
+-- Publishes a text at the end of the script. Returns whether the channel has a subscriber.
+local function publish(to, text)
+  if not has_subscriber(to) then
     return false
   end
   for _, word in ipairs({ commands[to], to, text }) do
@@ -312,7 +318,8 @@ local function admit(r)
 end
 
 -- A waiter that asks shows that its client is alive, so none of that client's waiters is skipped any longer. All of them
--- come back at once; otherwise a later one that asks first would be served before an earlier one.
+-- come back at once; otherwise a later one that asks first would be served before an earlier one. So do those of other
+-- clients that are subscribed again, which saves a walk for each of these clients.
 local function revive(r, client_channel)
   local id, left, next = r.front, r.skipped, NONE
   while id ~= NONE and left > 0 do
@@ -320,7 +327,7 @@ local function revive(r, client_channel)
     if skipped then
       left = left - 1
       local w = waiter(r, id)
-      if w and w.channel == client_channel then
+      if w and (w.channel == client_channel or has_subscriber(w.channel)) then
         put_place(r, id, before, after, false)
         r.skipped, r.changed, skipped = r.skipped - 1, true, false
       end
@@ -346,7 +353,7 @@ local function heed(r, asking, moves)
   local _, _, skipped = place(r, asking)
   if skipped then
     revive(r, w.channel)
-    r.unreachable = not subscribers(w.channel)
+    r.unreachable = not has_subscriber(w.channel)
   end
 end
 
@@ -369,9 +376,9 @@ local function is_free(r)
   return r.granted == 0 and r.waiting == 0
 end
 
--- Whether the claim can be granted now: no waiter is before it, and there are enough permits.
+-- Whether the claim can be granted now: it does not wait itself, no waiter is before it, and there are enough permits.
 local function fits(r, c)
-  return r.next == NONE and c.permits <= c.limit - r.granted
+  return r.next == NONE and c.permits <= c.limit - r.granted and not (r.skipped > 0 and waiter(r, c.id))
 end
 
 -- Waiters that are over may fill a queue. The search for them takes some milliseconds, so it is not made at each call.
@@ -431,10 +438,14 @@ local function extend(r, g, c)
   r.changed = true
 end
 
--- How many wait before this one and are not skipped, counted up to NEAR.
+-- How many wait before this one and are not skipped, counted up to NEAR. Behind many skipped ones it is NEAR.
 local function position(r, id)
-  local count, before = 0, place(r, id)
+  local count, before, steps = 0, place(r, id), 0
   while id ~= r.front and before ~= NONE and count < NEAR do
+    steps = steps + 1
+    if steps > WALK then
+      return NEAR
+    end
     local f = redis.call('HMGET', r.key, '>' .. before, '@' .. before)
     local ends = tonumber(string.match(f[1] or '', '^%d+'))
     if ends and ends > now then
@@ -455,7 +466,7 @@ end
 local function renew(r, c)
   local text = redis.call('HGET', r.key, c.id)
   if text then
-    local g = grant_of(r.key, text)
+    local g = grant_of(r, text)
     extend(r, g, c)
     return 1, g.counter, g.ends - now
   end

@@ -7,7 +7,7 @@
 --       or {1 found or 0 not, 0, 0} followed by id, counter, lease in ms of the caller's waiters that this call
 --       granted
 -- Cost  O(1), 3 commands if no other claim waits or holds; 7 commands if it held all permits and the next waiter wants
---       all of them, too; else more, for each one granted, and O(grants + waiters) if a grant may be over
+--       all of them, too; else more, for each waiter that is granted, skipped or over, and O(grants + waiters) if a grant may be over
 local sole = ARGV[4] == '0' and redis.call('HMGET', KEYS[1], ARGV[2], 'use', 'queue')
 if sole and sole[1] and sole[2] then
   local ends, permits = string.match(sole[1], '^(%d+) (%d+) ')
@@ -30,7 +30,7 @@ settle(r)
 local found = 0
 local text = redis.call('HGET', r.key, c.id)
 if text then
-  local g = grant_of(r.key, text)
+  local g = grant_of(r, text)
   redis.call('HDEL', r.key, c.id)
   r.granted, r.changed, found = r.granted - g.permits, true, 1
   if r.granted == 0 then
