@@ -156,16 +156,14 @@ class ClusterTest {
         int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         try (Jedis source = from.connect();
                 Jedis target = to.connect()) {
-            target.clusterSetSlotImporting(slot, source.clusterMyId());
-            source.clusterSetSlotMigrating(slot, target.clusterMyId());
+            RedisCluster.beginToMove(slot, from, to);
             for (String one : source.clusterGetKeysInSlot(slot, 100)) {
                 source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), one);
             }
             // All keys have moved, but the slot has not, so each request is redirected once.
             assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
             assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(2);
-            target.clusterSetSlotNode(slot, target.clusterMyId());
-            source.clusterSetSlotNode(slot, target.clusterMyId());
+            RedisCluster.endMove(slot, from, to);
             awaitUntil(() -> target.pubsubShardChannels().size() == 1);
         }
         assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
@@ -189,8 +187,7 @@ class ClusterTest {
         int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         try (Jedis source = from.connect();
                 Jedis target = to.connect()) {
-            target.clusterSetSlotImporting(slot, source.clusterMyId());
-            source.clusterSetSlotMigrating(slot, target.clusterMyId());
+            RedisCluster.beginToMove(slot, from, to);
             source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), "holdfast:{" + there.name() + "}");
             granted(store, late);
             assertThat(get(store.renew(List.of(here, there, late)))).allMatch(Granted.class::isInstance);
@@ -205,8 +202,7 @@ class ClusterTest {
             for (String left : source.clusterGetKeysInSlot(slot, 100)) {
                 source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), left);
             }
-            target.clusterSetSlotNode(slot, target.clusterMyId());
-            source.clusterSetSlotNode(slot, target.clusterMyId());
+            RedisCluster.endMove(slot, from, to);
         }
     }
 

@@ -63,17 +63,9 @@ class DeadWaiterTest extends WithServer {
 
     @Test
     void claimsDoNotWaitBehindDeadWaitersOnly() {
-        LockStore dead = open("?ticketTtl=1m");
         LockStore store = open("?ticketTtl=1m");
-        Claim holder = alice.mutex(name);
-        granted(store, holder);
-        Claim passed = bob.mutex(name);
-        waiting(dead, passed);
-        dead.close();
-        awaitSubscribers(0);
-        get(store.release(holder));
-        Claim next = alice.mutex(name);
-        granted(store, next);
+        Claim passed = skippedIn(store);
+        granted(store, alice.mutex(name));
         ResourceState state = get(store.inspect(name)).orElseThrow();
         assertThat(state.waiters())
                 .as("it keeps its position until its ticket expires")
@@ -85,14 +77,7 @@ class DeadWaiterTest extends WithServer {
     @Test
     void lateCopyOfAnAcquireIsRefusedWhileItsClaimIsSkipped() {
         LockStore store = open("?ticketTtl=1m");
-        LockStore dead = open("?ticketTtl=1m");
-        Claim holder = alice.mutex(name);
-        granted(store, holder);
-        Claim claim = bob.mutex(name);
-        waiting(dead, claim);
-        dead.close();
-        awaitSubscribers(0);
-        get(store.release(holder));
+        Claim claim = skippedIn(store);
         assertThat(waiters(store)).containsExactly(claim.id());
         busy(store, claim);
         assertThat(get(store.tryAcquireAll(List.of(claim)))).hasOnlyElementsOfType(Attempt.Busy.class);
@@ -213,6 +198,19 @@ class DeadWaiterTest extends WithServer {
         assertThat(renewed(releasing, holder)).isInstanceOf(Granted.class);
         get(releasing.release(holder));
         awaitGrant(listener);
+    }
+
+    // A claim that waits for a name that nobody holds, because its client is gone.
+    private Claim skippedIn(LockStore store) {
+        LockStore dead = open("?ticketTtl=1m");
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        Claim waiter = bob.mutex(name);
+        waiting(dead, waiter);
+        dead.close();
+        awaitSubscribers(0);
+        get(store.release(holder));
+        return waiter;
     }
 
     // Waiters that have not asked yet are still skipped.

@@ -7,6 +7,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
@@ -67,6 +68,21 @@ class IdleKeysTest extends WithServer {
         assertThat(get(store.tryAcquire(buried))).as("still refused").isInstanceOf(dev.holdfast.spi.Attempt.Busy.class);
         get(store.release(holder));
         awaitGrant(listener);
+    }
+
+    /** A record from the future is what is left when the server's clock was set back. */
+    @Test
+    void tokensGrowAlthoughTheClockWasSetBack() {
+        LockStore store = open("?ticketTtl=1m");
+        Claim former = alice.mutex(name);
+        long last = granted(store, former).counter() + TimeUnit.HOURS.toMicros(1);
+        get(store.release(former));
+        server.ask(jedis -> jedis.hset("holdfast:{" + name + "}", "counter", Long.toString(last)));
+        Claim holder = alice.mutex(name);
+        assertThat(granted(store, holder).counter()).isEqualTo(last + 1);
+        RecordingListener next = waiting(store, bob.mutex(name));
+        get(store.release(holder));
+        assertThat(awaitGrant(next).counter()).isEqualTo(last + 2);
     }
 
     @Test

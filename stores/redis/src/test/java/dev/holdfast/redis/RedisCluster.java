@@ -175,13 +175,24 @@ public final class RedisCluster implements AutoCloseable {
      */
     void moveEmptySlot(int slot, Runnable halfway) {
         List<RedisServer> ends = ownerAndAnother(slot);
-        String source = ends.get(0).ask(Jedis::clusterMyId);
-        String target = ends.get(1).ask(Jedis::clusterMyId);
-        ends.get(1).ask(jedis -> jedis.clusterSetSlotImporting(slot, source));
-        ends.get(0).ask(jedis -> jedis.clusterSetSlotMigrating(slot, target));
+        beginToMove(slot, ends.get(0), ends.get(1));
         halfway.run();
-        ends.get(1).ask(jedis -> jedis.clusterSetSlotNode(slot, target));
-        ends.get(0).ask(jedis -> jedis.clusterSetSlotNode(slot, target));
+        endMove(slot, ends.get(0), ends.get(1));
+    }
+
+    /** From now on the keys of a slot can be migrated. The former primary still has the slot. */
+    static void beginToMove(int slot, RedisServer from, RedisServer to) {
+        String source = from.ask(Jedis::clusterMyId);
+        String target = to.ask(Jedis::clusterMyId);
+        to.ask(jedis -> jedis.clusterSetSlotImporting(slot, source));
+        from.ask(jedis -> jedis.clusterSetSlotMigrating(slot, target));
+    }
+
+    /** Gives the slot to the other primary. All of its keys must be there. */
+    static void endMove(int slot, RedisServer from, RedisServer to) {
+        String target = to.ask(Jedis::clusterMyId);
+        to.ask(jedis -> jedis.clusterSetSlotNode(slot, target));
+        from.ask(jedis -> jedis.clusterSetSlotNode(slot, target));
     }
 
     /** Lets two primaries name each other as the one that serves a slot without keys. */

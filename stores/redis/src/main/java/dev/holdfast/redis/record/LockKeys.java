@@ -7,9 +7,8 @@ import java.util.Base64;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Maps a name to its key: {@code PREFIX{NAME}}. The braces make a name, and the channels of its slot, share a hash slot of a
- * cluster. A name that begins with a closing brace would leave the braces empty, so its key is
- * {@code PREFIX0{0}NAME}}.
+ * Maps a name to its key: {@code PREFIX{NAME}}. The braces make its hash slot in a cluster depend on the name alone. A
+ * name that begins with a closing brace would leave the braces empty, so its key is {@code PREFIX0{0}NAME}}.
  */
 public final class LockKeys implements KeyPattern {
 

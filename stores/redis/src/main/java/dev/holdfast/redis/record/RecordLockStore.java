@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The store of the default layout. Every transition is one script inside the server, which decides by the server's
  * own clock, so acquiring a free lock is one request and releasing it is another. The scripts do what
- * {@link dev.holdfast.store.ResourceRecord} does; {@code record.lua} describes the keys they use. Thread-safe.
+ * {@link dev.holdfast.store.ResourceRecord} does; {@code record.lua} describes its fields. Thread-safe.
  *
  * <h2>Overview for maintainers</h2>
  *

@@ -23,20 +23,19 @@ public final class WaiterChannels implements AutoCloseable {
     /** The shortest time for which an unused channel of a slot is kept. The longest time is twice this. */
     static final long IDLE_SECONDS = 30;
 
+    /** Stands for the channel of a client that is not subscribed to any. */
+    static final String NONE = "-";
+
     private final RedisPort port;
     private final LockKeys keys;
     private final IntFunction<RedisPort.Subscriber> subscribers;
     private final Supplier<Set<Integer>> slotsInUse;
     private final Executor delayed;
-    /** Stands for the channel of a client that is not subscribed to any. */
-    static final String NONE = "-";
-
-    /** The channel of a store without a cluster. */
-    private final String onlyName;
+    /** The channel of a store without a cluster, as soon as it was needed. */
+    private volatile String onlyName = NONE;
 
     private final ReentrantLock mutex = new ReentrantLock();
     private final Map<Integer, WaiterChannel> bySlot = new HashMap<>();
-    private volatile boolean onlyChannelUsed;
     private volatile boolean onlyChannelConfirmed;
     private boolean sweeping;
     private boolean closed;
@@ -77,13 +76,12 @@ public final class WaiterChannels implements AutoCloseable {
         this.subscribers = subscribers;
         this.slotsInUse = slotsInUse;
         this.delayed = delayed;
-        this.onlyName = keys.newChannel();
     }
 
     /** The channel that calls about a slot name as the caller's channel; {@link #NONE} if no claim waits there. */
     public String name(int slot) {
         if (!port.isCluster()) {
-            return onlyChannelUsed ? onlyName : NONE;
+            return onlyName;
         }
         mutex.lock();
         try {
@@ -103,8 +101,8 @@ public final class WaiterChannels implements AutoCloseable {
         mutex.lock();
         try {
             channel = bySlot.computeIfAbsent(
-                    slot, number -> new WaiterChannel(port.isCluster() ? keys.newChannel(number) : onlyName));
-            onlyChannelUsed = true;
+                    slot, number -> new WaiterChannel(port.isCluster() ? keys.newChannel(number) : keys.newChannel()));
+            onlyName = channel.name;
             channel.idle = false;
             sweepLater();
         } finally {
