@@ -1,6 +1,7 @@
 package dev.holdfast.redis.lettuce;
 
 import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.MonotonicClock;
@@ -144,15 +145,11 @@ final class LettucePort implements RedisPort {
             if (form == Link.Form.DIGEST) {
                 links.suspect();
             }
-            return reached(links.to(host(elsewhere.group(2), link), Integer.parseInt(elsewhere.group(3)), renewals))
+            String host = Replies.host(elsewhere.group(2), link.host());
+            return reached(links.to(host, Integer.parseInt(elsewhere.group(3)), renewals))
                     .thenCompose(other ->
                             repaired(other.send(List.of(call), form).get(0), other, call, renewals, redirections + 1));
         });
-    }
-
-    // A node that does not know its own host leaves it out, or writes a question mark. It is the host asked.
-    private static String host(String named, Link asked) {
-        return named.isEmpty() || named.equals("?") ? asked.host() : named;
     }
 
     private static StoreException disagreement(Throwable last) {

@@ -25,4 +25,12 @@ public final class Replies {
     public static String text(List<?> parts, int index) {
         return new String(bytes(parts, index), StandardCharsets.UTF_8);
     }
+
+    /**
+     * The host of a node that another node has named. A node that does not know the host leaves it out, or writes a
+     * question mark: it is the host that was asked.
+     */
+    public static String host(@Nullable String named, String asked) {
+        return named == null || named.isEmpty() || named.equals("?") ? asked : named;
+    }
 }

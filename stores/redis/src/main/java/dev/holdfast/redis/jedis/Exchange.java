@@ -1,5 +1,6 @@
 package dev.holdfast.redis.jedis;
 
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.client.Unacknowledged;
@@ -55,11 +56,9 @@ final class Exchange {
             return new Redirection(elsewhere.getTargetNode(), elsewhere instanceof JedisAskDataException);
         }
 
-        /** The other node. One that does not know its own host leaves it out or writes "?": it is the host that was asked. */
+        /** The other node. */
         ServerAddress target(ServerAddress asked) {
-            String host = named.getHost();
-            boolean unnamed = host == null || host.isEmpty() || host.equals("?");
-            return new ServerAddress(unnamed ? asked.host() : host, named.getPort());
+            return new ServerAddress(Replies.host(named.getHost(), asked.host()), named.getPort());
         }
     }
 

@@ -194,8 +194,6 @@ final class SlotTable {
         }
     }
 
-    // A node that does not know its own host name leaves out the host. Then the host is that of the node that was
-    // asked.
     private void take(ServerAddress asked, List<?> ranges) {
         Set<ServerAddress> nodes = new LinkedHashSet<>();
         Set<ServerAddress> primaries = new HashSet<>();
@@ -204,9 +202,9 @@ final class SlotTable {
             List<?> range = Replies.list(part);
             for (int i = 2; i < range.size(); i++) {
                 List<?> node = Replies.list(range.get(i));
-                String host = node.get(0) == null ? "" : Replies.text(node, 0);
-                ServerAddress address = new ServerAddress(
-                        host.isEmpty() || host.equals("?") ? asked.host() : host, (int) Replies.number(node, 1));
+                String host = node.get(0) == null ? null : Replies.text(node, 0);
+                ServerAddress address =
+                        new ServerAddress(Replies.host(host, asked.host()), (int) Replies.number(node, 1));
                 nodes.add(address);
                 if (i == 2) {
                     primaries.add(address);
