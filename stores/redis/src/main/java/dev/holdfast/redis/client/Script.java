@@ -12,7 +12,8 @@ import java.util.regex.Pattern;
 
 /**
  * A script that runs inside the server; there is one for each operation. The text is a resource; a line
- * {@code -- include FILE} in it is replaced by that file.
+ * {@code -- include FILE} in it is replaced by that file. {@code FORM} in the name of a file stands for the form of the
+ * lock that the script is about: a string or a hash.
  */
 public final class Script {
 
@@ -27,19 +28,27 @@ public final class Script {
     public static final Script ACQUIRE_ALL = new Script("acquire-all");
     public static final Script INSPECT = new Script("inspect");
     public static final Script LIST = new Script("list");
-    public static final Script PLAIN_ACQUIRE = new Script("plain-acquire");
-    public static final Script PLAIN_RENEW = new Script("plain-renew");
-    public static final Script PLAIN_RELEASE = new Script("plain-release");
-    public static final Script PLAIN_INSPECT = new Script("plain-inspect");
-    public static final Script PLAIN_LIST = new Script("plain-list");
-
+    public static final Script STRING_ACQUIRE = new Script("plain-acquire", "string");
+    public static final Script STRING_RENEW = new Script("plain-renew", "string");
+    public static final Script STRING_RELEASE = new Script("plain-release", "string");
+    public static final Script STRING_INSPECT = new Script("plain-inspect", "string");
+    public static final Script STRING_LIST = new Script("plain-list", "string");
+    public static final Script HASH_ACQUIRE = new Script("plain-acquire", "hash");
+    public static final Script HASH_RENEW = new Script("plain-renew", "hash");
+    public static final Script HASH_RELEASE = new Script("plain-release", "hash");
+    public static final Script HASH_INSPECT = new Script("plain-inspect", "hash");
+    public static final Script HASH_LIST = new Script("plain-list", "hash");
     public static final Script FENCE = new Script("fence");
 
     private final byte[] text;
     private final byte[] digest;
 
     private Script(String verb) {
-        text = withIncludes(read(verb + ".lua")).getBytes(StandardCharsets.UTF_8);
+        this(verb, "");
+    }
+
+    private Script(String verb, String form) {
+        text = withIncludes(read(verb + ".lua"), form).getBytes(StandardCharsets.UTF_8);
         digest = HexFormat.of().formatHex(sha1(text)).getBytes(StandardCharsets.US_ASCII);
     }
 
@@ -53,10 +62,11 @@ public final class Script {
         return digest;
     }
 
-    private static String withIncludes(String script) {
-        return INCLUDE.matcher(script)
-                .replaceAll(line -> Matcher.quoteReplacement(
-                        withIncludes(read(line.group(1)).stripTrailing())));
+    private static String withIncludes(String script, String form) {
+        return INCLUDE.matcher(script).replaceAll(line -> {
+            String included = read(line.group(1).replace("FORM", form)).stripTrailing();
+            return Matcher.quoteReplacement(withIncludes(included, form));
+        });
     }
 
     private static String read(String file) {

@@ -57,6 +57,8 @@ public final class ServerError {
                     .beforeAnyWrite(),
             lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix")
                     .beforeAnyWrite(),
+            lasting("HOLDFAST-REDISSON", "layout=redisson shares the locks of RLock only; use another name or prefix")
+                    .beforeAnyWrite(),
             lasting("MOVED", "it is a node of a cluster; add cluster=true to the options"),
             lasting("ASK", "it is a node of a cluster; add cluster=true to the options"),
             lasting("CROSSSLOT", "it is a node of a cluster; add cluster=true to the options"),

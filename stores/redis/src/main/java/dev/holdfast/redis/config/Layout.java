@@ -11,9 +11,11 @@ public enum Layout {
     /** Exclusive locks as strings, other kinds as records. */
     MIXED,
     /** The same as MIXED on a Tair server: the commands of Tair are tried first. */
-    TAIR;
+    TAIR,
+    /** Exclusive locks as the hashes of Redisson's {@code RLock}, no other kinds. */
+    REDISSON;
 
-    /** What the keys of all records begin with in the layouts that store strings, whatever the prefix is. */
+    /** What the keys of all records begin with in the layouts without a queue, whatever the prefix is. */
     public static final String PLAIN_RECORDS = "holdfast:plain:";
 
     /** @throws IllegalArgumentException if there is no such layout */
@@ -23,15 +25,24 @@ public enum Layout {
             case "plain" -> PLAIN;
             case "mixed" -> MIXED;
             case "tair" -> TAIR;
+            case "redisson" -> REDISSON;
             default ->
                 throw new IllegalArgumentException(
-                        "Option layout must be record, plain, mixed or tair, but was \"" + word + "\"");
+                        "Option layout must be record, plain, mixed, tair or redisson, but was \"" + word + "\"");
         };
     }
 
     /** Whether claims of other limits than 1 are served. */
     public boolean hasAllKinds() {
-        return this != PLAIN;
+        return this != PLAIN && this != REDISSON;
+    }
+
+    /**
+     * The prefix if none is set. A program that shares locks with Redisson knows them by the names that Redisson gives
+     * their keys.
+     */
+    String defaultPrefix() {
+        return this == REDISSON ? "" : "holdfast:";
     }
 
     @Override

@@ -5,6 +5,7 @@ import dev.holdfast.store.OptionTimes;
 import dev.holdfast.store.UrlOptions;
 import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The options of a store in Redis; {@code RedisLockStoreProvider} explains them.
@@ -39,7 +40,7 @@ public record RedisOptions(
             Duration.ofHours(1),
             Duration.ofSeconds(2),
             16,
-            "holdfast:",
+            Layout.RECORD.defaultPrefix(),
             false,
             0,
             Duration.ofMillis(500),
@@ -158,7 +159,7 @@ public record RedisOptions(
         Duration keep = options.keep;
         Duration timeout = options.timeout;
         int connections = options.connections;
-        String prefix = options.prefix;
+        @Nullable String prefix = null;
         boolean cluster = options.cluster;
         int replicas = options.replicas;
         Duration replicaTimeout = options.replicaTimeout;
@@ -187,7 +188,7 @@ public record RedisOptions(
                 keep,
                 timeout,
                 connections,
-                prefix,
+                prefix == null ? layout.defaultPrefix() : prefix,
                 cluster,
                 replicas,
                 replicaTimeout,

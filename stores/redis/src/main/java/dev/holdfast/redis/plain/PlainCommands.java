@@ -70,15 +70,22 @@ final class PlainCommands {
     /** The command that prolongs; null stands for a script. */
     private volatile @Nullable Prolong prolong;
 
-    private volatile boolean mustBeFound = true;
+    private volatile boolean mustBeFound;
 
-    /** @param tair whether Tair's commands come first */
-    PlainCommands(RedisPort port, boolean tair) {
+    /** For a layout: Tair's commands come first on Tair, and no server has commands for a lock that is a hash. */
+    PlainCommands(RedisPort port, Layout layout) {
         this.port = port;
-        this.deletes = tair
-                ? List.of(Delete.CAD, Delete.DELEX, Delete.DELIFEQ)
-                : List.of(Delete.DELEX, Delete.DELIFEQ, Delete.CAD);
-        this.prolongs = tair ? List.of(Prolong.CAS, Prolong.SET_IFEQ) : List.of(Prolong.SET_IFEQ, Prolong.CAS);
+        this.deletes = switch (layout) {
+            case REDISSON -> List.of();
+            case TAIR -> List.of(Delete.CAD, Delete.DELEX, Delete.DELIFEQ);
+            default -> List.of(Delete.DELEX, Delete.DELIFEQ, Delete.CAD);
+        };
+        this.prolongs = switch (layout) {
+            case REDISSON -> List.of();
+            case TAIR -> List.of(Prolong.CAS, Prolong.SET_IFEQ);
+            default -> List.of(Prolong.SET_IFEQ, Prolong.CAS);
+        };
+        this.mustBeFound = layout != Layout.REDISSON;
     }
 
     /** Tries all commands in one flush. If the server cannot be reached, the scripts are used. */

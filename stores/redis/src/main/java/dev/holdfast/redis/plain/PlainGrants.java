@@ -45,7 +45,7 @@ final class PlainGrants {
     }
 
     /**
-     * An exclusive grant that is a string, as this store has last written it; {@code plain.lua} describes the
+     * An exclusive grant that is a string, as this store has last written it; {@code plain-text.lua} describes the
      * string.
      *
      * <h2>Why a single command may renew it</h2>
@@ -146,10 +146,10 @@ final class PlainGrants {
     }
 
     /**
-     * Returns what an inspection shows of a string.
+     * Returns what an inspection shows of a lock.
      *
-     * @param text the string, which Holdfast or another program has written
-     * @param millisLeft the time left; -1 if the string has no end
+     * @param text the text of the lock, which Holdfast or another program has written
+     * @param millisLeft the time left; -1 if the lock has no end
      * @param digest the SHA-1 of the text, by which a lock of another program can be released
      * @param now the server's time
      */

@@ -8,11 +8,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Maps a name to its keys in the plain layout: the string {@code PREFIX NAME} without braces, as programs without
- * Holdfast would name it, and the record {@code holdfast:plain:{...}} beside it, in the same hash slot.
+ * Maps a name to its keys: that of the lock, {@code PREFIX NAME} without braces, as programs without Holdfast would name
+ * it, and the record {@code holdfast:plain:{...}} beside it, in the same hash slot. And to what Redisson derives from
+ * the key of the lock.
  *
- * <p>If the string's key has a hash tag of its own, the record's key begins with that tag and ends with the
- * string's key; else its tag is the string's key. A key that has a closing brace but no hash tag cannot be a tag.
+ * <p>If the lock's key has a hash tag of its own, the record's key begins with that tag and ends with the
+ * lock's key; else its tag is the lock's key. A key that has a closing brace but no hash tag cannot be a tag.
  * Then the two keys are in two slots, which a cluster refuses and a single server accepts.
  */
 public final class PlainKeys {
@@ -25,12 +26,16 @@ public final class PlainKeys {
         this.prefix = prefix;
     }
 
-    byte[] string(LockName name) {
-        return bytes(prefix + name.value());
+    byte[] lock(LockName name) {
+        return bytes(key(name));
+    }
+
+    private String key(LockName name) {
+        return prefix + name.value();
     }
 
     byte[] record(LockName name) {
-        String key = prefix + name.value();
+        String key = key(name);
         int open = key.indexOf('{');
         int close = open < 0 ? -1 : key.indexOf('}', open + 1);
         if (close > open + 1) {
@@ -39,11 +44,25 @@ public final class PlainKeys {
         return bytes(key.indexOf('}') < 0 ? OPEN + key + "}" : OPEN + "}" + key);
     }
 
-    /** The strings of Holdfast and of other programs. */
-    KeyPattern strings() {
+    /** The list in which those wait who use the key as Redisson's fair lock. */
+    byte[] fairQueue(LockName name) {
+        return bytes(redissons("redisson_lock_queue", key(name)));
+    }
+
+    /** The channel on which Redisson's clients publish that they have released the lock. */
+    String channel(LockName name) {
+        return redissons("redisson_lock__channel", key(name));
+    }
+
+    private static String redissons(String first, String key) {
+        return key.indexOf('{') < 0 ? first + ":{" + key + "}" : first + ":" + key;
+    }
+
+    /** The locks of Holdfast and of other programs. */
+    KeyPattern locks() {
         return new Form("", prefix) {
             @Override
-            String string(String key) {
+            String lock(String key) {
                 return key;
             }
         };
@@ -53,7 +72,7 @@ public final class PlainKeys {
     KeyPattern records() {
         return new Form(Layout.PLAIN_RECORDS, prefix) {
             @Override
-            String string(String key) {
+            String lock(String key) {
                 if (!key.startsWith(OPEN) || key.indexOf('}') < 0) {
                     return "";
                 }
@@ -73,8 +92,8 @@ public final class PlainKeys {
             this.prefix = prefix;
         }
 
-        /** The key of the string that belongs to this key; empty if there is none. */
-        abstract String string(String key);
+        /** The key of the lock that belongs to this key; empty if there is none. */
+        abstract String lock(String key);
 
         @Override
         public byte[] pattern(String nameBegins) {
@@ -86,12 +105,12 @@ public final class PlainKeys {
         @Override
         public boolean isKey(byte[] key) {
             String text = new String(key, StandardCharsets.UTF_8);
-            String string = string(text);
-            if (!string.startsWith(prefix) || !Arrays.equals(bytes(text), key)) {
+            String lock = lock(text);
+            if (!lock.startsWith(prefix) || !Arrays.equals(bytes(text), key)) {
                 return false;
             }
             try {
-                new LockName(string.substring(prefix.length()));
+                new LockName(lock.substring(prefix.length()));
                 return true;
             } catch (IllegalArgumentException noName) {
                 return false;
@@ -100,7 +119,7 @@ public final class PlainKeys {
 
         @Override
         public LockName name(byte[] key) {
-            return new LockName(string(new String(key, StandardCharsets.UTF_8)).substring(prefix.length()));
+            return new LockName(lock(new String(key, StandardCharsets.UTF_8)).substring(prefix.length()));
         }
     }
 

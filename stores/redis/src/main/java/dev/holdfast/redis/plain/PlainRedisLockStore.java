@@ -15,6 +15,7 @@ import dev.holdfast.redis.record.KeyScan;
 import dev.holdfast.redis.record.ScriptReply;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -28,6 +29,7 @@ import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -37,10 +39,15 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store in a Redis server, or one of its relatives, in which an exclusive lock is the string that
- * {@code SET NAME VALUE NX PX} makes. Programs without Holdfast that lock in this way, and that compare the value
- * before they delete the key, exclude these locks and are excluded by them, on the same key. {@code plain.lua}
- * describes the keys.
+ * A store in a Redis server, or one of its relatives, in which an exclusive lock is what other programs make, too. Its
+ * locks and theirs, on the same key, exclude each other.
+ *
+ * <ul>
+ *   <li>The string that {@code SET NAME VALUE NX PX} makes, of programs that compare the value before they delete the
+ *       key; {@code plain-string.lua} describes the keys.
+ *   <li>With {@code layout=redisson} the hash of Redisson's {@code RLock}; {@code plain-hash.lua} describes the keys. A
+ *       release is published as Redisson's clients do it, and they and the watchers of this store try again then.
+ * </ul>
  *
  * <p>Acquiring is a script, because the fencing token must be taken in the same step. Releasing and renewing use
  * the best command that the server has ({@link PlainCommands}) where one command is enough. A script does it where
@@ -59,28 +66,35 @@ public final class PlainRedisLockStore implements LockStore {
      */
     private static final int TRIPS = 2;
 
+    private static final byte[][] NONE = {};
     private static final int SINCE = 3;
-    private static final int STRING = 6;
+    private static final int HELD = 6;
     private static final int KEYS = 2;
 
     private final RedisPort port;
     private final Layout layout;
+    private final PlainScripts scripts;
     private final StoreTraits traits;
     private final PlainKeys keys;
     private final MonotonicClock clock;
     private final byte[] context;
     private final PlainCommands commands;
     private final PlainGrants grants;
+    /** Null if nothing is published. */
+    private final @Nullable ReleaseChannels channels;
 
     /** The store closes the port. */
     public PlainRedisLockStore(RedisPort port, RedisOptions options, MonotonicClock clock) {
         this.port = port;
         this.layout = options.layout();
+        boolean hashes = layout == Layout.REDISSON;
+        this.scripts = hashes ? PlainScripts.OF_HASHES : PlainScripts.OF_STRINGS;
+        this.channels = hashes ? new ReleaseChannels(port) : null;
         this.keys = new PlainKeys(options.prefix());
         this.clock = clock;
         // There is no channel and no ticket, because no claim waits in this store.
         this.context = ("- 0 " + ClaimArguments.millis(options.keep())).getBytes(StandardCharsets.US_ASCII);
-        this.commands = new PlainCommands(port, layout == Layout.TAIR);
+        this.commands = new PlainCommands(port, layout);
         this.grants = new PlainGrants(clock, options.keep());
         this.traits = new StoreTraits(
                 layout == Layout.TAIR ? "tair" : "redis, layout=" + layout,
@@ -114,7 +128,8 @@ public final class PlainRedisLockStore implements LockStore {
     }
 
     private CompletionStage<Attempt> acquire(Claim claim) {
-        return port.run(call(Script.PLAIN_ACQUIRE, List.of(claim)), reply -> {
+        byte[][] more = channels == null ? NONE : new byte[][] {keys.fairQueue(claim.name())};
+        return port.run(call(scripts.acquire(), List.of(claim), more), reply -> {
             List<?> parts = Replies.list(reply);
             long first = Replies.number(parts, 1);
             long second = Replies.number(parts, 2);
@@ -126,15 +141,15 @@ public final class PlainRedisLockStore implements LockStore {
         });
     }
 
-    private static StoreException otherKind(Claim claim) {
+    private StoreException otherKind(Claim claim) {
         String kind = switch (claim.limit()) {
             case 0 -> "a wait set (a condition)";
             case Claim.ALL -> "a read-write lock";
             default -> "a semaphore of " + claim.limit();
         };
         return StoreException.refused(
-                "layout=plain carries exclusive locks only, but \"" + claim.name() + "\" was claimed as " + kind
-                        + " by " + claim.owner() + ": open a store with layout=record or layout=mixed for it",
+                "layout=" + layout + " carries exclusive locks only, but \"" + claim.name() + "\" was claimed as "
+                        + kind + " by " + claim.owner() + ": open a store with layout=record or layout=mixed for it",
                 null);
     }
 
@@ -142,7 +157,7 @@ public final class PlainRedisLockStore implements LockStore {
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
         List<Claim> batch = Bounds.batch(claims);
         PlainRenewal renewal = new PlainRenewal(
-                port, keys, commands, grants, part -> call(Script.PLAIN_RENEW, part), this::slot, batch);
+                port, keys, commands, grants, part -> call(scripts.renew(), part, NONE), this::slot, batch);
         return commands.mustBeFound() ? commands.find().thenCompose(found -> renewal.byScripts()) : renewal.run();
     }
 
@@ -150,7 +165,7 @@ public final class PlainRedisLockStore implements LockStore {
     public CompletionStage<Released> release(Claim claim) {
         Grant grant = grants.forget(claim.id());
         ServerCall command =
-                grant == null || claim.repeated() ? null : commands.delete(keys.string(claim.name()), grant.text());
+                grant == null || claim.repeated() ? null : commands.delete(keys.lock(claim.name()), grant.text());
         if (command == null) {
             return releaseByScript(claim);
         }
@@ -166,35 +181,45 @@ public final class PlainRedisLockStore implements LockStore {
     }
 
     private CompletionStage<Released> releaseByScript(Claim claim) {
-        ServerCall call = new ServerCall(Script.PLAIN_RELEASE, KEYS, new byte[][] {
-            keys.string(claim.name()),
-            keys.record(claim.name()),
-            context,
-            ClaimArguments.id(claim.id()),
-            ServerCall.number(ClaimArguments.millis(claim.lease())),
-            ClaimArguments.flag(claim.repeated())
-        });
+        List<byte[]> arguments = new ArrayList<>(List.of(
+                keys.lock(claim.name()),
+                keys.record(claim.name()),
+                context,
+                ClaimArguments.id(claim.id()),
+                ServerCall.number(ClaimArguments.millis(claim.lease())),
+                ClaimArguments.flag(claim.repeated())));
+        if (channels != null) {
+            // As Redisson does: sharded channels wherever a cluster has them.
+            arguments.add((port.isCluster() ? "SPUBLISH" : "PUBLISH").getBytes(StandardCharsets.US_ASCII));
+            arguments.add(keys.channel(claim.name()).getBytes(StandardCharsets.UTF_8));
+        }
+        ServerCall call = new ServerCall(scripts.release(), KEYS, arguments.toArray(NONE));
         return port.run(
                 call.inSlot(slot(claim.name())),
                 reply -> Long.valueOf(1).equals(reply) ? Released.ALONE : Released.NOT_OWNER);
     }
 
     @Override
+    public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
+        return channels == null ? ListenerRegistration.NONE : channels.watch(keys.channel(name), mayBeFree);
+    }
+
+    @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        ServerCall call = new ServerCall(
-                Script.PLAIN_INSPECT, KEYS, new byte[][] {keys.string(name), keys.record(name), context});
+        ServerCall call =
+                new ServerCall(scripts.inspect(), KEYS, new byte[][] {keys.lock(name), keys.record(name), context});
         return port.run(call.inSlot(slot(name)), reply -> {
             List<?> parts = Replies.list(reply);
             ResourceState record = InspectReply.state(name, parts);
-            List<?> string = Replies.list(parts.get(STRING));
-            if (string.isEmpty()) {
+            List<?> held = Replies.list(parts.get(HELD));
+            if (held.isEmpty()) {
                 return Optional.of(record).filter(ResourceState::isInUse);
             }
             ResourceState.Entry holder = PlainGrants.entry(
                     name,
-                    Replies.bytes(string, 0),
-                    Replies.number(string, 1),
-                    Replies.text(string, 2),
+                    Replies.bytes(held, 0),
+                    Replies.number(held, 1),
+                    Replies.text(held, 2),
                     Replies.number(parts, 2));
             return Optional.of(new ResourceState(name, 1, record.counter(), List.of(holder), List.of()));
         });
@@ -203,12 +228,12 @@ public final class PlainRedisLockStore implements LockStore {
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        CompletionStage<List<LockName>> strings =
-                new KeyScan(port, Script.PLAIN_LIST, keys.strings(), prefix, limit, clock).run();
+        CompletionStage<List<LockName>> locks =
+                new KeyScan(port, scripts.list(), keys.locks(), prefix, limit, clock).run();
         if (!layout.hasAllKinds()) {
-            return strings;
+            return locks;
         }
-        return strings.thenCompose(found -> new KeyScan(port, Script.LIST, keys.records(), prefix, limit, clock)
+        return locks.thenCompose(found -> new KeyScan(port, Script.LIST, keys.records(), prefix, limit, clock)
                 .run()
                 .thenApply(others -> {
                     TreeSet<LockName> all = new TreeSet<>(found);
@@ -219,23 +244,27 @@ public final class PlainRedisLockStore implements LockStore {
 
     @Override
     public void close() {
+        if (channels != null) {
+            channels.close();
+        }
         port.close();
     }
 
     private int slot(LockName name) {
-        return port.isCluster() ? HashSlot.of(keys.string(name)) : 0;
+        return port.isCluster() ? HashSlot.of(keys.lock(name)) : 0;
     }
 
     // Each claim has two keys; all keys must be in one slot.
-    private ServerCall call(Script script, List<Claim> claims) {
-        int count = KEYS * claims.size();
+    private ServerCall call(Script script, List<Claim> claims, byte[][] moreKeys) {
+        int count = KEYS * claims.size() + moreKeys.length;
         byte[][] arguments = new byte[count + 1 + claims.size() * ClaimArguments.FIELDS][];
         arguments[count] = context;
         for (int i = 0; i < claims.size(); i++) {
-            arguments[KEYS * i] = keys.string(claims.get(i).name());
+            arguments[KEYS * i] = keys.lock(claims.get(i).name());
             arguments[KEYS * i + 1] = keys.record(claims.get(i).name());
             ClaimArguments.put(arguments, count + 1 + i * ClaimArguments.FIELDS, claims.get(i));
         }
+        System.arraycopy(moreKeys, 0, arguments, KEYS * claims.size(), moreKeys.length);
         return new ServerCall(script, count, arguments)
                 .inSlot(slot(claims.get(0).name()));
     }

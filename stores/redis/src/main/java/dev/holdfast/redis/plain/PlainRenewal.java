@@ -86,7 +86,7 @@ final class PlainRenewal {
             Grant grant = commands.canProlong() ? grants.renewedBy(claim) : null;
             ServerCall call = grant == null
                     ? null
-                    : commands.prolong(keys.string(claim.name()), grant.text(), ClaimArguments.millis(claim.lease()));
+                    : commands.prolong(keys.lock(claim.name()), grant.text(), ClaimArguments.millis(claim.lease()));
             if (call == null) {
                 forScripts.add(i);
             } else {

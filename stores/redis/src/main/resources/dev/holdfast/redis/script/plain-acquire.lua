@@ -1,13 +1,14 @@
--- Grants the claim now or not at all, in the plain or the mixed layout: as a string if it is exclusive (limit 1),
--- else as a grant in the record.
+-- Grants the claim now or not at all, in the layouts of the plain package: as a string or a hash (FORM) if it is
+-- exclusive (limit 1), else as a grant in the record.
 --
--- KEYS  1 the string, 2 the record
+-- KEYS  1 the lock, 2 the record; of a hash also 3 the queue of a fair lock
 -- ARGV  see record.lua; one claim
--- Reply {1, counter, left in us, since}     granted, or already held; since is 0 unless this call made the string
+-- Reply {1, counter, left in us, since}     granted, or already held; since is 0 unless this call made the grant
 --       {0, us until the first end, 0, 0}   busy; nothing was granted; 0 us if the end is not known
 --       {3, limit in use, 0, 0}             in use as another kind
 --       {4, permits held, limit, 0}         already holds fewer permits than it asks for
--- Cost  O(1), 4 commands on a free name; else O(grants) when one may be over
+-- Cost  O(1), 4 commands on a free name, 7 if it is a hash; else O(grants) when one may be over
+-- include plain-FORM.lua
 local state = ARGV[4] == '1' and redis.call('HMGET', KEYS[2], 'counter', 'use', 'kept')
 if state and not state[2] then
   local clock = redis.call('TIME')
@@ -18,7 +19,7 @@ if state and not state[2] then
   local number = counter == now and since or string.format('%.0f', counter)
   local text = 'holdfast1 ' .. ARGV[2] .. ' ' .. number .. ' ' .. since .. ' ' .. string.format('%.0f', ends) .. ' ' .. ARGV[5] ..
     '\n' .. ARGV[7]
-  if redis.call('SET', KEYS[1], text, 'NX', 'PX', ARGV[5]) then
+  if take(text) then
     if state[3] and ends <= tonumber(state[3]) then
       redis.call('HSET', KEYS[2], 'counter', number)
     else
@@ -30,15 +31,23 @@ if state and not state[2] then
   end
 end
 -- include record.lua
--- include plain.lua
+
+-- Returns the time left in microseconds; 0 if it is not known, because the lock of another program has no end.
+local function left_of(key)
+  return math.max(0, redis.call('PTTL', key)) * 1000
+end
+
 local c, r = claim_at(1), open(KEYS[2])
-local text = redis.call('GET', KEYS[1])
-local p = text and plain_of(text)
+local text, p = look(KEYS[1], r.key)
+local mine = p and p.id == c.id
+if not mine then
+  check_queue()
+end
 settle(r)
 local held = redis.call('HGET', r.key, c.id)
 held = held and grant_of(r, held)
 local code, a, b, since = 0, 0, 0, 0
-if p and p.id == c.id then
+if mine then
   if c.limit == 1 then
     code, a, b = 1, p.counter, left_of(KEYS[1])
   else
@@ -61,8 +70,8 @@ elseif is_buried(r, c.id) or not fits(r, c) then
   a = until_first(r)
 elseif c.limit == 1 then
   local counter = math.max(r.counter + 1, now)
-  redis.call('SET', KEYS[1], plain_text({ id = c.id, counter = counter, since = now, ends = now + c.lease * 1000, lease = c.lease,
-    owner = c.owner }), 'PX', c.lease)
+  put(KEYS[1], r.key, { id = c.id, counter = counter, since = now, ends = now + c.lease * 1000, lease = c.lease, owner = c.owner },
+    nil, c.lease)
   r.counter, r.changed = counter, true
   code, a, b, since = 1, counter, c.lease * 1000, now
 else

@@ -1,12 +1,13 @@
--- Returns all that is known of a resource of the plain or the mixed layout.
+-- Returns all that is known of a resource of the layouts of the plain package.
 --
--- KEYS  1 the string, 2 the record
+-- KEYS  1 the lock (FORM), 2 the record
 -- ARGV  see record.lua; no claim
 -- Reply {counter, limit, now, {id, grant, ...}, {}, {}, {text, ms left, SHA-1 of the text}}: as inspect.lua, and the
---       string if there is one; -1 ms left if it has no end
+--       text of the lock if it is not free; -1 ms left if it has no end
 -- Cost  O(grants)
 -- include record.lua
-local text, r = redis.call('GET', KEYS[1]), open(KEYS[2])
+-- include plain-FORM.lua
+local text, r = look(KEYS[1], KEYS[2]), open(KEYS[2])
 local held = text and { text, redis.call('PTTL', KEYS[1]), redis.sha1hex(text) } or {}
 settle(r)
 close(r, ticket)

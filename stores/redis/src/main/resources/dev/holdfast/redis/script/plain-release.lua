@@ -1,23 +1,21 @@
--- Ends a grant of the plain or the mixed layout.
+-- Ends a grant of the layouts of the plain package.
 --
--- KEYS  1 the string, 2 the record
--- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 repeated. The id of another program's lock, as inspection
---       reports it, is foreign-SHA1.0 of its text
+-- KEYS  1 the lock (FORM), 2 the record
+-- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 repeated; of a hash also 5 the command that publishes, 6 the
+--       channel
 -- Reply an integer: 1 it held, 0 not
--- Cost  O(1), 2 commands if it is a string that was asked for once; else O(grants) when one may be over
-local text = redis.call('GET', KEYS[1])
-local head = 'holdfast1 ' .. ARGV[2] .. ' '
-local found = text and (string.sub(text, 1, #head) == head
-  or string.sub(ARGV[2], 1, 8) == 'foreign-' and ARGV[2] == 'foreign-' .. redis.sha1hex(text) .. '.0')
+-- Cost  O(1), 2 commands if it is a lock that was asked for once, 3 of a hash; else O(grants) when one may be over
+-- include plain-FORM.lua
+local found, field = is_held(ARGV[2])
 if found and ARGV[4] == '0' then
-  redis.call('DEL', KEYS[1])
+  finish(field)
   return 1
 end
 -- include record.lua
 local c, r = { id = ARGV[2], lease = tonumber(ARGV[3]), repeated = ARGV[4] }, open(KEYS[2])
 settle(r)
 if found then
-  redis.call('DEL', KEYS[1])
+  finish(field)
 else
   local granted = redis.call('HGET', r.key, c.id)
   if granted then

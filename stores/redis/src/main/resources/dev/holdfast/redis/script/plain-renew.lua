@@ -1,26 +1,39 @@
--- Renews grants of the plain or the mixed layout. Never shortens a grant, never revives one that is over. A string
--- whose terms change is rewritten.
+-- Renews grants of the layouts of the plain package. Never shortens a grant, never revives one that is over. The text of
+-- a grant whose terms change is rewritten.
 --
--- KEYS  for each claim two: the string, the record
+-- KEYS  for each claim two: the lock (FORM), the record
 -- ARGV  see record.lua; as many claims as pairs of keys, at most 256
--- Reply five numbers for each claim: code, counter, left in us, since and ENDS of the string (0, 0 if it is a grant
---       in the record); 5, why, 0, 0, 0 gone, as 'renew' of record.lua returns it; 7, error, 0, 0, 0 if this claim's
+-- Reply five numbers for each claim: code, counter, left in us, since and ENDS of the text (0, 0 if it is a grant in
+--       the record); 5, why, 0, 0, 0 gone, as 'renew' of record.lua returns it; 7, error, 0, 0, 0 if this claim's
 --       keys cannot be read
--- Cost  for each claim O(1), 4 commands if it is a string; else O(grants) when one may be over
+-- Cost  for each claim O(1), 4 commands if it is a string, 6 if it is a hash; else O(grants) when one may be over
 -- include record.lua
--- include plain.lua
+-- include plain-FORM.lua
+
+-- Makes the record live at least until this grant ends. Many renewals leave the text unchanged, but the counter must
+-- outlive the grant.
+local function prolong(key, life, counter)
+  local ends, f = now + life * 1000, redis.call('HMGET', key, 'counter', 'kept')
+  if not f[1] then
+    redis.call('HSET', key, 'counter', whole(counter))
+  end
+  if not f[2] or ends > tonumber(f[2]) then
+    redis.call('HSET', key, 'kept', whole(ends + keep * 1000))
+    redis.call('PEXPIRE', key, whole(life + 2 * keep))
+  end
+end
+
 local function renew_one(i)
   local c, key, record = claim_at(i), KEYS[2 * i - 1], KEYS[2 * i]
-  local text = redis.call('GET', key)
-  local p = text and plain_of(text)
+  local text, p = look(key, record)
   if p and p.id == c.id then
     local life = math.max(redis.call('PTTL', key), c.lease)
     prolong(record, life, p.counter)
     if p.lease ~= c.lease or p.owner ~= c.owner then
       p.lease, p.owner, p.ends = c.lease, c.owner, math.max(p.ends + 1, now + life * 1000)
-      text = plain_text(p)
+      text = nil
     end
-    redis.call('SET', key, text, 'PX', whole(life))
+    put(key, record, p, text, life)
     return 1, p.counter, life * 1000, p.since, p.ends
   end
   local r = open(record)

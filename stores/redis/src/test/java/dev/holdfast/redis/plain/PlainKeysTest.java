@@ -24,10 +24,10 @@ class PlainKeysTest {
         "a}b, lock:a}b, holdfast:plain:{}lock:a}b",
         "{}b, lock:{}b, holdfast:plain:{}lock:{}b"
     })
-    void twoKeysForAName(String name, String string, String record) {
-        assertThat(keys.string(new LockName(name)))
+    void twoKeysForAName(String name, String lock, String record) {
+        assertThat(keys.lock(new LockName(name)))
                 .asString(StandardCharsets.UTF_8)
-                .isEqualTo(string);
+                .isEqualTo(lock);
         assertThat(keys.record(new LockName(name)))
                 .asString(StandardCharsets.UTF_8)
                 .isEqualTo(record);
@@ -39,9 +39,9 @@ class PlainKeysTest {
         LockName name = new LockName(text);
         for (PlainKeys some : new PlainKeys[] {keys, new PlainKeys("")}) {
             String record = new String(some.record(name), StandardCharsets.UTF_8);
-            assertThat(JedisClusterCRC16.getSlot(record)).isEqualTo(JedisClusterCRC16.getSlot(some.string(name)));
+            assertThat(JedisClusterCRC16.getSlot(record)).isEqualTo(JedisClusterCRC16.getSlot(some.lock(name)));
             assertThat(JedisClusterCRC16.getSlot(record + ":tombs"))
-                    .isEqualTo(JedisClusterCRC16.getSlot(some.string(name)));
+                    .isEqualTo(JedisClusterCRC16.getSlot(some.lock(name)));
         }
     }
 
@@ -60,8 +60,8 @@ class PlainKeysTest {
                 seen.add(new String(keys.record(name), StandardCharsets.UTF_8));
                 assertThat(keys.records().isKey(keys.record(name))).isTrue();
                 assertThat(keys.records().name(keys.record(name))).isEqualTo(name);
-                assertThat(keys.strings().isKey(keys.string(name))).isTrue();
-                assertThat(keys.strings().name(keys.string(name))).isEqualTo(name);
+                assertThat(keys.locks().isKey(keys.lock(name))).isTrue();
+                assertThat(keys.locks().name(keys.lock(name))).isEqualTo(name);
                 count++;
             }
         }
@@ -70,19 +70,15 @@ class PlainKeysTest {
 
     @Test
     void othersKeysAreNoNames() {
-        assertThat(keys.strings().isKey("lock:".getBytes(StandardCharsets.UTF_8)))
+        assertThat(keys.locks().isKey("lock:".getBytes(StandardCharsets.UTF_8))).isFalse();
+        assertThat(keys.locks().isKey("lock:a\nb".getBytes(StandardCharsets.UTF_8)))
                 .isFalse();
-        assertThat(keys.strings().isKey("lock:a\nb".getBytes(StandardCharsets.UTF_8)))
-                .isFalse();
-        assertThat(keys.strings().isKey("other".getBytes(StandardCharsets.UTF_8)))
-                .isFalse();
-        assertThat(keys.strings().isKey(new byte[] {'l', 'o', 'c', 'k', ':', (byte) 0xff}))
+        assertThat(keys.locks().isKey("other".getBytes(StandardCharsets.UTF_8))).isFalse();
+        assertThat(keys.locks().isKey(new byte[] {'l', 'o', 'c', 'k', ':', (byte) 0xff}))
                 .isFalse();
         assertThat(keys.records().isKey("holdfast:plain:x".getBytes(StandardCharsets.UTF_8)))
                 .isFalse();
-        assertThat(keys.strings().pattern("a*"))
-                .asString(StandardCharsets.UTF_8)
-                .isEqualTo("lock:a\\**");
+        assertThat(keys.locks().pattern("a*")).asString(StandardCharsets.UTF_8).isEqualTo("lock:a\\**");
         assertThat(keys.records().pattern("a*"))
                 .asString(StandardCharsets.UTF_8)
                 .isEqualTo("holdfast:plain:*lock:a\\**");

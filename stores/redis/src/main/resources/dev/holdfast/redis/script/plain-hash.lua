@@ -1,0 +1,90 @@
+-- Included by the scripts of the plain package: an exclusive lock that is the hash of Redisson's RLock.
+--
+-- Keys of one resource: K, which clients of Redisson lock, too; R = holdfast:plain:{K}, as in plain-string.lua; and Q,
+-- the queue of Redisson's fair lock, which must not be there. Q is in the hash slot of K.
+--   K   hash of one field, HOLDER: how often it holds. The holder is UUID:THREAD for a client of Redisson, and the
+--       claim's id for ours, which holds once: where a script of Redisson's meets a number it may count down from it.
+--       The lock ends when K expires.
+--   R   has one more field, holder: the text of the last grant of ours, which is over unless K has its id
+-- include plain-text.lua
+
+local function refuse(key, what)
+  error('HOLDFAST-REDISSON key ' .. key .. ' is ' .. what)
+end
+
+-- Returns who holds the lock, or nil if it is free; then whether the key is an exclusive lock, or free.
+local function holder(key)
+  local count = redis.call('HLEN', key)
+  local field = count == 1 and redis.call('HKEYS', key)[1] or nil
+  return field, count == 0 or field and (string.find(field, ':%-?%d+$') or string.find(field, '^[%w_-]+%.%w+$'))
+end
+
+-- Returns the text of the lock, and what it says if it is ours; nothing if the lock is free. The text of another program's
+-- lock is its holder.
+local function look(key, record)
+  local field, known = holder(key)
+  if not known then
+    refuse(key, redis.call('HEXISTS', key, 'mode') == 1 and 'a read-write lock of Redisson' or 'a hash, but no lock')
+  end
+  local text = field and redis.call('HGET', record, 'holder')
+  local p = text and plain_of(text)
+  if p and p.id == field then
+    return text, p
+  end
+  return field
+end
+
+-- Takes the lock of an acquire for a new grant, if it is free. Returns whether it was.
+local function take(text)
+  if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then
+    return false
+  end
+  redis.call('HSET', KEYS[1], ARGV[2], 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[5])
+  redis.call('HSET', KEYS[2], 'holder', text)
+  return true
+end
+
+-- Fails if clients of Redisson wait for a fair lock: they would be overtaken, and would not be woken by our release.
+local function check_queue()
+  if redis.call('EXISTS', KEYS[3]) == 1 then
+    refuse(KEYS[1], 'a fair lock of Redisson, whose waiters are in ' .. KEYS[3])
+  end
+end
+
+-- Writes a grant that lasts for this long (ms). The text is nil if its terms have changed.
+local function put(key, record, p, text, life)
+  if not text then
+    redis.call('HSET', key, p.id, 1)
+    redis.call('HSET', record, 'holder', plain_text(p))
+  end
+  redis.call('PEXPIRE', key, string.format('%.0f', life))
+end
+
+-- Whether the claim of a release holds the lock; then its field.
+local function is_held(id)
+  local field = is_foreign(id) and holder(KEYS[1])
+  if field then
+    return id == foreign_id(field), field
+  end
+  return redis.call('HEXISTS', KEYS[1], id) == 1, id
+end
+
+-- Ends the lock of a release that holds it, and publishes what Redisson's clients wait for. Nodes of a cluster that know
+-- no sharded channels have plain ones. A user who may not publish can release nevertheless.
+local function finish(field)
+  redis.call('HDEL', KEYS[1], field)
+  local reply = redis.pcall(ARGV[5], ARGV[6], '0')
+  if type(reply) == 'table' and ARGV[5] == 'SPUBLISH' then
+    redis.pcall('PUBLISH', ARGV[6], '0')
+  end
+end
+
+-- Whether a key is a lock.
+local function is_lock(key)
+  if redis.call('TYPE', key).ok ~= 'hash' then
+    return false
+  end
+  local field, known = holder(key)
+  return field and known
+end

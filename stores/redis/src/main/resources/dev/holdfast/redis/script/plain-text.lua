@@ -1,0 +1,25 @@
+-- Included by the forms of a lock (plain-string.lua, plain-hash.lua): the text of a grant, which is
+--   'holdfast1 ID COUNTER SINCE ENDS LEASE\nOWNER'
+-- ENDS is the planned end of the grant when its terms (lease, owner) were last written; it grows each time. The time to
+-- live of the lock's key returns when the grant really ends.
+local HEAD = '^holdfast1 (%S+) (%d+) (%d+) (%d+) (%d+)\n(.*)$'
+
+-- Returns nil if another program wrote the text.
+local function plain_of(text)
+  local id, counter, since, ends, lease, owner = string.match(text, HEAD)
+  return id and { id = id, counter = tonumber(counter), since = tonumber(since), ends = tonumber(ends), lease = tonumber(lease),
+    owner = owner }
+end
+
+local function plain_text(p)
+  return string.format('holdfast1 %s %.0f %.0f %.0f %.0f\n%s', p.id, p.counter, p.since, p.ends, p.lease, p.owner)
+end
+
+-- The id of another program's lock, as inspection reports it, is the SHA-1 of its text.
+local function is_foreign(id)
+  return string.sub(id, 1, 8) == 'foreign-'
+end
+
+local function foreign_id(text)
+  return 'foreign-' .. redis.sha1hex(text) .. '.0'
+end
