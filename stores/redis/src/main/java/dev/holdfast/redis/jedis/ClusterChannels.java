@@ -117,7 +117,7 @@ final class ClusterChannels implements AutoCloseable {
             List<Channel> again = new ArrayList<>();
             for (Channel channel : lost) {
                 try {
-                    if (channels.containsKey(channel.name())) {
+                    if (channels.get(channel.name()) == channel) {
                         assign(channel);
                     }
                 } catch (StoreException notYet) {

@@ -278,6 +278,10 @@ final class Subscription implements AutoCloseable {
 
         private final Set<String> requested = new HashSet<>();
         private final Set<String> confirmed = new HashSet<>();
+        /** The channels that were unsubscribed and whose end the server has not confirmed, each as often as that. */
+        private final List<String> leaving = new ArrayList<>();
+
+        private boolean answered;
         private @Nullable Connection connection;
         private @Nullable PubSub pubSub;
         /** Whether another node serves the slot of one of the channels. */
@@ -307,7 +311,7 @@ final class Subscription implements AutoCloseable {
         }
 
         private boolean isConfirmed() {
-            return !confirmed.isEmpty();
+            return answered;
         }
 
         private void discard() {
@@ -325,8 +329,14 @@ final class Subscription implements AutoCloseable {
 
         private void unsubscribe(Channel channel) {
             if (isConfirmed() && requested.remove(channel.name())) {
-                send(() -> pubSub().unsubscribe(channel.bytes()));
+                leave(channel.name(), channel.bytes());
             }
+        }
+
+        private void leave(String text, byte[] name) {
+            confirmed.remove(text);
+            leaving.add(text);
+            send(() -> pubSub().unsubscribe(name));
         }
 
         private PubSub pubSub() {
@@ -348,14 +358,16 @@ final class Subscription implements AutoCloseable {
             mutex.lock();
             try {
                 probePending = false;
+                answered = true;
                 String text = text(name);
                 channel = wanted.get(text);
-                isNew = confirmed.add(text);
+                // What was unsubscribed meanwhile may be subscribed a second time, which another confirmation is for.
+                isNew = !leaving.contains(text) && confirmed.add(text);
                 // Subscribes to new channels before it unsubscribes from others, because the reader ends with its
                 // last channel.
                 wanted.values().forEach(this::subscribe);
                 if (channel == null && requested.remove(text)) {
-                    send(() -> pubSub().unsubscribe(name));
+                    leave(text, name);
                 }
             } finally {
                 mutex.unlock();
@@ -384,7 +396,7 @@ final class Subscription implements AutoCloseable {
             mutex.lock();
             try {
                 // Not requested by us, so the slot has moved to another node.
-                if (requested.contains(text(name))) {
+                if (!leaving.remove(text(name)) && requested.contains(text(name))) {
                     disconnect();
                 }
             } finally {

@@ -1,0 +1,70 @@
+package dev.holdfast.redis.jedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.redis.RedisServer;
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.config.RedisUrl;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.StoreTest;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Protocol.Command;
+
+/** Channels that come and go on one connection. */
+class SubscriptionTest extends StoreTest {
+
+    private static final int ROUNDS = 20;
+    private static final String CHANNEL = "channel";
+
+    /** On a cluster the server answers in another way, and the channels have a table of their own. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void channelCanBeSubscribedAgain(boolean cluster) {
+        RedisServer server = closing(cluster ? RedisServer.start("--cluster-enabled", "yes") : RedisServer.start());
+        if (cluster) {
+            server.ask(jedis -> jedis.clusterAddSlotsRange(0, 16_383));
+            awaitUntil(() -> server.ask(jedis -> jedis.clusterInfo()).contains("cluster_state:ok"));
+        }
+        RedisPort port = closing(JedisPorts.open(
+                RedisUrl.parse(server.url() + (cluster ? "?cluster=true" : "")), MonotonicClock.SYSTEM));
+        get(port.subscribe("another", new Heard()));
+        String before = subscriber(server);
+        for (int i = 0; i < ROUNDS; i++) {
+            String text = "round " + i;
+            Heard heard = new Heard();
+            get(port.subscribe(CHANNEL, heard));
+            server.ask(jedis -> jedis.sendCommand(cluster ? Command.SPUBLISH : Command.PUBLISH, CHANNEL, text));
+            awaitUntil(() -> !heard.texts.isEmpty());
+            assertThat(heard.texts).containsExactly(text);
+            port.unsubscribe(CHANNEL);
+        }
+        assertThat(subscriber(server)).as("on the same connection").isEqualTo(before);
+    }
+
+    private static String subscriber(RedisServer server) {
+        return server.ask(jedis -> jedis.clientList())
+                .lines()
+                .filter(line -> line.contains(" flags=P "))
+                .map(line -> line.substring(0, line.indexOf(' ')))
+                .toList()
+                .toString();
+    }
+
+    private static final class Heard implements RedisPort.Subscriber {
+
+        private final List<String> texts = new CopyOnWriteArrayList<>();
+
+        @Override
+        public void message(String text) {
+            texts.add(text);
+        }
+
+        @Override
+        public void resubscribed() {
+            texts.add("subscribed again");
+        }
+    }
+}
