@@ -1,0 +1,100 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.redis.config.Layout;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.fault.ForwardingStore;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/** Clients of Redisson for tests, and our store on their locks. */
+final class WithRedisson {
+
+    private WithRedisson() {}
+
+    static LockStore store(String url) {
+        return new RedisLockStoreProvider().open(url + "?layout=" + Layout.REDISSON, MonotonicClock.SYSTEM);
+    }
+
+    /** A client with few threads and connections. Its watchdog renews a lock each third of this time. */
+    static RedissonClient client(String url, Duration watchdog) {
+        Config config = new Config();
+        config.useSingleServer()
+                .setAddress(url)
+                .setConnectionMinimumIdleSize(1)
+                .setConnectionPoolSize(8)
+                .setSubscriptionConnectionMinimumIdleSize(1)
+                .setSubscriptionConnectionPoolSize(2);
+        return client(config, watchdog);
+    }
+
+    static RedissonClient clusterClient(RedisCluster cluster) {
+        Config config = new Config();
+        config.useClusterServers()
+                .addNodeAddress("redis://127.0.0.1:" + cluster.servers().get(0).port())
+                .setMasterConnectionMinimumIdleSize(1)
+                .setMasterConnectionPoolSize(4)
+                .setSlaveConnectionMinimumIdleSize(1)
+                .setSlaveConnectionPoolSize(4)
+                .setSubscriptionConnectionMinimumIdleSize(1)
+                .setSubscriptionConnectionPoolSize(2);
+        return client(config, Duration.ofSeconds(30));
+    }
+
+    private static RedissonClient client(Config config, Duration watchdog) {
+        config.setThreads(4);
+        config.setNettyThreads(4);
+        config.setLockWatchdogTimeout(watchdog.toMillis());
+        return Redisson.create(config);
+    }
+
+    /**
+     * Sends an attempt only if it is the first one, or if a hint has come since the last one. Others are answered as busy,
+     * so nobody gets a lock by asking again and again.
+     */
+    static final class OnlyWhenHinted extends ForwardingStore {
+
+        private final AtomicBoolean hinted = new AtomicBoolean(true);
+        private final AtomicInteger busy = new AtomicInteger();
+
+        OnlyWhenHinted(LockStore store) {
+            super(store);
+        }
+
+        /** How many of the attempts that were sent have found the lock busy. */
+        int busy() {
+            return busy.get();
+        }
+
+        @Override
+        public CompletionStage<Attempt> tryAcquire(Claim claim) {
+            if (!hinted.getAndSet(false)) {
+                return CompletableFuture.completedStage(new Attempt.Busy(Duration.ZERO));
+            }
+            return super.tryAcquire(claim).thenApply(attempt -> {
+                if (attempt instanceof Attempt.Busy) {
+                    busy.incrementAndGet();
+                }
+                return attempt;
+            });
+        }
+
+        @Override
+        public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
+            return super.watch(name, () -> {
+                hinted.set(true);
+                mayBeFree.run();
+            });
+        }
+    }
+}
