@@ -314,16 +314,7 @@ class RedissonInteropTest extends StoreTest {
         refused.accept(store.inspect(name));
     }
 
-    /** Starts to wait for a lock of theirs, and returns when it will not look at it again by itself. */
     private static CompletableFuture<Void> theirWait(RLock lock) {
-        long asked = server.ask(jedis -> RedisServer.calls(jedis).getOrDefault("pttl", 0L));
-        CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> {
-            lock.lock();
-            lock.unlock();
-        });
-        // It asks, subscribes, and asks again.
-        awaitUntil(() ->
-                waiter.isDone() || server.ask(jedis -> RedisServer.calls(jedis).get("pttl")) >= asked + 2);
-        return waiter;
+        return WithRedisson.waiting(lock, server);
     }
 }

@@ -7,6 +7,7 @@ import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -14,6 +15,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.redisson.Redisson;
+import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
@@ -23,7 +25,8 @@ final class WithRedisson {
     private WithRedisson() {}
 
     static LockStore store(String url) {
-        return new RedisLockStoreProvider().open(url + "?layout=" + Layout.REDISSON, MonotonicClock.SYSTEM);
+        String more = (url.indexOf('?') < 0 ? "?layout=" : "&layout=") + Layout.REDISSON;
+        return new RedisLockStoreProvider().open(url + more, MonotonicClock.SYSTEM);
     }
 
     /** A client with few threads and connections. Its watchdog renews a lock each third of this time. */
@@ -38,10 +41,11 @@ final class WithRedisson {
         return client(config, watchdog);
     }
 
-    static RedissonClient clusterClient(RedisCluster cluster) {
+    /** A client of the cluster to which a node belongs. */
+    static RedissonClient clusterClient(RedisServer node) {
         Config config = new Config();
         config.useClusterServers()
-                .addNodeAddress("redis://127.0.0.1:" + cluster.servers().get(0).port())
+                .addNodeAddress(node.url())
                 .setMasterConnectionMinimumIdleSize(1)
                 .setMasterConnectionPoolSize(4)
                 .setSlaveConnectionMinimumIdleSize(1)
@@ -56,6 +60,27 @@ final class WithRedisson {
         config.setNettyThreads(4);
         config.setLockWatchdogTimeout(watchdog.toMillis());
         return Redisson.create(config);
+    }
+
+    /**
+     * Lets a client of Redisson wait for a lock, and returns when it will not look at the lock again by itself before the
+     * holder's lease ends.
+     *
+     * @param server the one that has the lock
+     */
+    static CompletableFuture<Void> waiting(RLock lock, RedisServer server) {
+        long before = asked(server);
+        CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> {
+            lock.lock();
+            lock.unlock();
+        });
+        // It asks, subscribes, and asks again.
+        StoreTest.awaitUntil(() -> waiter.isDone() || asked(server) >= before + 2);
+        return waiter;
+    }
+
+    private static long asked(RedisServer server) {
+        return server.ask(jedis -> RedisServer.calls(jedis).getOrDefault("pttl", 0L));
     }
 
     /**
