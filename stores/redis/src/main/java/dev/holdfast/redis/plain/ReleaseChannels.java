@@ -98,7 +98,7 @@ final class ReleaseChannels implements AutoCloseable {
             List<Watcher> now;
             mutex.lock();
             try {
-                now = new ArrayList<>(watchers);
+                now = closed ? List.of() : new ArrayList<>(watchers);
             } finally {
                 mutex.unlock();
             }
