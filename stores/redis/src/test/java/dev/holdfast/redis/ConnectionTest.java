@@ -79,6 +79,7 @@ class ConnectionTest extends WithServer {
         get(store.release(next));
         assertThat(get(store.tryAcquireAll(List.of(alice.mutex(name), alice.mutex(second)))))
                 .hasOnlyElementsOfType(Granted.class);
+        assertThat(get(store.list(name.value(), 10))).containsExactly(name, second);
     }
 
     @Test

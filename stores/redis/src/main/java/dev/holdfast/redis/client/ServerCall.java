@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
 public final class ServerCall {
 
     private static final byte[] ONE = {'1'};
+    private static final byte[] MATCH = "MATCH".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] COUNT = "COUNT".getBytes(StandardCharsets.US_ASCII);
 
     private final @Nullable Script script;
     private final @Nullable String command;
@@ -43,6 +45,18 @@ public final class ServerCall {
      */
     public static ServerCall command(String command, byte[]... arguments) {
         return new ServerCall(null, command, 1, arguments, 0, 0, Duration.ZERO);
+    }
+
+    /**
+     * A step of a search for keys. The reply is the next cursor, which is 0 at the end, and a list of keys.
+     *
+     * @param cursor 0 at first
+     * @param pattern a glob pattern of the keys
+     * @param count how many keys the server examines
+     */
+    public static ServerCall search(byte[] cursor, byte[] pattern, int count) {
+        byte[][] arguments = {cursor, MATCH, pattern, COUNT, number(count)};
+        return new ServerCall(null, "SCAN", 0, arguments, 0, 0, Duration.ZERO);
     }
 
     /** A number as an argument. Callers must not change the array. */
@@ -92,10 +106,11 @@ public final class ServerCall {
 
     /**
      * Whether an error of the server means that it does not know this command, or this form of it, or does not
-     * allow it.
+     * allow it, and another way to do the same is expected of the caller. There is none for a search.
      */
     public boolean isNotKnown(String error) {
         return command != null
+                && keys > 0
                 && (error.contains("unknown command")
                         || error.contains("syntax error")
                         || error.contains("wrong number of arguments")

@@ -1,5 +1,6 @@
 package dev.holdfast.redis.record;
 
+import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.Script;
@@ -10,8 +11,11 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableSet;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -19,7 +23,8 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * The search for the names in use. It asks one server after the other, and each for a part of its keys at a time,
- * because no single command may block the server's other clients for long.
+ * because no single command may block the server's other clients for long. Which of these keys are in use is asked of a
+ * script that declares them, since a server may refuse scripts that touch others.
  */
 public final class KeyScan {
 
@@ -75,10 +80,9 @@ public final class KeyScan {
     // Loops while the port answers at once, so that a large database does not cause deep recursion.
     private void proceed() {
         while (!result.isDone()) {
-            CompletableFuture<List<?>> page =
-                    port.<List<?>>run(call(), Replies::list).toCompletableFuture();
+            CompletableFuture<?> page = page().toCompletableFuture();
             if (!page.isDone()) {
-                page.whenComplete((parts, failure) -> {
+                page.whenComplete((done, failure) -> {
                     take(page);
                     proceed();
                 });
@@ -88,25 +92,46 @@ public final class KeyScan {
         }
     }
 
-    private ServerCall call() {
-        return new ServerCall(script, 0, new byte[][] {cursor, keys.pattern(prefix), ServerCall.number(KEYS_AT_ONCE)})
-                .inSlot(slots.get(server));
+    private CompletionStage<?> page() {
+        ServerCall search = ServerCall.search(cursor, keys.pattern(prefix), KEYS_AT_ONCE);
+        return port.<List<?>>run(search.inSlot(slots.get(server)), Replies::list)
+                .thenCompose(parts -> {
+                    requests++;
+                    cursor = Replies.bytes(parts, 0);
+                    return findInUse(Replies.list(parts.get(1)));
+                });
     }
 
-    private void take(CompletableFuture<List<?>> page) {
-        try {
-            List<?> parts = page.join();
-            requests++;
-            cursor = Replies.bytes(parts, 0);
-            for (int i = 1; i < parts.size(); i++) {
-                byte[] key = Replies.bytes(parts, i);
-                if (keys.isKey(key)) {
-                    LockName name = keys.name(key);
-                    if (name.value().startsWith(prefix)) {
-                        found.add(name);
-                    }
-                }
+    // All keys of a call are in one slot. Without a cluster the port knows one slot only.
+    private CompletionStage<?> findInUse(List<?> candidates) {
+        Map<Integer, List<byte[]>> bySlot = new TreeMap<>();
+        for (int i = 0; i < candidates.size(); i++) {
+            byte[] key = Replies.bytes(candidates, i);
+            if (keys.isKey(key) && keys.name(key).value().startsWith(prefix)) {
+                int slot = port.isCluster() ? HashSlot.of(key) : 0;
+                bySlot.computeIfAbsent(slot, number -> new ArrayList<>()).add(key);
             }
+        }
+        CompletionStage<?> done = CompletableFuture.completedStage(null);
+        for (Map.Entry<Integer, List<byte[]>> part : bySlot.entrySet()) {
+            List<byte[]> each = part.getValue();
+            ServerCall call = new ServerCall(script, each.size(), each.toArray(byte[][]::new)).inSlot(part.getKey());
+            done = done.thenCompose(ignored -> port.run(call, this::found));
+        }
+        return done;
+    }
+
+    private boolean found(Object reply) {
+        List<?> inUse = Replies.list(reply);
+        for (int i = 0; i < inUse.size(); i++) {
+            found.add(keys.name(Replies.bytes(inUse, i)));
+        }
+        return true;
+    }
+
+    private void take(CompletableFuture<?> page) {
+        try {
+            page.join();
             if (cursor.length == 1 && cursor[0] == '0') {
                 server++;
             }

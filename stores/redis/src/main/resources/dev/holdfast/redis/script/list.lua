@@ -1,9 +1,8 @@
--- One step of a search for the names in use. Changes nothing.
+-- Finds the names in use among those of some records. Changes nothing.
 --
--- KEYS  none, because the script looks for the keys
--- ARGV  1 cursor, 0 at first; 2 pattern of the keys; 3 how many keys to examine
--- Reply {next cursor, 0 at the end, key of a record in use, ...}
--- Cost  O(keys examined), and O(grants + waiters) of a record of which one grant may be over
+-- KEYS  the keys, which may also belong to other programs
+-- Reply the keys of the records in use
+-- Cost  O(keys), and O(grants + waiters) of a record of which one grant may be over
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -22,9 +21,8 @@ local function is_in_use(key, granted, first)
   return false
 end
 
-local scanned = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
-local found = { scanned[1] }
-for _, key in ipairs(scanned[2]) do
+local found = {}
+for _, key in ipairs(KEYS) do
   local use = redis.pcall('HGET', key, 'use')
   -- A key of another type, or with another text in this field, belongs to another program.
   local granted, first = string.match(type(use) == 'string' and use or '', '^(%d+) %d+ (%d+) %d+ %d+$')
