@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 /**
  * A script that runs inside the server; there is one for each operation. The text is a resource; a line
  * {@code -- include FILE} in it is replaced by that file. {@code FORM} in the name of a file stands for the form of the
- * lock that the script is about: a string or a hash.
+ * lock that the script is about.
  */
 public final class Script {
 
@@ -28,16 +28,6 @@ public final class Script {
     public static final Script ACQUIRE_ALL = new Script("acquire-all");
     public static final Script INSPECT = new Script("inspect");
     public static final Script LIST = new Script("list");
-    public static final Script STRING_ACQUIRE = new Script("plain-acquire", "string");
-    public static final Script STRING_RENEW = new Script("plain-renew", "string");
-    public static final Script STRING_RELEASE = new Script("plain-release", "string");
-    public static final Script STRING_INSPECT = new Script("plain-inspect", "string");
-    public static final Script STRING_LIST = new Script("plain-list", "string");
-    public static final Script HASH_ACQUIRE = new Script("plain-acquire", "hash");
-    public static final Script HASH_RENEW = new Script("plain-renew", "hash");
-    public static final Script HASH_RELEASE = new Script("plain-release", "hash");
-    public static final Script HASH_INSPECT = new Script("plain-inspect", "hash");
-    public static final Script HASH_LIST = new Script("plain-list", "hash");
     public static final Script FENCE = new Script("fence");
 
     private final byte[] text;
@@ -47,7 +37,13 @@ public final class Script {
         this(verb, "");
     }
 
-    private Script(String verb, String form) {
+    /**
+     * A script for one form of a lock.
+     *
+     * @param verb what the script does
+     * @param form stands for FORM in the names of the files that are included
+     */
+    public Script(String verb, String form) {
         text = withIncludes(read(verb + ".lua"), form).getBytes(StandardCharsets.UTF_8);
         digest = HexFormat.of().formatHex(sha1(text)).getBytes(StandardCharsets.US_ASCII);
     }

@@ -59,6 +59,10 @@ public final class ServerError {
                     .beforeAnyWrite(),
             lasting("HOLDFAST-REDISSON", "layout=redisson shares the locks of RLock only; use another name or prefix")
                     .beforeAnyWrite(),
+            lasting(
+                            "HOLDFAST-STAMP",
+                            "check the option stamp, and what other programs write; use another name or prefix")
+                    .beforeAnyWrite(),
             lasting("MOVED", "it is a node of a cluster; add cluster=true to the options"),
             lasting("ASK", "it is a node of a cluster; add cluster=true to the options"),
             lasting("CROSSSLOT", "it is a node of a cluster; add cluster=true to the options"),

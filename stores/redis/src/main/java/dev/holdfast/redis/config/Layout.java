@@ -13,7 +13,9 @@ public enum Layout {
     /** The same as MIXED on a Tair server: the commands of Tair are tried first. */
     TAIR,
     /** Exclusive locks as the hashes of Redisson's {@code RLock}, no other kinds. */
-    REDISSON;
+    REDISSON,
+    /** Exclusive locks as the time stamps of {@code SETNX} and {@code GETSET}, no other kinds. */
+    TIMESTAMPS;
 
     /** What the keys of all records begin with in the layouts without a queue, whatever the prefix is. */
     public static final String PLAIN_RECORDS = "holdfast:plain:";
@@ -26,23 +28,27 @@ public enum Layout {
             case "mixed" -> MIXED;
             case "tair" -> TAIR;
             case "redisson" -> REDISSON;
+            case "timestamps" -> TIMESTAMPS;
             default ->
                 throw new IllegalArgumentException(
-                        "Option layout must be record, plain, mixed, tair or redisson, but was \"" + word + "\"");
+                        "Option layout must be record, plain, mixed, tair, redisson or timestamps, but was \"" + word
+                                + "\"");
         };
     }
 
     /** Whether claims of other limits than 1 are served. */
     public boolean hasAllKinds() {
-        return this != PLAIN && this != REDISSON;
+        return this == RECORD || (isOfStrings() && this != PLAIN);
     }
 
-    /**
-     * The prefix if none is set. A program that shares locks with Redisson knows them by the names that Redisson gives
-     * their keys.
-     */
+    /** Whether an exclusive lock is the string of {@code SET NX PX}, which single commands may compare. */
+    public boolean isOfStrings() {
+        return this == PLAIN || this == MIXED || this == TAIR;
+    }
+
+    /** The prefix if none is set. Who shares locks with such programs knows them by the names of their keys. */
     String defaultPrefix() {
-        return this == REDISSON ? "" : "holdfast:";
+        return this == REDISSON || this == TIMESTAMPS ? "" : "holdfast:";
     }
 
     @Override

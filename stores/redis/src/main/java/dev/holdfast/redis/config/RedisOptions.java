@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param sentinelUser the user name for the Sentinels; empty for their default user
  * @param sentinelPassword the Sentinels' password; empty if they ask for none
  * @param layout how locks are stored
+ * @param stamp the form of time stamps, if the layout has them
  */
 public record RedisOptions(
         Duration ticketTtl,
@@ -33,7 +34,8 @@ public record RedisOptions(
         Duration replicaTimeout,
         String sentinelUser,
         String sentinelPassword,
-        Layout layout) {
+        Layout layout,
+        Stamp stamp) {
 
     static final RedisOptions DEFAULTS = new RedisOptions(
             Duration.ofSeconds(5),
@@ -46,11 +48,12 @@ public record RedisOptions(
             Duration.ofMillis(500),
             "",
             "",
-            Layout.RECORD);
+            Layout.RECORD,
+            Stamp.MILLIS);
 
     private static final String NAMES =
             "ticketTtl, keep, timeout, connections, prefix, cluster, replicas, replicaTimeout,"
-                    + " sentinelUser, sentinelPassword and layout";
+                    + " sentinelUser, sentinelPassword, layout and stamp";
     private static final int MAX_CONNECTIONS = 1_000;
     private static final int MAX_REPLICAS = 16;
 
@@ -145,7 +148,8 @@ public record RedisOptions(
                 replicaTimeout,
                 sentinelUser,
                 sentinelPassword,
-                layout);
+                layout,
+                stamp);
     }
 
     /**
@@ -166,6 +170,7 @@ public record RedisOptions(
         String sentinelUser = options.sentinelUser;
         String sentinelPassword = options.sentinelPassword;
         Layout layout = options.layout;
+        @Nullable Stamp stamp = null;
         for (Map.Entry<String, String> option : values.entrySet()) {
             String value = option.getValue();
             switch (option.getKey()) {
@@ -180,8 +185,12 @@ public record RedisOptions(
                 case "sentinelUser" -> sentinelUser = value;
                 case "sentinelPassword" -> sentinelPassword = value;
                 case "layout" -> layout = Layout.of(value);
+                case "stamp" -> stamp = Stamp.of(value);
                 default -> throw UrlOptions.unknown(option.getKey(), values, NAMES);
             }
+        }
+        if (stamp != null && layout != Layout.TIMESTAMPS) {
+            throw new IllegalArgumentException("Option stamp needs layout=timestamps, but the layout is " + layout);
         }
         return new RedisOptions(
                 ticketTtl,
@@ -194,7 +203,8 @@ public record RedisOptions(
                 replicaTimeout,
                 sentinelUser,
                 sentinelPassword,
-                layout);
+                layout,
+                stamp == null ? options.stamp : stamp);
     }
 
     /** Reads {@code NAME=VALUE&NAME=VALUE}; an empty text has none. Values may be percent-encoded. */

@@ -72,20 +72,19 @@ final class PlainCommands {
 
     private volatile boolean mustBeFound;
 
-    /** For a layout: Tair's commands come first on Tair, and no server has commands for a lock that is a hash. */
+    /** For a layout: Tair's commands come first on Tair, and no server has commands for other forms than strings. */
     PlainCommands(RedisPort port, Layout layout) {
         this.port = port;
+        boolean strings = layout.isOfStrings();
         this.deletes = switch (layout) {
-            case REDISSON -> List.of();
             case TAIR -> List.of(Delete.CAD, Delete.DELEX, Delete.DELIFEQ);
-            default -> List.of(Delete.DELEX, Delete.DELIFEQ, Delete.CAD);
+            default -> strings ? List.of(Delete.DELEX, Delete.DELIFEQ, Delete.CAD) : List.of();
         };
         this.prolongs = switch (layout) {
-            case REDISSON -> List.of();
             case TAIR -> List.of(Prolong.CAS, Prolong.SET_IFEQ);
-            default -> List.of(Prolong.SET_IFEQ, Prolong.CAS);
+            default -> strings ? List.of(Prolong.SET_IFEQ, Prolong.CAS) : List.of();
         };
-        this.mustBeFound = layout != Layout.REDISSON;
+        this.mustBeFound = strings;
     }
 
     /** Tries all commands in one flush. If the server cannot be reached, the scripts are used. */

@@ -8,6 +8,7 @@ import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerCall.NotKnown;
 import dev.holdfast.redis.config.Layout;
 import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.config.Stamp;
 import dev.holdfast.redis.plain.PlainGrants.Grant;
 import dev.holdfast.redis.record.ClaimArguments;
 import dev.holdfast.redis.record.InspectReply;
@@ -30,6 +31,7 @@ import dev.holdfast.store.Bounds;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -47,6 +49,8 @@ import org.jspecify.annotations.Nullable;
  *       key; {@code plain-string.lua} describes the keys.
  *   <li>With {@code layout=redisson} the hash of Redisson's {@code RLock}; {@code plain-hash.lua} describes the keys. A
  *       release is published as Redisson's clients do it, and they and the watchers of this store try again then.
+ *   <li>With {@code layout=timestamps} the time stamp of programs that lock with {@code SETNX} and take over with
+ *       {@code GETSET}; {@code plain-stamp.lua} describes the keys, and what such programs overwrite.
  * </ul>
  *
  * <p>Acquiring is a script, because the fencing token must be taken in the same step. Releasing and renewing use
@@ -80,6 +84,8 @@ public final class PlainRedisLockStore implements LockStore {
     private final byte[] context;
     private final PlainCommands commands;
     private final PlainGrants grants;
+    /** What all scripts have as their last arguments. */
+    private final byte[][] last;
     /** Null if nothing is published. */
     private final @Nullable ReleaseChannels channels;
 
@@ -87,9 +93,13 @@ public final class PlainRedisLockStore implements LockStore {
     public PlainRedisLockStore(RedisPort port, RedisOptions options, MonotonicClock clock) {
         this.port = port;
         this.layout = options.layout();
-        boolean hashes = layout == Layout.REDISSON;
-        this.scripts = hashes ? PlainScripts.OF_HASHES : PlainScripts.OF_STRINGS;
-        this.channels = hashes ? new ReleaseChannels(port) : null;
+        this.scripts = switch (layout) {
+            case REDISSON -> PlainScripts.OF_HASHES;
+            case TIMESTAMPS -> PlainScripts.OF_STAMPS;
+            default -> PlainScripts.OF_STRINGS;
+        };
+        this.channels = layout == Layout.REDISSON ? new ReleaseChannels(port) : null;
+        this.last = layout == Layout.TIMESTAMPS ? new byte[][] {form(options.stamp())} : NONE;
         this.keys = new PlainKeys(options.prefix());
         this.clock = clock;
         // There is no channel and no ticket, because no claim waits in this store.
@@ -107,6 +117,10 @@ public final class PlainRedisLockStore implements LockStore {
                 Duration.ZERO,
                 port.callTimeout().multipliedBy(TRIPS),
                 layout.hasAllKinds());
+    }
+
+    private static byte[] form(Stamp stamp) {
+        return (stamp.micros() + (stamp.isNamed() ? " 1" : " 0")).getBytes(StandardCharsets.US_ASCII);
     }
 
     /** Tries which commands the server has. */
@@ -193,6 +207,7 @@ public final class PlainRedisLockStore implements LockStore {
             arguments.add((port.isCluster() ? "SPUBLISH" : "PUBLISH").getBytes(StandardCharsets.US_ASCII));
             arguments.add(keys.channel(claim.name()).getBytes(StandardCharsets.UTF_8));
         }
+        arguments.addAll(Arrays.asList(last));
         ServerCall call = new ServerCall(scripts.release(), KEYS, arguments.toArray(NONE));
         return port.run(
                 call.inSlot(slot(claim.name())),
@@ -206,8 +221,9 @@ public final class PlainRedisLockStore implements LockStore {
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        ServerCall call =
-                new ServerCall(scripts.inspect(), KEYS, new byte[][] {keys.lock(name), keys.record(name), context});
+        List<byte[]> arguments = new ArrayList<>(List.of(keys.lock(name), keys.record(name), context));
+        arguments.addAll(Arrays.asList(last));
+        ServerCall call = new ServerCall(scripts.inspect(), KEYS, arguments.toArray(NONE));
         return port.run(call.inSlot(slot(name)), reply -> {
             List<?> parts = Replies.list(reply);
             ResourceState record = InspectReply.state(name, parts);
@@ -229,7 +245,7 @@ public final class PlainRedisLockStore implements LockStore {
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
         CompletionStage<List<LockName>> locks =
-                new KeyScan(port, scripts.list(), keys.locks(), prefix, limit, clock).run();
+                new KeyScan(port, scripts.list(), keys.locks(), prefix, limit, clock, last).run();
         if (!layout.hasAllKinds()) {
             return locks;
         }
@@ -257,7 +273,9 @@ public final class PlainRedisLockStore implements LockStore {
     // Each claim has two keys; all keys must be in one slot.
     private ServerCall call(Script script, List<Claim> claims, byte[][] moreKeys) {
         int count = KEYS * claims.size() + moreKeys.length;
-        byte[][] arguments = new byte[count + 1 + claims.size() * ClaimArguments.FIELDS][];
+        int size = count + 1 + claims.size() * ClaimArguments.FIELDS;
+        byte[][] arguments = new byte[size + last.length][];
+        System.arraycopy(last, 0, arguments, size, last.length);
         arguments[count] = context;
         for (int i = 0; i < claims.size(); i++) {
             arguments[KEYS * i] = keys.lock(claims.get(i).name());

@@ -6,14 +6,20 @@ import dev.holdfast.redis.client.Script;
 record PlainScripts(Script acquire, Script renew, Script release, Script inspect, Script list) {
 
     /** The lock is the string of {@code SET NX PX}. */
-    static final PlainScripts OF_STRINGS = new PlainScripts(
-            Script.STRING_ACQUIRE,
-            Script.STRING_RENEW,
-            Script.STRING_RELEASE,
-            Script.STRING_INSPECT,
-            Script.STRING_LIST);
+    static final PlainScripts OF_STRINGS = of("string");
 
     /** The lock is the hash of Redisson's {@code RLock}. */
-    static final PlainScripts OF_HASHES = new PlainScripts(
-            Script.HASH_ACQUIRE, Script.HASH_RENEW, Script.HASH_RELEASE, Script.HASH_INSPECT, Script.HASH_LIST);
+    static final PlainScripts OF_HASHES = of("hash");
+
+    /** The lock is the time stamp of {@code SETNX} and {@code GETSET}. */
+    static final PlainScripts OF_STAMPS = of("stamp");
+
+    private static PlainScripts of(String form) {
+        return new PlainScripts(
+                new Script("plain-acquire", form),
+                new Script("plain-renew", form),
+                new Script("plain-release", form),
+                new Script("plain-inspect", form),
+                new Script("plain-list", form));
+    }
 }

@@ -12,6 +12,7 @@ import dev.holdfast.spi.StoreException.Effect;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
@@ -39,6 +40,7 @@ public final class KeyScan {
     private final String prefix;
     private final int limit;
     private final MonotonicClock clock;
+    private final byte[][] arguments;
     private final long deadline;
     private final NavigableSet<LockName> found = new TreeSet<>();
     private final CompletableFuture<List<LockName>> result = new CompletableFuture<>();
@@ -47,13 +49,25 @@ public final class KeyScan {
     private byte[] cursor = END;
     private int requests;
 
-    public KeyScan(RedisPort port, Script script, KeyPattern keys, String prefix, int limit, MonotonicClock clock) {
+    /**
+     * @param script finds those of its keys that are in use
+     * @param arguments what the script has as its arguments
+     */
+    public KeyScan(
+            RedisPort port,
+            Script script,
+            KeyPattern keys,
+            String prefix,
+            int limit,
+            MonotonicClock clock,
+            byte[]... arguments) {
         this.port = port;
         this.script = script;
         this.keys = keys;
         this.prefix = prefix;
         this.limit = limit;
         this.clock = clock;
+        this.arguments = arguments;
         // The last request may take the other half of the time, until it fails because the server is gone.
         this.deadline = clock.nanoTime() + port.callTimeout().toNanos() / 2;
     }
@@ -115,7 +129,9 @@ public final class KeyScan {
         CompletionStage<?> done = CompletableFuture.completedStage(null);
         for (Map.Entry<Integer, List<byte[]>> part : bySlot.entrySet()) {
             List<byte[]> each = part.getValue();
-            ServerCall call = new ServerCall(script, each.size(), each.toArray(byte[][]::new)).inSlot(part.getKey());
+            int count = each.size();
+            each.addAll(Arrays.asList(arguments));
+            ServerCall call = new ServerCall(script, count, each.toArray(byte[][]::new)).inSlot(part.getKey());
             done = done.thenCompose(ignored -> port.run(call, this::found));
         }
         return done;

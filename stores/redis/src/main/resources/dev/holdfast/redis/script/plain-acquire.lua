@@ -1,4 +1,4 @@
--- Grants the claim now or not at all, in the layouts of the plain package: as a string or a hash (FORM) if it is
+-- Grants the claim now or not at all, in the layouts of the plain package: in its FORM if it is
 -- exclusive (limit 1), else as a grant in the record.
 --
 -- KEYS  1 the lock, 2 the record; of a hash also 3 the queue of a fair lock
@@ -34,12 +34,12 @@ end
 
 -- Returns the time left in microseconds; 0 if it is not known, because the lock of another program has no end.
 local function left_of(key)
-  return math.max(0, redis.call('PTTL', key)) * 1000
+  return math.max(0, millis_left(key, KEYS[2])) * 1000
 end
 
 local c, r = claim_at(1), open(KEYS[2])
-local text, p = look(KEYS[1], r.key)
-local mine = p and p.id == c.id
+local text, p, lost = look(KEYS[1], r.key)
+local mine = p and p.id == c.id and not lost
 if not mine then
   check_queue()
 end

@@ -34,6 +34,11 @@ local function look(key, record)
   return field
 end
 
+-- Returns the time left in milliseconds, or less than 0 if the lock has no end.
+local function millis_left(key)
+  return redis.call('PTTL', key)
+end
+
 -- Takes the lock of an acquire for a new grant, if it is free. Returns whether it was.
 local function take(text)
   if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then
@@ -59,6 +64,10 @@ local function put(key, record, p, text, life)
     redis.call('HSET', record, 'holder', plain_text(p))
   end
   redis.call('PEXPIRE', key, string.format('%.0f', life))
+end
+
+-- Nothing is known of a grant that is not in its key.
+local function forget()
 end
 
 -- Whether the claim of a release holds the lock; then its field.

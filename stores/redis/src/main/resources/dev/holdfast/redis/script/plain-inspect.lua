@@ -8,7 +8,7 @@
 -- include record.lua
 -- include plain-FORM.lua
 local text, r = look(KEYS[1], KEYS[2]), open(KEYS[2])
-local held = text and { text, redis.call('PTTL', KEYS[1]), redis.sha1hex(text) } or {}
+local held = text and { text, millis_left(KEYS[1], KEYS[2]), redis.sha1hex(text) } or {}
 settle(r)
 close(r, ticket)
 local grants = {}

@@ -1,6 +1,7 @@
--- Finds the locks (FORM) of the plain package among some keys, those of Holdfast and of other programs. Changes nothing.
+-- Finds the locks (FORM) among some keys, those of Holdfast and of other programs. Changes nothing.
 --
 -- KEYS  the keys, which may be of any type
+-- ARGV  what the FORM has as its last argument
 -- Reply the keys of the locks
 -- Cost  O(keys)
 -- include plain-FORM.lua

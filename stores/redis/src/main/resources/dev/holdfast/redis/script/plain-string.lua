@@ -14,6 +14,11 @@ local function look(key)
   return text, text and plain_of(text)
 end
 
+-- Returns the time left in milliseconds, or less than 0 if the lock has no end.
+local function millis_left(key)
+  return redis.call('PTTL', key)
+end
+
 -- Takes the lock of an acquire for a new grant, if it is free. Returns whether it was.
 local function take(text)
   return redis.call('SET', KEYS[1], text, 'NX', 'PX', ARGV[5])
@@ -26,6 +31,10 @@ end
 -- Writes a grant that lasts for this long (ms). The text is nil if its terms have changed.
 local function put(key, record, p, text, life)
   redis.call('SET', key, text or plain_text(p), 'PX', string.format('%.0f', life))
+end
+
+-- Nothing is known of a grant that is not in its key.
+local function forget()
 end
 
 -- Whether the claim of a release holds the lock.

@@ -1,4 +1,4 @@
--- Included by the forms of a lock (plain-string.lua, plain-hash.lua): the text of a grant, which is
+-- Included by the forms of a lock (plain-string.lua, plain-hash.lua, plain-stamp.lua): the text of a grant, which is
 --   'holdfast1 ID COUNTER SINCE ENDS LEASE\nOWNER'
 -- ENDS is the planned end of the grant when its terms (lease, owner) were last written; it grows each time. The time to
 -- live of the lock's key returns when the grant really ends.

@@ -50,7 +50,8 @@ class RedisUrlTest {
                         Duration.ofMillis(500),
                         "",
                         "",
-                        Layout.RECORD));
+                        Layout.RECORD,
+                        Stamp.MILLIS));
         assertThat(url).hasToString("rediss://[::1]:7000/3");
     }
 
@@ -58,6 +59,8 @@ class RedisUrlTest {
     @ValueSource(
             strings = {
                 "redis://h?layout=unknown",
+                "redis://h?layout=timestamps&stamp=minutes",
+                "redis://h?stamp=seconds",
                 "redis://h?layout=plain&replicas=1",
                 "redis://h?layout=plain&timeout=5s",
                 "redis://h?prefix=holdfast:plain:x"

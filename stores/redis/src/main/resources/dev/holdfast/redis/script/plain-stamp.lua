@@ -1,0 +1,118 @@
+-- Included by the scripts of the plain package: an exclusive lock that is the time stamp of programs that lock with SETNX
+-- and take over with GETSET.
+--
+-- Keys of one resource: K, the time stamp, which other programs write, too; and R = holdfast:plain:{K}, as in
+-- plain-string.lua.
+--   K   string: 'END' or 'END|OWNER'; the lock is over when the clock shows more than END, in whole units since 1970
+--   R   has two more fields while a grant of ours has not been released: holder, its text, and stamp, the string that was
+--       written for it. The grant is over when its stamp is. Other clients of Holdfast believe R, whatever K is.
+-- A program that finds a stamp that is past takes over with GETSET, unless that returns another stamp than the one that it
+-- has read. Then it has lost, but has overwritten the winner's stamp. So the string of a live grant may have changed for
+-- two reasons. In the first half of a lease no clock that is right within half of a lease shows its stamp as past: the
+-- string is a loser's, and the next renewal writes ours again. In the second half the lock counts as taken.
+-- The last argument of every script is 'UNIT NAMED': the microseconds of one unit, and 1 if stamps name their owner.
+-- include plain-text.lua
+local unit, named = string.match(ARGV[#ARGV], '^(%d+) ([01])$')
+unit = tonumber(unit)
+local now_parts = redis.call('TIME')
+local moment = now_parts[1] * 1000000 + now_parts[2]
+
+-- Returns when a stamp is over, or nil if the text is none. A stamp in the wrong unit is none, as it would look past.
+local function over(text)
+  local number = tonumber(string.match(text, '^(%d+)$') or string.match(text, '^(%d+)|'))
+  local ends = number and (number + 1) * unit
+  return ends and ends > moment / 10 and ends < moment * 10 and ends or nil
+end
+
+local function over_at(key, text)
+  return over(text) or error('HOLDFAST-STAMP key ' .. key .. ' holds no time stamp of this form: ' .. string.sub(text, 1, 60))
+end
+
+-- Returns the text of the lock, and what it says if it is ours, and 'taken' or 'deleted' if others have ended it; nothing if
+-- the lock is free. The text of another program's lock is its stamp.
+local function look(key, record)
+  local value, f = redis.call('GET', key), redis.call('HMGET', record, 'holder', 'stamp')
+  local p = f[1] and f[2] and plain_of(f[1])
+  local ends = p and over_at(record, f[2]) or 0
+  if ends > moment then
+    return f[1], p, not value and 'deleted' or value ~= f[2] and moment > ends - p.lease * 500 and 'taken'
+  end
+  if value and over_at(key, value) > moment then
+    return value
+  end
+end
+
+-- Returns the time left in milliseconds. Of a lock of ours it is what is surely left of the lease, as a stamp is rounded up.
+local function millis_left(key, record)
+  local stamp = redis.call('HGET', record, 'stamp')
+  local ends = stamp and over_at(record, stamp) or 0
+  ends = ends > moment and ends - 2 * unit or over_at(key, redis.call('GET', key))
+  return math.max(0, math.ceil((ends - moment) / 1000))
+end
+
+-- Writes a stamp that is over after this time (ms), by less than two units, and not before the last one.
+local function write(key, record, id, life)
+  local last = redis.call('HGET', record, 'stamp')
+  local number = math.ceil((moment + life * 1000) / unit)
+  number = last and math.max(number, over_at(record, last) / unit - 1) or number
+  local stamp = string.format('%.0f', number) .. (named == '1' and '|' .. id or '')
+  redis.call('SET', key, stamp, 'PX', string.format('%.0f', math.ceil(((number + 1) * unit - moment) / 1000)))
+  redis.call('HSET', record, 'stamp', stamp)
+end
+
+-- Takes the lock of an acquire for a new grant, if it is free. Returns whether it was.
+local function take(text)
+  if look(KEYS[1], KEYS[2]) then
+    return false
+  end
+  write(KEYS[1], KEYS[2], ARGV[2], ARGV[5])
+  redis.call('HSET', KEYS[2], 'holder', text)
+  return true
+end
+
+-- Fails if programs wait in a queue of their own.
+local function check_queue()
+end
+
+-- Writes a grant that lasts for this long (ms). The text is nil if its terms have changed.
+local function put(key, record, p, text, life)
+  write(key, record, p.id, life)
+  if not text then
+    redis.call('HSET', record, 'holder', plain_text(p))
+  end
+end
+
+-- Forgets a grant that was taken or deleted.
+local function forget(record)
+  redis.call('HDEL', record, 'holder', 'stamp')
+end
+
+-- Whether the claim of a release holds the lock; then its id.
+local function is_held(id)
+  if is_foreign(id) then
+    local value = redis.call('GET', KEYS[1])
+    return value and id == foreign_id(value), id
+  end
+  local _, p, lost = look(KEYS[1], KEYS[2])
+  if not p or p.id ~= id then
+    return false
+  end
+  if lost then
+    forget(KEYS[2])
+  end
+  return not lost, id
+end
+
+-- Ends the lock of a release that holds it.
+local function finish(id)
+  redis.call('DEL', KEYS[1])
+  if not is_foreign(id) then
+    forget(KEYS[2])
+  end
+end
+
+-- Whether a key is a lock.
+local function is_lock(key)
+  local ends = redis.call('TYPE', key).ok == 'string' and over(redis.call('GET', key))
+  return ends and ends > moment
+end
