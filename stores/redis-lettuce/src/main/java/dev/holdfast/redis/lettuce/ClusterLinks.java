@@ -73,7 +73,13 @@ final class ClusterLinks implements Links {
                 .thenApply(made -> link(made, host));
     }
 
+    // Connections to nodes that have left the cluster stay closed, so they are forgotten when a node has come.
     private Link link(StatefulRedisConnection<byte[], byte[]> connection, String host) {
+        Link known = links.get(connection);
+        if (known != null) {
+            return known;
+        }
+        links.keySet().removeIf(other -> !other.isOpen());
         return links.computeIfAbsent(connection, made -> new Link(made, host, timeout));
     }
 

@@ -39,15 +39,21 @@ final class LettucePort implements RedisPort {
 
     /**
      * @param endpoint the name of the servers in messages
+     * @param timeout how long a reply may be waited for
      * @param endOfClient ends the client with its connections, if it is ours
      */
     LettucePort(
-            Links links, String endpoint, Duration callTimeout, MonotonicClock clock, @Nullable Runnable endOfClient) {
+            Links links,
+            String endpoint,
+            Duration timeout,
+            Duration callTimeout,
+            MonotonicClock clock,
+            @Nullable Runnable endOfClient) {
         this.links = links;
         this.endpoint = endpoint;
         this.callTimeout = callTimeout;
         this.endOfClient = endOfClient;
-        this.subscriptions = new Subscriptions(links, clock);
+        this.subscriptions = new Subscriptions(links, timeout, clock);
     }
 
     @Override

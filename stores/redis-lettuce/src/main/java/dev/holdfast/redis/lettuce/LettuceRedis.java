@@ -68,6 +68,7 @@ public final class LettuceRedis {
         LettucePort port = new LettucePort(
                 new ServerLinks(client, uri, parsed.timeout()),
                 endpoint,
+                parsed.timeout(),
                 parsed.callTimeout(WAITS),
                 clock,
                 endOfClient);
@@ -95,7 +96,12 @@ public final class LettuceRedis {
             @Nullable Runnable endOfClient) {
         RedisOptions parsed = RedisOptions.parse(options);
         LettucePort port = new LettucePort(
-                new ClusterLinks(client, parsed.timeout()), endpoint, parsed.callTimeout(WAITS), clock, endOfClient);
+                new ClusterLinks(client, parsed.timeout()),
+                endpoint,
+                parsed.timeout(),
+                parsed.callTimeout(WAITS),
+                clock,
+                endOfClient);
         try {
             // Asks the nodes which of them serves which slot, unless the client knows.
             client.getPartitions();

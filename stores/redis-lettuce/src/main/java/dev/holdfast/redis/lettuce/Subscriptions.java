@@ -7,6 +7,7 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
@@ -27,6 +28,7 @@ final class Subscriptions {
     private static final long LEAST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Links links;
+    private final Duration timeout;
     private final Map<String, Subscription> channels = new ConcurrentHashMap<>();
     /** Weak, because a connection that is not open may have been replaced, or may come back with its listener. */
     private final Set<StatefulRedisPubSubConnection<byte[], byte[]>> withListener =
@@ -35,8 +37,10 @@ final class Subscriptions {
     private final MonotonicClock clock;
     private final AtomicLong replacedAt;
 
-    Subscriptions(Links links, MonotonicClock clock) {
+    /** @param timeout how long a reply may be waited for; a first subscription may take twice this */
+    Subscriptions(Links links, Duration timeout, MonotonicClock clock) {
         this.links = links;
+        this.timeout = timeout;
         this.clock = clock;
         this.replacedAt = new AtomicLong(clock.nanoTime() - 2 * LEAST_PAUSE_NANOS);
     }
@@ -104,7 +108,10 @@ final class Subscriptions {
             RedisFuture<Void> confirmed = links.isCluster()
                     ? open.async().ssubscribe(channel.name)
                     : open.async().subscribe(channel.name);
-            return confirmed.toCompletableFuture().whenComplete((done, failure) -> {
+            // A copy, because a subscription that is confirmed later is valid, too.
+            CompletableFuture<Void> inTime =
+                    confirmed.toCompletableFuture().copy().orTimeout(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
+            return inTime.whenComplete((done, failure) -> {
                 if (failure != null) {
                     channel.lostOn(open);
                     links.suspect();

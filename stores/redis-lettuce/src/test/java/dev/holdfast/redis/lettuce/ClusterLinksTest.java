@@ -4,28 +4,34 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.redis.RedisServer;
+import dev.holdfast.redis.client.RedisPort.Subscriber;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.StoreTest;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
 import java.time.Duration;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Protocol;
 
 /** What the connections to a cluster do for their users. */
 class ClusterLinksTest extends StoreTest {
 
+    private static final Duration TIMEOUT = Duration.ofMillis(100);
+    private static final MonotonicClock CLOCK = MonotonicClock.SYSTEM;
+
+    private final RedisServer node = closing(RedisServer.start("--cluster-enabled", "yes"));
+
     /** The client's own settings allow a minute. */
     @Test
     void tableOfSlotsOfAFrozenNodeIsNotWaitedForTooLong() {
-        RedisServer node = closing(RedisServer.start("--cluster-enabled", "yes"));
-        node.ask(redis -> redis.clusterAddSlots(IntStream.range(0, 16_384).toArray()));
-        awaitUntil(() -> node.ask(redis -> redis.clusterInfo()).contains("cluster_state:ok"));
-        RedisClusterClient client = RedisClusterClient.create(RedisURI.create("127.0.0.1", node.port()));
-        closing(client::shutdown);
-        client.getPartitions();
-        ClusterLinks links = closing(new ClusterLinks(client, Duration.ofMillis(100)));
+        ClusterLinks links = closing(new ClusterLinks(client(), TIMEOUT));
         node.signal("STOP");
         CompletableFuture<?> asked = links.refreshed();
         assertThatThrownBy(asked::join).hasCauseInstanceOf(TimeoutException.class);
@@ -33,5 +39,44 @@ class ClusterLinksTest extends StoreTest {
         awaitUntil(() ->
                 !links.refreshed().handle((done, failure) -> failure != null).join());
         assertThat(links.slots()).containsExactly(0);
+    }
+
+    @Test
+    void frozenNodeThatDoesNotConfirmASubscriptionIsNotWaitedForForEver() {
+        LettucePort port = closing(new LettucePort(
+                new ClusterLinks(client(), TIMEOUT), "the cluster", TIMEOUT, Duration.ofSeconds(1), CLOCK, null));
+        RecordingSubscriber subscriber = new RecordingSubscriber();
+        get(port.subscribe("channel:a", subscriber));
+        node.signal("STOP");
+        StoreException failure = failure(port.subscribe("channel:b", subscriber));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining("Cannot subscribe").hasMessageContaining("the cluster");
+        node.signal("CONT");
+        repaired(() -> get(port.subscribe("channel:b", subscriber)));
+        node.ask(redis -> redis.sendCommand(Protocol.Command.SPUBLISH, "channel:b", "text"));
+        awaitUntil(() -> subscriber.messages.contains("text"));
+    }
+
+    private RedisClusterClient client() {
+        node.ask(redis -> redis.clusterAddSlots(IntStream.range(0, 16_384).toArray()));
+        awaitUntil(() -> node.ask(redis -> redis.clusterInfo()).contains("cluster_state:ok"));
+        RedisClusterClient client = RedisClusterClient.create(RedisURI.create("127.0.0.1", node.port()));
+        closing(client::shutdown);
+        client.getPartitions();
+        return client;
+    }
+
+    private static final class RecordingSubscriber implements Subscriber {
+
+        private final Queue<String> messages = new ConcurrentLinkedQueue<>();
+
+        @Override
+        public void message(String text) {
+            messages.add(text);
+        }
+
+        @Override
+        public void resubscribed() {}
     }
 }

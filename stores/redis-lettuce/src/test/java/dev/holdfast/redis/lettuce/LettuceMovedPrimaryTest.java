@@ -30,6 +30,7 @@ class LettuceMovedPrimaryTest extends MovedPrimaryLaws {
         return new LettucePort(
                 new ClusterLinks(client, timeout),
                 url,
+                timeout,
                 timeout.multipliedBy(12),
                 MonotonicClock.SYSTEM,
                 client::shutdownAsync);

@@ -11,6 +11,7 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -24,7 +25,7 @@ class SubscriptionsTest {
     /** Lettuce itself replaces what is below a connection to a node of a cluster. */
     @Test
     void connectionThatIsBackHasOneListener() {
-        Subscriptions subscriptions = new Subscriptions(links(), MonotonicClock.SYSTEM);
+        Subscriptions subscriptions = new Subscriptions(links(), Duration.ofSeconds(2), MonotonicClock.SYSTEM);
         subscriptions.add("a", new NoOpSubscriber());
         first.open = false;
         current = second;
