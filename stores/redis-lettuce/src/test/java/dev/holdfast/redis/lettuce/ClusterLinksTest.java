@@ -28,7 +28,6 @@ class ClusterLinksTest extends StoreTest {
 
     private final RedisServer node = closing(RedisServer.start("--cluster-enabled", "yes"));
 
-    /** The client's own settings allow a minute. */
     @Test
     void tableOfSlotsOfAFrozenNodeIsNotWaitedForTooLong() {
         ClusterLinks links = closing(new ClusterLinks(client(), TIMEOUT));
@@ -58,10 +57,13 @@ class ClusterLinksTest extends StoreTest {
         awaitUntil(() -> subscriber.messages.contains("text"));
     }
 
+    /** A client whose own settings allow an hour for each answer. */
     private RedisClusterClient client() {
         node.ask(redis -> redis.clusterAddSlots(IntStream.range(0, 16_384).toArray()));
         awaitUntil(() -> node.ask(redis -> redis.clusterInfo()).contains("cluster_state:ok"));
-        RedisClusterClient client = RedisClusterClient.create(RedisURI.create("127.0.0.1", node.port()));
+        RedisURI uri = RedisURI.create("127.0.0.1", node.port());
+        uri.setTimeout(Duration.ofHours(1));
+        RedisClusterClient client = RedisClusterClient.create(uri);
         closing(client::shutdown);
         client.getPartitions();
         return client;
