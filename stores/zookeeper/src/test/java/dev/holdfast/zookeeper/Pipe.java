@@ -6,6 +6,7 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -19,8 +20,10 @@ final class Pipe implements AutoCloseable {
 
     private final ServerSocket listener;
     private final int target;
-    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private final Set<Socket> callers = ConcurrentHashMap.newKeySet();
+    private final Set<Socket> called = ConcurrentHashMap.newKeySet();
     private volatile boolean stopped;
+    private volatile boolean halfOpen;
 
     Pipe(int target) {
         this.target = target;
@@ -40,8 +43,20 @@ final class Pipe implements AutoCloseable {
         stopped = true;
     }
 
+    /** Stops, and closes the connections of those who made them; to the target they look open and silent. */
+    void abandonTarget() {
+        stopped = true;
+        halfOpen = true;
+        callers.forEach(Pipe::close);
+    }
+
+    /** Forwards again. Connections that were abandoned are closed. */
     void resume() {
         stopped = false;
+        if (halfOpen) {
+            halfOpen = false;
+            called.forEach(Pipe::close);
+        }
     }
 
     private void accept() {
@@ -63,8 +78,8 @@ final class Pipe implements AutoCloseable {
             awaitResume();
             try {
                 Socket to = new Socket(InetAddress.getLoopbackAddress(), target);
-                sockets.add(from);
-                sockets.add(to);
+                callers.add(from);
+                called.add(to);
                 daemon(() -> pump(from, to));
                 daemon(() -> pump(to, from));
                 return;
@@ -85,8 +100,7 @@ final class Pipe implements AutoCloseable {
 
     private void pump(Socket from, Socket to) {
         byte[] buffer = new byte[8_192];
-        try (from;
-                to) {
+        try {
             InputStream in = from.getInputStream();
             OutputStream out = to.getOutputStream();
             for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
@@ -95,10 +109,15 @@ final class Pipe implements AutoCloseable {
                 out.flush();
             }
         } catch (IOException broken) {
-            // The try statement closes both sockets.
+            // A broken connection is treated like a closed one.
         }
-        sockets.remove(from);
-        sockets.remove(to);
+        if (!halfOpen) {
+            for (Socket socket : List.of(from, to)) {
+                close(socket);
+                callers.remove(socket);
+                called.remove(socket);
+            }
+        }
     }
 
     private void awaitResume() {
@@ -117,7 +136,8 @@ final class Pipe implements AutoCloseable {
     public void close() {
         try {
             listener.close();
-            sockets.forEach(Pipe::close);
+            callers.forEach(Pipe::close);
+            called.forEach(Pipe::close);
         } catch (IOException failure) {
             throw new AssertionError(failure);
         }

@@ -21,18 +21,21 @@ import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 
 /**
  * An ensemble of three servers, each a process of its own, so that each can be killed, frozen and started again.
- * Server 0 is connected to the others through pipes. When the pipes stop, it is disconnected from the leader, but
- * not from its clients.
+ * Server 0 and the others are connected through pipes. When the pipes stop, it is disconnected from the others, but
+ * not from its clients. Its number in the ensemble is the highest one, so it wins elections among equals.
  */
 final class ThreeServers implements AutoCloseable {
 
     private static final List<String> JVM =
             List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no");
 
+    private static final int MAX_ELECTIONS = 5;
+
     private final Path directory;
     private final int[] clientPorts;
     private final List<Path> configs = new ArrayList<>();
-    private final List<Pipe> pipes = new ArrayList<>();
+    private final List<Pipe> fromZero = new ArrayList<>();
+    private final List<Pipe> toZero = new ArrayList<>();
     private final ChildJvm[] servers = new ChildJvm[3];
 
     ThreeServers(Path directory) {
@@ -44,15 +47,16 @@ final class ThreeServers implements AutoCloseable {
         for (int i = 0; i < 3; i++) {
             StringBuilder config = new StringBuilder();
             config.append(
-                    "tickTime=500\ninitLimit=20\nsyncLimit=4\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n");
+                    "tickTime=500\ninitLimit=20\nsyncLimit=20\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n");
             config.append("minSessionTimeout=1000\nmaxSessionTimeout=20000\n");
             config.append("clientPort=").append(clientPorts[i]).append("\nclientPortAddress=127.0.0.1\n");
             config.append("dataDir=").append(directory.resolve("data" + i)).append('\n');
             for (int j = 0; j < 3; j++) {
-                boolean piped = i == 0 && j != 0;
-                int peerPort = piped ? pipe(peer[j]) : peer[j];
-                int electionPort = piped ? pipe(election[j]) : election[j];
-                config.append("server.").append(j + 1).append("=127.0.0.1:").append(peerPort);
+                List<Pipe> pipes = i == 0 ? fromZero : toZero;
+                boolean piped = (i == 0) != (j == 0);
+                int peerPort = piped ? pipe(pipes, peer[j]) : peer[j];
+                int electionPort = piped ? pipe(pipes, election[j]) : election[j];
+                config.append("server.").append(id(j)).append("=127.0.0.1:").append(peerPort);
                 config.append(':').append(electionPort).append('\n');
             }
             write(i, config.toString());
@@ -61,7 +65,11 @@ final class ThreeServers implements AutoCloseable {
         leader();
     }
 
-    private int pipe(int port) {
+    private static int id(int server) {
+        return 3 - server;
+    }
+
+    private static int pipe(List<Pipe> pipes, int port) {
         Pipe pipe = new Pipe(port);
         pipes.add(pipe);
         return pipe.port();
@@ -70,7 +78,7 @@ final class ThreeServers implements AutoCloseable {
     private void write(int server, String config) {
         try {
             Path data = Files.createDirectories(directory.resolve("data" + server));
-            Files.writeString(data.resolve("myid"), Integer.toString(server + 1));
+            Files.writeString(data.resolve("myid"), Integer.toString(id(server)));
             configs.add(Files.writeString(directory.resolve("server" + server + ".cfg"), config));
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
@@ -96,11 +104,37 @@ final class ThreeServers implements AutoCloseable {
 
     /** Stops all traffic between server 0 and the others without closing their connections. */
     void cutOffServerZero() {
-        pipes.forEach(Pipe::stop);
+        fromZero.forEach(Pipe::stop);
+        toZero.forEach(Pipe::stop);
+    }
+
+    /**
+     * Makes the others lose their connections to server 0 and elect another leader, while server 0 hears nothing, and
+     * takes itself for the leader until the time of {@code syncLimit}, 10 s, is over.
+     */
+    void deposeServerZero() {
+        fromZero.forEach(Pipe::stop);
+        toZero.forEach(Pipe::abandonTarget);
     }
 
     void reconnectServerZero() {
-        pipes.forEach(Pipe::resume);
+        fromZero.forEach(Pipe::resume);
+        toZero.forEach(Pipe::resume);
+    }
+
+    /** Makes server 0 the leader. */
+    void leadByServerZero() {
+        for (int i = 0; i < MAX_ELECTIONS; i++) {
+            int leader = leader();
+            if (leader == 0) {
+                return;
+            }
+            kill(leader);
+            leader();
+            start(leader);
+            awaitServing(leader);
+        }
+        throw new AssertionError("Server 0 was not elected in " + MAX_ELECTIONS + " elections");
     }
 
     String hosts() {
@@ -172,6 +206,7 @@ final class ThreeServers implements AutoCloseable {
                 server.close();
             }
         }
-        pipes.forEach(Pipe::close);
+        fromZero.forEach(Pipe::close);
+        toZero.forEach(Pipe::close);
     }
 }

@@ -97,6 +97,30 @@ class ThreeServersTest {
         }
     }
 
+    // Server 0 still takes itself for the leader, and answers whatever it answers without a majority.
+    @Test
+    void holderAtADeposedLeaderLosesItsLeaseBeforeTheNextIsGranted() throws Exception {
+        servers.leadByServerZero();
+        try (LockStore store = open(servers.host(0));
+                Holdfast locks = Holdfast.over(store);
+                LockStore elsewhere = open(servers.host(1) + "," + servers.host(2))) {
+            CompletableFuture<LossReason> lost = new CompletableFuture<>();
+            Lease lease = locks.lock(name.value()).acquire();
+            lease.onLost(lost::complete);
+            RecordingListener next = StoreTest.waiting(elsewhere, bob.mutex(name));
+            servers.deposeServerZero();
+            assertThat(lost.get(30, TimeUnit.SECONDS)).isIn(LossReason.STORE_UNREACHABLE, LossReason.EXPIRED);
+            assertThat(next.outcome())
+                    .as("granted before the holder knew of its loss")
+                    .isEmpty();
+            assertThat(lease.isValid()).isFalse();
+            StoreTest.awaitGrant(next);
+        } finally {
+            servers.reconnectServerZero();
+            servers.awaitServing(0);
+        }
+    }
+
     @Test
     void eightProcessesContendWhileServersAreKilledFrozenAndStarted() {
         String url = "zookeeper://" + servers.hosts() + "?sessionTimeout=4s&timeout=2s";
