@@ -198,7 +198,7 @@ class LostReplyTest extends WithServer {
 
     @Test
     void renewalIsRepeated() throws Exception {
-        forEachStep(List.of("sync", "getChildren", "setData"), (kind, action) -> (store, proxy, lock) -> {
+        forEachStep(List.of("multi", "getChildren", "setData"), (kind, action) -> (store, proxy, lock) -> {
             Claim claim = alice.mutex(lock);
             long counter = granted(store, claim).counter();
             Claim renamed = new Claim(lock, claim.id(), 1, 1, claim.lease(), dev.holdfast.spi.OwnerInfo.of("somebody"));

@@ -222,9 +222,9 @@ class OtherLibrariesDefectsTest extends WithServer {
         LockStore ours = open(proxy.hosts());
         Claim claim = alice.mutex(name);
         long counter = granted(ours, claim).counter();
-        AtomicInteger syncs = new AtomicInteger();
+        AtomicInteger multis = new AtomicInteger();
         proxy.onRequest(kind ->
-                kind.equals("sync") && syncs.incrementAndGet() == 1 ? Proxy.Action.CUT_AFTER : Proxy.Action.PASS);
+                kind.equals("multi") && multis.incrementAndGet() == 1 ? Proxy.Action.CUT_AFTER : Proxy.Action.PASS);
         assertThat(failure(ours.renew(List.of(claim))).retryable()).isTrue();
         awaitUntil(() -> !get(ours.renew(List.of(claim)).exceptionally(notYet -> List.of()))
                 .isEmpty());

@@ -107,7 +107,7 @@ class RoundTripTest extends WithServer {
         slow();
         assertThat(get(store.renew(claims))).allMatch(Granted.class::isInstance);
         assertThat(proxy.roundTrips()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1));
+        assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getEphemerals", 1));
     }
 
     @Test
@@ -116,7 +116,7 @@ class RoundTripTest extends WithServer {
         slow();
         assertThat(get(store.renew(claims))).allMatch(Granted.class::isInstance);
         assertThat(proxy.roundTrips()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", SessionNodes.MIN_NODES - 1));
+        assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getChildren", SessionNodes.MIN_NODES - 1));
     }
 
     @Test
@@ -132,7 +132,7 @@ class RoundTripTest extends WithServer {
         assertThat(answers.get(25)).isInstanceOf(Renewed.Waiting.class);
         assertThat(answers).filteredOn(Granted.class::isInstance).hasSize(50);
         assertThat(proxy.roundTrips()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
+        assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getEphemerals", 1, "getChildren", 1));
     }
 
     /**
@@ -150,7 +150,7 @@ class RoundTripTest extends WithServer {
         assertThat(answers.get(7)).isEqualTo(new Renewed.Gone(Renewed.Reason.RELEASED));
         assertThat(answers).filteredOn(Granted.class::isInstance).hasSize(49);
         assertThat(proxy.roundTrips()).isEqualTo(2);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getEphemerals", 1, "getChildren", 1));
+        assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getEphemerals", 1, "getChildren", 1));
     }
 
     /** The paths of all nodes together exceed what a client accepts in one reply. */
@@ -174,7 +174,7 @@ class RoundTripTest extends WithServer {
         }
         proxy.reset();
         assertThat(get(apart.renew(claims))).allMatch(Granted.class::isInstance);
-        assertThat(proxy.counts()).containsOnlyKeys("sync", "getEphemerals");
+        assertThat(proxy.counts()).containsOnlyKeys("multi", "getEphemerals");
         assertThat(proxy.counts().get("getEphemerals")).isBetween(6, 100);
     }
 
@@ -210,7 +210,7 @@ class RoundTripTest extends WithServer {
         slow();
         granted(store, writer.withPermits(1));
         assertThat(proxy.roundTrips()).isEqualTo(2);
-        assertThat(proxy.counts()).isEqualTo(only("sync", 1, "getChildren", 1, "multi", 1));
+        assertThat(proxy.counts()).isEqualTo(only("multi", 2, "getChildren", 1));
     }
 
     @Test

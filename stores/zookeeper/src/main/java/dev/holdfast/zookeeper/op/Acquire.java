@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Acquires a claim: creates its node and lists the children of the parent node. Both requests are sent back to back
  * on one session, so they take one round trip. The list shows whether the claim holds. A claim that was sent before
- * is first searched, after a sync, by its id in the node's name.
+ * is first searched, in what a majority has confirmed, by its id in the node's name.
  */
 public final class Acquire {
 
@@ -217,8 +217,7 @@ public final class Acquire {
                     Effect.UNKNOWN, "The nodes of claim " + claim.id() + " of \"" + claim.name() + "\" change", null);
         }
         String parent = context.paths().parent(claim.name());
-        client.sync(parent);
-        return client.children(parent)
+        return client.confirmedChildren(parent)
                 .thenCompose(reply -> found(
                         client,
                         request,

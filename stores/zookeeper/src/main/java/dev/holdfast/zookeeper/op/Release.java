@@ -59,8 +59,7 @@ public final class Release {
         if (claimState != null && claimState.state() == ClaimState.State.SENT) {
             context.orphans().expectLateNode(claim.id(), parent);
         }
-        client.sync(parent);
-        return client.children(parent).thenCompose(reply -> {
+        return client.confirmedChildren(parent).thenCompose(reply -> {
             AdmissionQueue queue = reply.isMissing() ? AdmissionQueue.EMPTY : AdmissionQueue.of(reply.get());
             List<CompletionStage<Reply<String>>> deletions = new ArrayList<>();
             for (NodeName node : queue.of(claim.id())) {

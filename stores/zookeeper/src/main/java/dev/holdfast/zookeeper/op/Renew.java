@@ -27,8 +27,8 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews claims. One sync, which the leader answers, proves that the session is alive. The requests that check
- * whether the claims still exist follow in the same round trip: for claims that hold, if they are many, lists of
+ * Renews claims. One transaction that changes nothing, to which a majority of the servers agrees, proves that the
+ * session is alive. The requests that check whether the claims still exist follow in the same round trip: for claims that hold, if they are many, lists of
  * the session's own nodes, and for each other claim a list of the children of its parent node. A sweep for orphans
  * runs with each renewal.
  */
@@ -51,7 +51,8 @@ public final class Renew {
             return CompletableFuture.completedStage(List.of());
         }
         SessionClient client = context.sessions().current();
-        CompletionStage<Reply<String>> sync = client.sync(context.paths().root());
+        CompletionStage<Reply<String>> confirmed =
+                client.confirm(context.paths().root());
         Map<ClaimId, String> held = heldPaths(client, batch);
         CompletionStage<Map<String, List<String>>> own = held.isEmpty()
                 ? CompletableFuture.completedStage(Map.of())
@@ -61,17 +62,18 @@ public final class Renew {
                 batch.stream().filter(claim -> !held.containsKey(claim.id())).toList());
         updateData(client, batch);
         context.orphans().sweep(client);
-        return sync.thenCombine(own, Replies::new)
+        return confirmed
+                .thenCombine(own, Replies::new)
                 .thenCombine(lists, (replies, listed) -> {
-                    if (!replies.sync().isOk() && !replies.sync().isMissing()) {
-                        throw replies.sync().failure();
+                    if (!replies.confirmed().isOk() && !replies.confirmed().isMissing()) {
+                        throw replies.confirmed().failure();
                     }
                     return answersOrSearch(client, batch, held, replies.own(), listed);
                 })
                 .thenCompose(stage -> stage);
     }
 
-    private record Replies(Reply<String> sync, Map<String, List<String>> own) {}
+    private record Replies(Reply<String> confirmed, Map<String, List<String>> own) {}
 
     // The paths of held claims that are found by prefix; empty if all parent nodes are listed instead.
     private Map<ClaimId, String> heldPaths(SessionClient client, List<Claim> batch) {

@@ -186,8 +186,32 @@ public final class SessionClient {
     }
 
     /**
-     * Syncs with the leader. Later reads on this session see at least the state at the time when the sync was sent.
+     * Has a majority of the servers agree to a transaction that changes nothing. So the session was alive when the
+     * transaction was made, and later reads on this session see at least the state of that time. A sync would show less: a
+     * leader answers those of its own clients without asking anybody, also when the others have elected another one.
+     *
+     * @param path a node to check, which may be missing; the reply says so then
      */
+    public CompletionStage<Reply<String>> confirm(String path) {
+        CompletableFuture<Reply<String>> reply = new CompletableFuture<>();
+        zooKeeper.multi(
+                List.of(Op.check(path, -1)),
+                (code, requestPath, context, results) -> reply.complete(Reply.of(code, path, path)),
+                null);
+        return reply;
+    }
+
+    /** Lists the children of a node as they are after a {@link #confirm}. Fails as that does. */
+    public CompletionStage<Reply<List<String>>> confirmedChildren(String path) {
+        return confirm(path)
+                .thenCombine(
+                        children(path),
+                        (confirmed, listed) -> confirmed.isOk() || confirmed.isMissing()
+                                ? listed
+                                : new Reply<>(confirmed.code(), null, path));
+    }
+
+    /** Syncs with the leader. Later reads on this session see what the leader knew then, which may have been deposed. */
     public CompletionStage<Reply<String>> sync(String path) {
         CompletableFuture<Reply<String>> reply = new CompletableFuture<>();
         zooKeeper.sync(
