@@ -38,9 +38,9 @@ import java.util.stream.Stream;
  *     and 2s with Sentinels, a cluster or replicas</td></tr>
  * <tr><td>{@code connections}</td><td>16</td><td>how many calls may be under way at once; renewals and the
  *     subscription have one connection each in addition</td></tr>
- * <tr><td>{@code prefix}</td><td>holdfast:</td><td>what all keys and channels begin with; it must be the same in
- *     all clients that are to exclude each other. With a layout other than record, what the keys of the strings
- *     begin with; it may be empty</td></tr>
+ * <tr><td>{@code prefix}</td><td>holdfast:; none with layout=redisson</td><td>what all keys and channels begin with; it
+ *     must be the same in all clients that are to exclude each other. With a layout other than record, what the keys of
+ *     the locks begin with; it may be empty</td></tr>
  * <tr><td>{@code cluster}</td><td>false</td><td>whether the host is a node of a cluster</td></tr>
  * <tr><td>{@code replicas}</td><td>0</td><td>how many replicas must have acknowledged a grant before it
  *     counts</td></tr>
@@ -51,7 +51,8 @@ import java.util.stream.Stream;
  * <tr><td>{@code layout}</td><td>record; tair for tair URLs</td><td>how locks are stored: all as records with a
  *     queue ({@code record}); exclusive ones as the strings of {@code SET NX PX}, no others ({@code plain});
  *     exclusive ones as strings, others as records, no queue ({@code mixed}; {@code tair} is the same but prefers
- *     Tair's commands)</td></tr>
+ *     Tair's commands); exclusive ones as the hashes of Redisson's {@code RLock}, no others
+ *     ({@code redisson})</td></tr>
  * </table>
  *
  * An option that is not in this table is refused.

@@ -6,8 +6,9 @@
  * Scripts inside the server change them; each transition is one script, which reads the server's clock once.
  *
  * <p>With {@code layout=plain}, and on Tair ({@code tair://}), an exclusive lock is the string of {@code SET NX PX}
- * instead. So it and the locks of programs without Holdfast exclude each other. There is no queue then: the
- * guarantees below hold except for the order of the waiters, and other programs may write keys with the prefix.
+ * instead, and with {@code layout=redisson} the hash of Redisson's {@code RLock}. So it and the locks of programs without
+ * Holdfast exclude each other. There is no queue then: the guarantees below hold except for the order of the waiters, and
+ * other programs may write keys with the prefix.
  *
  * <table>
  * <caption>What may be relied on</caption>

@@ -45,7 +45,8 @@ class PlainClusterTest {
             }
             assertThat(StoreTest.get(store.list("", 100))).isEmpty();
             assertThat(StoreTest.failure(store.tryAcquire(alice.mutex(new LockName("a}b")))))
-                    .hasMessageContaining("a}b");
+                    .hasMessageContaining("a}b")
+                    .hasMessageContaining("several hash slots");
         }
     }
 }

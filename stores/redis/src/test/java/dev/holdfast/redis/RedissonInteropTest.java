@@ -138,7 +138,7 @@ class RedissonInteropTest extends StoreTest {
         OnlyWhenHinted hinted = new OnlyWhenHinted(store);
         Holdfast locks = closing(Holdfast.over(hinted));
         theirs.lock();
-        CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> {
+        CompletableFuture<Void> waiter = WithRedisson.onNewThread(() -> {
             locks.lock(key).lock();
             locks.lock(key).unlock();
         });
@@ -206,7 +206,7 @@ class RedissonInteropTest extends StoreTest {
         assertThat(get(store.list(key, 10))).containsExactly(name);
         theirs.unlock();
 
-        CompletableFuture.runAsync(theirs::lock).get();
+        WithRedisson.onNewThread(theirs::lock).get();
         assertThat(released(store, seen.claim().again()))
                 .as("what was seen is over")
                 .isFalse();
@@ -257,7 +257,7 @@ class RedissonInteropTest extends StoreTest {
     void theirFairLockIsRefusedWhileItsClientsWait() throws Exception {
         RLock fair = redisson.getFairLock(key);
         fair.lock();
-        CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> {
+        CompletableFuture<Void> waiter = WithRedisson.onNewThread(() -> {
             fair.lock();
             fair.unlock();
         });

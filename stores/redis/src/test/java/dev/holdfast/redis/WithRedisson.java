@@ -62,6 +62,15 @@ final class WithRedisson {
         return Redisson.create(config);
     }
 
+    /** Runs a task on a thread of its own: a lock of theirs belongs to a thread, and threads of a pool are used again. */
+    static CompletableFuture<Void> onNewThread(Runnable task) {
+        return CompletableFuture.runAsync(task, run -> {
+            Thread thread = new Thread(run);
+            thread.setDaemon(true);
+            thread.start();
+        });
+    }
+
     /**
      * Lets a client of Redisson wait for a lock, and returns when it will not look at the lock again by itself before the
      * holder's lease ends.
@@ -70,7 +79,7 @@ final class WithRedisson {
      */
     static CompletableFuture<Void> waiting(RLock lock, RedisServer server) {
         long before = asked(server);
-        CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> {
+        CompletableFuture<Void> waiter = onNewThread(() -> {
             lock.lock();
             lock.unlock();
         });

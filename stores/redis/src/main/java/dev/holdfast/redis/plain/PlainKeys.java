@@ -1,5 +1,6 @@
 package dev.holdfast.redis.plain;
 
+import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.config.Layout;
 import dev.holdfast.redis.record.KeyPattern;
 import dev.holdfast.redis.record.LockKeys;
@@ -14,7 +15,7 @@ import java.util.Arrays;
  *
  * <p>If the lock's key has a hash tag of its own, the record's key begins with that tag and ends with the
  * lock's key; else its tag is the lock's key. A key that has a closing brace but no hash tag cannot be a tag.
- * Then the two keys are in two slots, which a cluster refuses and a single server accepts.
+ * Then the two keys are in two slots, which is refused on a cluster; a single server accepts it.
  */
 public final class PlainKeys {
 
@@ -56,6 +57,16 @@ public final class PlainKeys {
 
     private static String redissons(String first, String key) {
         return key.indexOf('{') < 0 ? first + ":{" + key + "}" : first + ":" + key;
+    }
+
+    /**
+     * Whether all keys of a name are in the same hash slot of a cluster.
+     *
+     * @param redissons whether those that Redisson derives are among them
+     */
+    boolean areInOneSlot(LockName name, boolean redissons) {
+        int slot = HashSlot.of(lock(name));
+        return HashSlot.of(record(name)) == slot && (!redissons || HashSlot.of(fairQueue(name)) == slot);
     }
 
     /** The locks of Holdfast and of other programs. */

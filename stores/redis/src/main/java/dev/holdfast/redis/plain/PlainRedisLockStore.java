@@ -138,6 +138,13 @@ public final class PlainRedisLockStore implements LockStore {
         if (!layout.hasAllKinds() && claim.limit() != 1) {
             return CompletableFuture.failedStage(otherKind(claim));
         }
+        if (port.isCluster() && !keys.areInOneSlot(claim.name(), channels != null)) {
+            return CompletableFuture.failedStage(StoreException.refused(
+                    "\"" + claim.name() + "\" cannot be locked with layout=" + layout
+                            + " on a cluster, because the keys that belong to it are in several hash slots: leave out the"
+                            + " braces, or put a hash tag into the name, as in {order}:42",
+                    null));
+        }
         return commands.mustBeFound() ? commands.find().thenCompose(found -> acquire(claim)) : acquire(claim);
     }
 

@@ -63,10 +63,24 @@ class RedisUrlTest {
                 "redis://h?stamp=seconds",
                 "redis://h?layout=plain&replicas=1",
                 "redis://h?layout=plain&timeout=5s",
+                "redis://h?layout=redisson&replicas=1",
                 "redis://h?prefix=holdfast:plain:x"
             })
     void whatTheLayoutsDoNotGoWithIsRefused(String text) {
         assertThatThrownBy(() -> RedisUrl.parse(text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** Programs that share locks with Redisson know them by the names that Redisson gives their keys. */
+    @Test
+    void locksOfRedissonHaveNoPrefixUnlessItIsSet() {
+        assertThat(RedisUrl.parse("redis://h?layout=redisson").options().prefix())
+                .isEmpty();
+        assertThat(RedisUrl.parse("redis://h?layout=redisson&prefix=app:")
+                        .options()
+                        .prefix())
+                .isEqualTo("app:");
+        assertThat(RedisUrl.parse("redis://h?layout=plain").options().prefix()).isEqualTo("holdfast:");
+        assertThat(RedisUrl.parse("redis://h").options().prefix()).isEqualTo("holdfast:");
     }
 
     @Test

@@ -45,6 +45,23 @@ class PlainKeysTest {
         }
     }
 
+    /** What Redisson makes of names, in org.redisson.RedissonObject of 4.7.0. */
+    @ParameterizedTest
+    @CsvSource({
+        "order:42, redisson_lock_queue:{lock:order:42}, redisson_lock__channel:{lock:order:42}, true",
+        "{a}b, redisson_lock_queue:lock:{a}b, redisson_lock__channel:lock:{a}b, true",
+        "a{b, redisson_lock_queue:lock:a{b, redisson_lock__channel:lock:a{b, false",
+        "a}b, redisson_lock_queue:{lock:a}b}, redisson_lock__channel:{lock:a}b}, false"
+    })
+    void keysThatRedissonDerives(String name, String queue, String channel, boolean inOneSlot) {
+        assertThat(keys.fairQueue(new LockName(name)))
+                .asString(StandardCharsets.UTF_8)
+                .isEqualTo(queue);
+        assertThat(keys.channel(new LockName(name))).isEqualTo(channel);
+        assertThat(keys.areInOneSlot(new LockName(name), true)).isEqualTo(inOneSlot);
+        assertThat(keys.areInOneSlot(new LockName(name), false)).isEqualTo(!name.equals("a}b"));
+    }
+
     @Test
     void noTwoNamesShareAKeyAndAllAreReadBack() {
         Set<String> seen = new HashSet<>();
