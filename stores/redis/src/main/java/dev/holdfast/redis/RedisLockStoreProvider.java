@@ -38,7 +38,7 @@ import java.util.stream.Stream;
  *     and 2s with Sentinels, a cluster or replicas</td></tr>
  * <tr><td>{@code connections}</td><td>16</td><td>how many calls may be under way at once; renewals and the
  *     subscription have one connection each in addition</td></tr>
- * <tr><td>{@code prefix}</td><td>holdfast:; none with layout=redisson</td><td>what all keys and channels begin with; it
+ * <tr><td>{@code prefix}</td><td>holdfast:; none with layout=redisson and timestamps</td><td>what all keys and channels begin with; it
  *     must be the same in all clients that are to exclude each other. With a layout other than record, what the keys of
  *     the locks begin with; it may be empty</td></tr>
  * <tr><td>{@code cluster}</td><td>false</td><td>whether the host is a node of a cluster</td></tr>
@@ -52,7 +52,10 @@ import java.util.stream.Stream;
  *     queue ({@code record}); exclusive ones as the strings of {@code SET NX PX}, no others ({@code plain});
  *     exclusive ones as strings, others as records, no queue ({@code mixed}; {@code tair} is the same but prefers
  *     Tair's commands); exclusive ones as the hashes of Redisson's {@code RLock}, no others
- *     ({@code redisson})</td></tr>
+ *     ({@code redisson}); exclusive ones as the time stamps of {@code SETNX} and {@code GETSET}, no others
+ *     ({@code timestamps})</td></tr>
+ * <tr><td>{@code stamp}</td><td>millis</td><td>the form of these time stamps: {@code millis}, {@code seconds},
+ *     {@code millis-owner} or {@code seconds-owner}</td></tr>
  * </table>
  *
  * An option that is not in this table is refused.

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
@@ -242,6 +243,57 @@ class TimestampInteropTest extends StoreTest {
                 .hasMessageContaining("layout=timestamps")
                 .hasMessageContaining("a read-write lock");
         assertThat(failure(store.tryAcquire(alice.claim(name, 1, 5)))).hasMessageContaining("a semaphore of 5");
+    }
+
+    @Test
+    void userNeedsOnlyWhatTheDocumentationSays() {
+        server.ask(jedis -> jedis.aclSetUser(
+                "app",
+                "on",
+                ">secret",
+                "~" + key + "*",
+                "~holdfast:plain:*",
+                "-@all",
+                "+@connection",
+                "+@scripting",
+                "+@hash",
+                "+get",
+                "+set",
+                "+time",
+                "+del",
+                "+type",
+                "+pexpire",
+                "+scan"));
+        LockStore limited = closing(new RedisLockStoreProvider()
+                .open(
+                        "redis://app:secret@127.0.0.1:" + server.port() + "?layout=timestamps&prefix=" + key,
+                        MonotonicClock.SYSTEM));
+        Claim claim = alice.mutex(name);
+        granted(limited, claim);
+        busy(limited, bob.mutex(name));
+        assertThat(renewed(limited, claim)).isInstanceOf(Granted.class);
+        assertThat(get(limited.list("", 10))).containsExactly(name);
+        assertThat(holders(limited, name)).hasSize(1);
+        assertThat(released(limited, claim.again())).isTrue();
+        assertThat(released(limited, alice.mutex(name).again())).isFalse();
+    }
+
+    @Test
+    void eachOperationIsOneRequest() {
+        granted(store, bob.mutex(name));
+        assertThat(renewed(store, bob.mutex(name))).isInstanceOf(Renewed.Gone.class);
+        long before = requests();
+        busy(store, ours);
+        assertThat(requests() - before).isEqualTo(1);
+        Claim other = alice.mutex(new LockName(key + "-2"));
+        granted(store, other);
+        renewed(store, other);
+        released(store, other);
+        assertThat(requests() - before).isEqualTo(4);
+    }
+
+    private static long requests() {
+        return server.ask(jedis -> RedisServer.calls(jedis).getOrDefault("evalsha", 0L));
     }
 
     private static Reason gone(LockStore store, Claim claim) {
