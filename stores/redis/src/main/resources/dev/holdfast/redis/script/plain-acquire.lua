@@ -7,8 +7,8 @@
 --       {0, us until the first end, 0, 0}   busy; nothing was granted; 0 us if the end is not known
 --       {3, limit in use, 0, 0}             in use as another kind
 --       {4, permits held, limit, 0}         already holds fewer permits than it asks for
--- Cost  O(1), 4 commands on a free name, 7 if it is a hash; else O(grants) when one may be over
--- include plain-FORM.lua
+-- Cost  O(1), 4 commands on a free name, 7 if it is a hash, 11 if it is a time stamp; else O(grants) when one may be over
+-- include plain-take-FORM.lua
 local state = ARGV[4] == '1' and redis.call('HMGET', KEYS[2], 'counter', 'use', 'kept')
 if state and not state[2] then
   local clock = redis.call('TIME')
@@ -31,6 +31,7 @@ if state and not state[2] then
   end
 end
 -- include record.lua
+-- include plain-FORM.lua
 
 -- Returns the time left in microseconds; 0 if it is not known, because the lock of another program has no end.
 local function left_of(key)
@@ -70,8 +71,8 @@ elseif is_buried(r, c.id) or not fits(r, c) then
   a = until_first(r)
 elseif c.limit == 1 then
   local counter = math.max(r.counter + 1, now)
-  put(KEYS[1], r.key, { id = c.id, counter = counter, since = now, ends = now + c.lease * 1000, lease = c.lease, owner = c.owner },
-    nil, c.lease)
+  put(KEYS[1], r.key, { id = c.id, counter = counter, since = now, ends = now + c.lease * 1000, lease = c.lease,
+    owner = c.owner }, nil, c.lease)
   r.counter, r.changed = counter, true
   code, a, b, since = 1, counter, c.lease * 1000, now
 else

@@ -20,10 +20,12 @@ local function holder(key)
 end
 
 -- Returns the text of the lock, and what it says if it is ours; nothing if the lock is free. The text of another program's
--- lock is its holder.
-local function look(key, record)
+-- lock is its holder. A renewal asks no more than whether the lock is its own still.
+local function look(key, record, renewed)
   local field, known = holder(key)
-  if not known then
+  if not known and renewed then
+    return field or ''
+  elseif not known then
     refuse(key, redis.call('HEXISTS', key, 'mode') == 1 and 'a read-write lock of Redisson' or 'a hash, but no lock')
   end
   local text = field and redis.call('HGET', record, 'holder')
@@ -37,17 +39,6 @@ end
 -- Returns the time left in milliseconds, or less than 0 if the lock has no end.
 local function millis_left(key)
   return redis.call('PTTL', key)
-end
-
--- Takes the lock of an acquire for a new grant, if it is free. Returns whether it was.
-local function take(text)
-  if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then
-    return false
-  end
-  redis.call('HSET', KEYS[1], ARGV[2], 1)
-  redis.call('PEXPIRE', KEYS[1], ARGV[5])
-  redis.call('HSET', KEYS[2], 'holder', text)
-  return true
 end
 
 -- Fails if clients of Redisson wait for a fair lock: they would be overtaken, and would not be woken by our release.
@@ -64,29 +55,6 @@ local function put(key, record, p, text, life)
     redis.call('HSET', record, 'holder', plain_text(p))
   end
   redis.call('PEXPIRE', key, string.format('%.0f', life))
-end
-
--- Nothing is known of a grant that is not in its key.
-local function forget()
-end
-
--- Whether the claim of a release holds the lock; then its field.
-local function is_held(id)
-  local field = is_foreign(id) and holder(KEYS[1])
-  if field then
-    return id == foreign_id(field), field
-  end
-  return redis.call('HEXISTS', KEYS[1], id) == 1, id
-end
-
--- Ends the lock of a release that holds it, and publishes what Redisson's clients wait for. Nodes of a cluster that know
--- no sharded channels have plain ones. A user who may not publish can release nevertheless.
-local function finish(field)
-  redis.call('HDEL', KEYS[1], field)
-  local reply = redis.pcall(ARGV[5], ARGV[6], '0')
-  if type(reply) == 'table' and ARGV[5] == 'SPUBLISH' then
-    redis.pcall('PUBLISH', ARGV[6], '0')
-  end
 end
 
 -- Whether a key is a lock.

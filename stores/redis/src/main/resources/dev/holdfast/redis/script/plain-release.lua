@@ -2,10 +2,10 @@
 --
 -- KEYS  1 the lock (FORM), 2 the record
 -- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 repeated; of a hash also 5 the command that publishes, 6 the
---       channel
+--       channel. The id of another program's lock, as inspection reports it, is foreign-SHA1.0 of its text
 -- Reply an integer: 1 it held, 0 not
 -- Cost  O(1), 2 commands if it is a lock that was asked for once, 3 of a hash; else O(grants) when one may be over
--- include plain-FORM.lua
+-- include plain-end-FORM.lua
 local found, field = is_held(ARGV[2])
 if found and ARGV[4] == '0' then
   finish(field)

@@ -25,9 +25,8 @@ end
 
 local function renew_one(i)
   local c, key, record = claim_at(i), KEYS[2 * i - 1], KEYS[2 * i]
-  local text, p, lost = look(key, record)
-  local mine = p and p.id == c.id
-  if mine and not lost then
+  local text, p = look(key, record, c.id)
+  if p and p.id == c.id then
     local life = math.max(millis_left(key, record), c.lease)
     prolong(record, life, p.counter)
     if p.lease ~= c.lease or p.owner ~= c.owner then
@@ -36,10 +35,6 @@ local function renew_one(i)
     end
     put(key, record, p, text, life)
     return 1, p.counter, life * 1000, p.since, p.ends
-  end
-  if mine then
-    forget(record)
-    text = lost == 'taken'
   end
   local r = open(record)
   if not text and is_free(r) and r.tombs == 0 then

@@ -28,14 +28,24 @@ local function over_at(key, text)
   return over(text) or error('HOLDFAST-STAMP key ' .. key .. ' holds no time stamp of this form: ' .. string.sub(text, 1, 60))
 end
 
--- Returns the text of the lock, and what it says if it is ours, and 'taken' or 'deleted' if others have ended it; nothing if
--- the lock is free. The text of another program's lock is its stamp.
-local function look(key, record)
+-- Forgets the last grant.
+local function forget(record)
+  redis.call('HDEL', record, 'holder', 'stamp')
+end
+
+-- Returns the text of the lock, and what it says if it is ours, and whether others have taken or deleted it; nothing if the
+-- lock is free. The text of another program's lock is its stamp. A renewal names its claim, which is forgotten if it is
+-- lost; until then no other one of ours is granted.
+local function look(key, record, renewed)
   local value, f = redis.call('GET', key), redis.call('HMGET', record, 'holder', 'stamp')
   local p = f[1] and f[2] and plain_of(f[1])
   local ends = p and over_at(record, f[2]) or 0
   if ends > moment then
-    return f[1], p, not value and 'deleted' or value ~= f[2] and moment > ends - p.lease * 500 and 'taken'
+    local lost = not value or value ~= f[2] and moment > ends - p.lease * 500
+    if not lost or p.id ~= renewed then
+      return f[1], p, lost
+    end
+    forget(record)
   end
   if value and over_at(key, value) > moment then
     return value
@@ -60,16 +70,6 @@ local function write(key, record, id, life)
   redis.call('HSET', record, 'stamp', stamp)
 end
 
--- Takes the lock of an acquire for a new grant, if it is free. Returns whether it was.
-local function take(text)
-  if look(KEYS[1], KEYS[2]) then
-    return false
-  end
-  write(KEYS[1], KEYS[2], ARGV[2], ARGV[5])
-  redis.call('HSET', KEYS[2], 'holder', text)
-  return true
-end
-
 -- Fails if programs wait in a queue of their own.
 local function check_queue()
 end
@@ -79,35 +79,6 @@ local function put(key, record, p, text, life)
   write(key, record, p.id, life)
   if not text then
     redis.call('HSET', record, 'holder', plain_text(p))
-  end
-end
-
--- Forgets a grant that was taken or deleted.
-local function forget(record)
-  redis.call('HDEL', record, 'holder', 'stamp')
-end
-
--- Whether the claim of a release holds the lock; then its id.
-local function is_held(id)
-  if is_foreign(id) then
-    local value = redis.call('GET', KEYS[1])
-    return value and id == foreign_id(value), id
-  end
-  local _, p, lost = look(KEYS[1], KEYS[2])
-  if not p or p.id ~= id then
-    return false
-  end
-  if lost then
-    forget(KEYS[2])
-  end
-  return not lost, id
-end
-
--- Ends the lock of a release that holds it.
-local function finish(id)
-  redis.call('DEL', KEYS[1])
-  if not is_foreign(id) then
-    forget(KEYS[2])
   end
 end
 

@@ -19,11 +19,6 @@ local function millis_left(key)
   return redis.call('PTTL', key)
 end
 
--- Takes the lock of an acquire for a new grant, if it is free. Returns whether it was.
-local function take(text)
-  return redis.call('SET', KEYS[1], text, 'NX', 'PX', ARGV[5])
-end
-
 -- Fails if programs wait in a queue of their own.
 local function check_queue()
 end
@@ -31,22 +26,6 @@ end
 -- Writes a grant that lasts for this long (ms). The text is nil if its terms have changed.
 local function put(key, record, p, text, life)
   redis.call('SET', key, text or plain_text(p), 'PX', string.format('%.0f', life))
-end
-
--- Nothing is known of a grant that is not in its key.
-local function forget()
-end
-
--- Whether the claim of a release holds the lock.
-local function is_held(id)
-  local text = redis.call('GET', KEYS[1])
-  local head = 'holdfast1 ' .. id .. ' '
-  return text and (string.sub(text, 1, #head) == head or is_foreign(id) and id == foreign_id(text))
-end
-
--- Ends the lock of a release that holds it.
-local function finish()
-  redis.call('DEL', KEYS[1])
 end
 
 -- Whether a key is a lock.

@@ -14,12 +14,3 @@ end
 local function plain_text(p)
   return string.format('holdfast1 %s %.0f %.0f %.0f %.0f\n%s', p.id, p.counter, p.since, p.ends, p.lease, p.owner)
 end
-
--- The id of another program's lock, as inspection reports it, is the SHA-1 of its text.
-local function is_foreign(id)
-  return string.sub(id, 1, 8) == 'foreign-'
-end
-
-local function foreign_id(text)
-  return 'foreign-' .. redis.sha1hex(text) .. '.0'
-end
