@@ -83,9 +83,10 @@ public final class RedisLockStore {
         boolean ready = false;
         try {
             // Checks that the server is reachable and accepts the credentials.
-            store.inspect(new LockName("holdfast")).toCompletableFuture().join();
             if (store instanceof PlainRedisLockStore plain) {
-                plain.findCommands();
+                plain.check();
+            } else {
+                store.inspect(new LockName("holdfast")).toCompletableFuture().join();
             }
             ready = true;
             return store;

@@ -188,6 +188,46 @@ class TimestampInteropTest extends StoreTest {
         assertThat(Long.parseLong(stamp())).isGreaterThanOrEqualTo((System.currentTimeMillis() + 500) / 1_000);
     }
 
+    /** A lease that is shorter than the unit. */
+    @Test
+    void repeatedAcquireReportsTheLeaseThatIsLeft() {
+        LockStore seconds = open("&stamp=seconds");
+        Claim claim = new Claimant("alice", Duration.ofMillis(700)).mutex(name);
+        granted(seconds, claim);
+        assertThat(get(seconds.tryAcquire(claim.again())))
+                .isInstanceOfSatisfying(
+                        Granted.class, held -> assertThat(held.lease()).isBetween(Duration.ofMillis(1), claim.lease()));
+    }
+
+    @Test
+    void leaseThatIsOverDeletesNoOtherStamp() {
+        LockStore seconds = open("&stamp=seconds");
+        Claim claim = new Claimant("alice", Duration.ofMillis(100)).mutex(name);
+        granted(seconds, claim);
+        awaitUntil(() -> renewed(seconds, claim.again()) instanceof Renewed.Gone);
+        String later = Long.toString(System.currentTimeMillis() / 1_000 + 60);
+        put(later);
+        assertThat(released(seconds, claim)).isFalse();
+        assertThat(stamp()).isEqualTo(later);
+    }
+
+    @Test
+    void anotherFormMayBeSetWhenTheLastLeaseIsOver() {
+        Claim claim = new Claimant("alice", SHORT).mutex(name);
+        granted(store, claim);
+        LockStore seconds = open("&stamp=seconds");
+        awaitUntil(() -> stamp() == null);
+        granted(seconds, bob.mutex(name));
+    }
+
+    /** The prefix is empty, so the key may be anything. */
+    @Test
+    void otherKeysDoNotHinderAStoreThatIsOpened() {
+        server.ask(jedis -> jedis.set("holdfast", "the user's own"));
+        granted(open(""), ours);
+        server.ask(jedis -> jedis.del("holdfast"));
+    }
+
     @Test
     void stampsOfAnotherFormAreRefused() {
         for (String text : List.of("soon", Long.toString(System.currentTimeMillis() / 1_000), "", "-5")) {
@@ -258,6 +298,7 @@ class TimestampInteropTest extends StoreTest {
                 "+@scripting",
                 "+@hash",
                 "+get",
+                "+getrange",
                 "+set",
                 "+time",
                 "+del",

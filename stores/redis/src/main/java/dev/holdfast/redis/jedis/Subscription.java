@@ -215,7 +215,8 @@ final class Subscription implements AutoCloseable {
     }
 
     /**
-     * Reports the failure to the channels; that another node has a slot is none. Returns true if the thread need not
+     * Reports the failure to the channels; that another node has a slot is none, nor that the reader has ended with its last
+     * channel while another one was added. Returns true if the thread need not
      * pause: the channels were given to {@link Displaced}, there are none, or the store is closed.
      */
     private boolean end(@Nullable StoreException failure, boolean moved) {
@@ -235,7 +236,7 @@ final class Subscription implements AutoCloseable {
         if (channels.isEmpty()) {
             return true;
         }
-        if (!moved) {
+        if (failure != null && !moved) {
             channels.forEach(channel -> channel.failed(failure));
         }
         if (displaced != null && !wasClosed) {

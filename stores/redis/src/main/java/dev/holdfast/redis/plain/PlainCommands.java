@@ -57,9 +57,6 @@ final class PlainCommands {
         }
     }
 
-    /** The key of a string that never exists; commands are tried on it. */
-    private static final byte[] PROBE_KEY = ascii(Layout.PLAIN_RECORDS + "try");
-
     private final RedisPort port;
     private final List<Delete> deletes;
     private final List<Prolong> prolongs;
@@ -89,12 +86,14 @@ final class PlainCommands {
 
     /** Tries all commands in one flush. If the server cannot be reached, the scripts are used. */
     CompletionStage<Void> find() {
-        int slot = port.isCluster() ? HashSlot.of(PROBE_KEY) : 0;
+        int slot = port.isCluster() ? HashSlot.of(PlainRedisLockStore.PROBE_KEY) : 0;
         List<ServerCall> calls = new ArrayList<>();
-        deletes.forEach(
-                candidate -> calls.add(candidate.call(PROBE_KEY, PROBE_KEY).inSlot(slot)));
-        prolongs.forEach(
-                candidate -> calls.add(candidate.call(PROBE_KEY, PROBE_KEY, 1).inSlot(slot)));
+        deletes.forEach(candidate -> calls.add(candidate
+                .call(PlainRedisLockStore.PROBE_KEY, PlainRedisLockStore.PROBE_KEY)
+                .inSlot(slot)));
+        prolongs.forEach(candidate -> calls.add(candidate
+                .call(PlainRedisLockStore.PROBE_KEY, PlainRedisLockStore.PROBE_KEY, 1)
+                .inSlot(slot)));
         return port.<@Nullable Object>runAll(calls, replies -> {
                     mustBeFound = replies.stream().anyMatch(PlainCommands::isPassing);
                     delete = known(deletes, replies.subList(0, deletes.size()));

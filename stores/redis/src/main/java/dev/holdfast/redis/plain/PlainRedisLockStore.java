@@ -70,6 +70,9 @@ public final class PlainRedisLockStore implements LockStore {
      */
     private static final int TRIPS = 2;
 
+    /** A key that never exists. */
+    static final byte[] PROBE_KEY = (Layout.PLAIN_RECORDS + "try").getBytes(StandardCharsets.US_ASCII);
+
     private static final byte[][] NONE = {};
     private static final int SINCE = 3;
     private static final int HELD = 6;
@@ -123,8 +126,14 @@ public final class PlainRedisLockStore implements LockStore {
         return (stamp.micros() + (stamp.isNamed() ? " 1" : " 0")).getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** Tries which commands the server has. */
-    public void findCommands() {
+    /** Checks that the server answers, by a key that no other program has, and tries which commands it has. */
+    public void check() {
+        List<byte[]> arguments = new ArrayList<>(List.of(PROBE_KEY, PROBE_KEY, context));
+        arguments.addAll(Arrays.asList(last));
+        ServerCall call = new ServerCall(scripts.inspect(), KEYS, arguments.toArray(NONE));
+        port.run(call.inSlot(port.isCluster() ? HashSlot.of(PROBE_KEY) : 0), Replies::list)
+                .toCompletableFuture()
+                .join();
         commands.find().toCompletableFuture().join();
     }
 

@@ -126,21 +126,26 @@ public final class KeyScan {
                 bySlot.computeIfAbsent(slot, number -> new ArrayList<>()).add(key);
             }
         }
-        CompletionStage<?> done = CompletableFuture.completedStage(null);
+        List<ServerCall> calls = new ArrayList<>();
         for (Map.Entry<Integer, List<byte[]>> part : bySlot.entrySet()) {
             List<byte[]> each = part.getValue();
             int count = each.size();
             each.addAll(Arrays.asList(arguments));
             ServerCall call = new ServerCall(script, count, each.toArray(byte[][]::new)).inSlot(part.getKey());
-            done = done.thenCompose(ignored -> port.run(call, this::found));
+            calls.add(call);
         }
-        return done;
+        return calls.isEmpty() ? CompletableFuture.completedStage(true) : port.runAll(calls, this::found);
     }
 
-    private boolean found(Object reply) {
-        List<?> inUse = Replies.list(reply);
-        for (int i = 0; i < inUse.size(); i++) {
-            found.add(keys.name(Replies.bytes(inUse, i)));
+    private boolean found(List<Object> replies) {
+        for (Object reply : replies) {
+            if (reply instanceof StoreException failure) {
+                throw failure;
+            }
+            List<?> inUse = Replies.list(reply);
+            for (int i = 0; i < inUse.size(); i++) {
+                found.add(keys.name(Replies.bytes(inUse, i)));
+            }
         }
         return true;
     }

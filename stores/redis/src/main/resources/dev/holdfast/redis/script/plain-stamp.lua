@@ -4,12 +4,15 @@
 -- Keys of one resource: K, the time stamp, which other programs write, too; and R = holdfast:plain:{K}, as in
 -- plain-string.lua.
 --   K   string: 'END' or 'END|OWNER'; the lock is over when the clock shows more than END, in whole units since 1970
---   R   has two more fields while a grant of ours has not been released: holder, its text, and stamp, the string that was
---       written for it. The grant is over when its stamp is. Other clients of Holdfast believe R, whatever K is.
+--   R   has three more fields while a grant of ours has not been released: holder, its text; stamp, the string that was
+--       written for it, which is rounded up; until, when its lease is over, in microseconds. Other clients of Holdfast
+--       believe R, whatever K is.
 -- A program that finds a stamp that is past takes over with GETSET, unless that returns another stamp than the one that it
 -- has read. Then it has lost, but has overwritten the winner's stamp. So the string of a live grant may have changed for
 -- two reasons. In the first half of a lease no clock that is right within half of a lease shows its stamp as past: the
--- string is a loser's, and the next renewal writes ours again. In the second half the lock counts as taken.
+-- string is a loser's, and the next renewal writes ours again. That is wrong if a loser's stamp is past itself before the
+-- next renewal, which is assumed not to be: their time to live must be longer than a third of our lease. In the second half
+-- the lock counts as taken.
 -- The last argument of every script is 'UNIT NAMED': the microseconds of one unit, and 1 if stamps name their owner.
 -- include plain-text.lua
 local unit, named = string.match(ARGV[#ARGV], '^(%d+) ([01])$')
@@ -30,17 +33,21 @@ end
 
 -- Forgets the last grant.
 local function forget(record)
-  redis.call('HDEL', record, 'holder', 'stamp')
+  redis.call('HDEL', record, 'holder', 'stamp', 'until')
+end
+
+-- Returns when the last grant is over; 0 if it is not known.
+local function until_of(record)
+  return tonumber(redis.call('HGET', record, 'until') or nil) or 0
 end
 
 -- Returns the text of the lock, and what it says if it is ours, and whether others have taken or deleted it; nothing if the
 -- lock is free. The text of another program's lock is its stamp. A renewal names its claim, which is forgotten if it is
 -- lost; until then no other one of ours is granted.
 local function look(key, record, renewed)
-  local value, f = redis.call('GET', key), redis.call('HMGET', record, 'holder', 'stamp')
+  local value, f, ends = redis.call('GET', key), redis.call('HMGET', record, 'holder', 'stamp'), until_of(record)
   local p = f[1] and f[2] and plain_of(f[1])
-  local ends = p and over_at(record, f[2]) or 0
-  if ends > moment then
+  if p and ends > moment then
     local lost = not value or value ~= f[2] and moment > ends - p.lease * 500
     if not lost or p.id ~= renewed then
       return f[1], p, lost
@@ -52,22 +59,23 @@ local function look(key, record, renewed)
   end
 end
 
--- Returns the time left in milliseconds. Of a lock of ours it is what is surely left of the lease, as a stamp is rounded up.
+-- Returns the time left in milliseconds.
 local function millis_left(key, record)
-  local stamp = redis.call('HGET', record, 'stamp')
-  local ends = stamp and over_at(record, stamp) or 0
-  ends = ends > moment and ends - 2 * unit or over_at(key, redis.call('GET', key))
-  return math.max(0, math.ceil((ends - moment) / 1000))
+  local ends = until_of(record)
+  if ends > moment then
+    return math.floor((ends - moment) / 1000)
+  end
+  local value = redis.call('GET', key)
+  return value and math.max(0, math.ceil((over_at(key, value) - moment) / 1000)) or 0
 end
 
 -- Writes a stamp that is over after this time (ms), by less than two units, and not before the last one.
 local function write(key, record, id, life)
-  local last = redis.call('HGET', record, 'stamp')
-  local number = math.ceil((moment + life * 1000) / unit)
-  number = last and math.max(number, over_at(record, last) / unit - 1) or number
+  local ends = math.max(until_of(record), moment + life * 1000)
+  local number = math.ceil(ends / unit)
   local stamp = string.format('%.0f', number) .. (named == '1' and '|' .. id or '')
   redis.call('SET', key, stamp, 'PX', string.format('%.0f', math.ceil(((number + 1) * unit - moment) / 1000)))
-  redis.call('HSET', record, 'stamp', stamp)
+  redis.call('HSET', record, 'stamp', stamp, 'until', string.format('%.0f', ends))
 end
 
 -- Fails if programs wait in a queue of their own.
@@ -84,6 +92,6 @@ end
 
 -- Whether a key is a lock.
 local function is_lock(key)
-  local ends = redis.call('TYPE', key).ok == 'string' and over(redis.call('GET', key))
+  local ends = redis.call('TYPE', key).ok == 'string' and over(redis.call('GETRANGE', key, 0, 63)) -- others may be large
   return ends and ends > moment
 end

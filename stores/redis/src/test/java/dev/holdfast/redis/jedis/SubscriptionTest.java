@@ -23,25 +23,47 @@ class SubscriptionTest extends StoreTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void channelCanBeSubscribedAgain(boolean cluster) {
+        RedisServer server = server(cluster);
+        RedisPort port = port(server, cluster);
+        get(port.subscribe("another", new RecordingSubscriber()));
+        String before = subscriber(server);
+        for (int i = 0; i < ROUNDS; i++) {
+            String text = "round " + i;
+            RecordingSubscriber subscriber = new RecordingSubscriber();
+            get(port.subscribe(CHANNEL, subscriber));
+            server.ask(jedis -> jedis.sendCommand(cluster ? Command.SPUBLISH : Command.PUBLISH, CHANNEL, text));
+            awaitUntil(() -> !subscriber.texts.isEmpty());
+            assertThat(subscriber.texts).containsExactly(text);
+            port.unsubscribe(CHANNEL);
+        }
+        assertThat(subscriber(server)).as("on the same connection").isEqualTo(before);
+    }
+
+    /** The reader ends with its last channel, while the same channel is wanted again. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void onlyChannelCanBeSubscribedAgain(boolean cluster) {
+        RedisServer server = server(cluster);
+        RedisPort port = port(server, cluster);
+        for (int i = 0; i < 10 * ROUNDS; i++) {
+            get(port.subscribe(CHANNEL, new RecordingSubscriber()));
+            port.unsubscribe(CHANNEL);
+        }
+        awaitUntil(() -> subscriber(server).equals("[]"));
+    }
+
+    private RedisServer server(boolean cluster) {
         RedisServer server = closing(cluster ? RedisServer.start("--cluster-enabled", "yes") : RedisServer.start());
         if (cluster) {
             server.ask(jedis -> jedis.clusterAddSlotsRange(0, 16_383));
             awaitUntil(() -> server.ask(jedis -> jedis.clusterInfo()).contains("cluster_state:ok"));
         }
-        RedisPort port = closing(JedisPorts.open(
+        return server;
+    }
+
+    private RedisPort port(RedisServer server, boolean cluster) {
+        return closing(JedisPorts.open(
                 RedisUrl.parse(server.url() + (cluster ? "?cluster=true" : "")), MonotonicClock.SYSTEM));
-        get(port.subscribe("another", new Heard()));
-        String before = subscriber(server);
-        for (int i = 0; i < ROUNDS; i++) {
-            String text = "round " + i;
-            Heard heard = new Heard();
-            get(port.subscribe(CHANNEL, heard));
-            server.ask(jedis -> jedis.sendCommand(cluster ? Command.SPUBLISH : Command.PUBLISH, CHANNEL, text));
-            awaitUntil(() -> !heard.texts.isEmpty());
-            assertThat(heard.texts).containsExactly(text);
-            port.unsubscribe(CHANNEL);
-        }
-        assertThat(subscriber(server)).as("on the same connection").isEqualTo(before);
     }
 
     private static String subscriber(RedisServer server) {
@@ -53,7 +75,7 @@ class SubscriptionTest extends StoreTest {
                 .toString();
     }
 
-    private static final class Heard implements RedisPort.Subscriber {
+    private static final class RecordingSubscriber implements RedisPort.Subscriber {
 
         private final List<String> texts = new CopyOnWriteArrayList<>();
 
