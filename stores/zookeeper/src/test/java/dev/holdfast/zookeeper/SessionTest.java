@@ -13,12 +13,15 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.Test;
 
 /** What happens to claims when a session ends or does not end yet, and when a lease is shorter than the session. */
@@ -33,6 +36,20 @@ class SessionTest extends WithServer {
         Duration lease = granted(store, alice.mutex(name)).lease();
         assertThat(lease).isEqualTo(Duration.ofSeconds(4));
         assertThat(store.traits().ticketTtl()).isEqualTo(Duration.ofSeconds(4));
+    }
+
+    /** A renewal checks the root, which nothing else needs to read. */
+    @Test
+    void rootThatMayNotBeReadIsNoHindrance() throws Exception {
+        int perms = ZooDefs.Perms.CREATE | ZooDefs.Perms.DELETE;
+        client.create()
+                .withACL(List.of(new ACL(perms, ZooDefs.Ids.ANYONE_ID_UNSAFE)))
+                .forPath("/unreadable");
+        LockStore below = closing(ZooKeeperLockStore.over(client, "root=/unreadable"));
+        Claim claim = alice.mutex(name);
+        granted(below, claim);
+        assertThat(renewed(below, claim)).isInstanceOf(Granted.class);
+        assertThat(released(below, claim.again())).isTrue();
     }
 
     @Test

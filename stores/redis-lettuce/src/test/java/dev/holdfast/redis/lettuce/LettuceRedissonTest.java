@@ -90,19 +90,19 @@ class LettuceRedissonTest extends StoreTest {
     private void assertCanBeSubscribedAgain(RedisServer server, Command publish, Links links) {
         RedisPort port =
                 closing(new LettucePort(links, "the server", Duration.ofSeconds(20), MonotonicClock.SYSTEM, null));
-        get(port.subscribe("another", new Heard()));
+        get(port.subscribe("another", new RecordingSubscriber()));
         for (int i = 0; i < ROUNDS; i++) {
             String text = "round " + i;
-            Heard heard = new Heard();
-            get(port.subscribe(CHANNEL, heard));
+            RecordingSubscriber subscriber = new RecordingSubscriber();
+            get(port.subscribe(CHANNEL, subscriber));
             server.ask(jedis -> jedis.sendCommand(publish, CHANNEL, text));
-            awaitUntil(() -> !heard.texts.isEmpty());
-            assertThat(heard.texts).containsExactly(text);
+            awaitUntil(() -> !subscriber.texts.isEmpty());
+            assertThat(subscriber.texts).containsExactly(text);
             port.unsubscribe(CHANNEL);
         }
     }
 
-    private static final class Heard implements RedisPort.Subscriber {
+    private static final class RecordingSubscriber implements RedisPort.Subscriber {
 
         private final List<String> texts = new CopyOnWriteArrayList<>();
 

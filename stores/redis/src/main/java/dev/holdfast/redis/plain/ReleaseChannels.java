@@ -105,7 +105,7 @@ final class ReleaseChannels implements AutoCloseable {
             now.forEach(watcher -> watcher.mayBeFree.run());
         }
 
-        // A release before the confirmation was not heard of.
+        // A release before the confirmation was not received.
         private void subscribed(boolean confirmed) {
             mutex.lock();
             try {
