@@ -88,8 +88,8 @@ class LettuceRedissonTest extends StoreTest {
     }
 
     private void assertCanBeSubscribedAgain(RedisServer server, Command publish, Links links) {
-        RedisPort port =
-                closing(new LettucePort(links, "the server", Duration.ofSeconds(20), MonotonicClock.SYSTEM, null));
+        RedisPort port = closing(new LettucePort(
+                links, "the server", Duration.ofSeconds(2), Duration.ofSeconds(20), MonotonicClock.SYSTEM, null));
         get(port.subscribe("another", new RecordingSubscriber()));
         for (int i = 0; i < ROUNDS; i++) {
             String text = "round " + i;
