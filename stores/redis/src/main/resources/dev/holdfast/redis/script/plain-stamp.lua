@@ -13,6 +13,8 @@
 -- string is a loser's, and the next renewal writes ours again. That is wrong if a loser's stamp is past itself before the
 -- next renewal, which is assumed not to be: their time to live must be longer than a third of our lease. In the second half
 -- the lock counts as taken.
+-- K does not expire. A program that had read a stamp that is past, just before it expired, would lose to nobody with its
+-- GETSET, and leave a stamp that nobody holds.
 -- The last argument of every script is 'UNIT NAMED': the microseconds of one unit, and 1 if stamps name their owner.
 -- include plain-text.lua
 local unit, named = string.match(ARGV[#ARGV], '^(%d+) ([01])$')
@@ -74,7 +76,7 @@ local function write(key, record, id, life)
   local ends = math.max(until_of(record), moment + life * 1000)
   local number = math.ceil(ends / unit)
   local stamp = string.format('%.0f', number) .. (named == '1' and '|' .. id or '')
-  redis.call('SET', key, stamp, 'PX', string.format('%.0f', math.ceil(((number + 1) * unit - moment) / 1000)))
+  redis.call('SET', key, stamp)
   redis.call('HSET', record, 'stamp', stamp, 'until', string.format('%.0f', ends))
 end
 
