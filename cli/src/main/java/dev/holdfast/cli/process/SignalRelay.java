@@ -30,6 +30,7 @@ public final class SignalRelay implements SignalHandler {
     private @Nullable ChildGroup child;
     private @Nullable LossGuard guard;
     private @Nullable Signal pending;
+    private boolean paused;
     private boolean over;
 
     private SignalRelay(Thread waiter) {
@@ -74,15 +75,23 @@ public final class SignalRelay implements SignalHandler {
         return pending == null ? 0 : pending.getNumber();
     }
 
-    /** From now on signals go to the command, also one that came while it was being started. */
+    /**
+     * Call it before the command is started: Ctrl-Z no longer stops the tool alone, as it does while the tool waits for
+     * the lock. A command that runs while nobody renews its lock would be left without it.
+     */
+    public void commandStarts() {
+        take("TSTP");
+        take("CONT");
+    }
+
+    /** From now on signals go to the command, also those that came while it was being started. */
     public synchronized void forwardTo(ChildGroup newChild, LossGuard newGuard) {
         child = newChild;
         guard = newGuard;
-        // Ctrl-Z while waiting needs no handler: it stops the tool, which has no child yet.
-        take("TSTP");
-        take("CONT");
         if (pending != null) {
             newChild.signal(pending.getName());
+        } else if (paused) {
+            newChild.pause();
         }
     }
 
@@ -113,6 +122,8 @@ public final class SignalRelay implements SignalHandler {
     private synchronized void pause() {
         if (child != null) {
             child.pause();
+        } else {
+            paused = true;
         }
     }
 
@@ -121,6 +132,7 @@ public final class SignalRelay implements SignalHandler {
      * stopped.
      */
     private synchronized void resume() {
+        paused = false;
         if (child != null && guard != null && guard.mayContinue()) {
             child.signal("CONT");
         }

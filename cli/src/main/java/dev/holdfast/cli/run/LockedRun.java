@@ -87,6 +87,7 @@ final class LockedRun {
             if (signals.pending() != 0) {
                 return gaveUp();
             }
+            signals.commandStarts();
             ended = guarded(
                     lease, ChildGroup.start(made(pipe), session, plan.command(), environment(locks.clientId(), lease)));
         } finally {
