@@ -15,6 +15,8 @@ import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -225,6 +227,27 @@ class MultiLockTest extends EngineFixture {
         pass(Duration.ofSeconds(5));
         assertThat(Actor.end(locking)).isFalse();
         assertThat(Actor.failure(LockTimeoutException.class, leasing)).hasMessageContaining("x,y,z");
+        awaitUnused("x");
+        awaitUnused("y");
+        awaitWaiters("z", 0);
+        c.run(rival.lock("z")::unlock);
+    }
+
+    /** A name that is granted at the very end of the wait leaves no time for the next one: not even the least. */
+    @Test
+    void aNameThatIsGrantedWhenTheTimeIsOverIsTheLast() {
+        ForwardingStore slow = new ForwardingStore(memory) {
+            @Override
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+                if (claim.name().value().equals("y")) {
+                    clock.advance(Duration.ofSeconds(5));
+                }
+                return super.enqueue(claim, listener);
+            }
+        };
+        DistributedLock slowly = client(slow).multiLock(NAMES, LockOptions.defaults());
+        c.run(rival.lock("z")::lock);
+        assertThat(a.get(() -> slowly.tryLock(5, TimeUnit.SECONDS))).isFalse();
         awaitUnused("x");
         awaitUnused("y");
         awaitWaiters("z", 0);

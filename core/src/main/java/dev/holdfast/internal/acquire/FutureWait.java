@@ -69,7 +69,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
             engine.callbacks().run(() -> self[0].deliver(result, future));
         });
         self[0] = wait;
-        wait.start(maxWait, List.of());
+        wait.start(maxWait == 0, Nanos.after(wait.begun, maxWait), List.of());
         future.whenComplete((lease, failure) -> wait.cancel());
         return future;
     }
@@ -88,17 +88,19 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
     /**
      * Begins. What goes wrong is a result, too.
      *
+     * @param once not to wait for the lock's turn
+     * @param deadline when the wait is over; may be past, and then the lock is asked for all the same
      * @param held the names that the owner's thread holds already
      */
-    void start(long maxWait, List<String> held) {
+    void start(boolean once, long deadline, List<String> held) {
         Hold here = null;
         RuntimeException refused = null;
         CohortLock entered = engine.locks().enter(spec.name());
         try {
-            here = entered.takeHere(spec, owner.thread(), owner.holds(), maxWait != 0);
-            if (here == null && (maxWait != 0 || !entered.isKnownBusy(spec, owner.thread()))) {
+            here = entered.takeHere(spec, owner.thread(), owner.holds(), !once);
+            if (here == null && (!once || !entered.isKnownBusy(spec, owner.thread()))) {
                 lock = entered;
-                waiter = newWaiter(owner.thread(), owner.holds(), maxWait, held, this);
+                waiter = newWaiter(owner.thread(), owner.holds(), once, deadline, held, this);
                 entered.join(waiter);
             }
         } catch (RuntimeException cause) {

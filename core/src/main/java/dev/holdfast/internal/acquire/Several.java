@@ -440,7 +440,7 @@ public final class Several implements Wakeable {
                     result -> goOn(() -> memberEnded(result, heldBefore)));
             member = wait;
             // With no time left, each is still asked for, but not waited for.
-            wait.start(once ? 0 : Math.max(1, Nanos.until(deadline, engine.now())), heldNow());
+            wait.start(once, deadline, heldNow());
             if (givenUp != null) {
                 wait.cancel();
             }

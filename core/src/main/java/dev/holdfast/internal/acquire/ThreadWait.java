@@ -28,8 +28,13 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
     private ThreadWait(Engine engine, LockSpec spec, CohortLock lock, boolean holds, long begun, long maxWait) {
         super(engine, spec, begun);
         this.lock = lock;
-        this.waiter =
-                newWaiter(thread, holds, maxWait, engine.locks().heldNames().copy(), this);
+        this.waiter = newWaiter(
+                thread,
+                holds,
+                maxWait == 0,
+                Nanos.after(begun, maxWait),
+                engine.locks().heldNames().copy(),
+                this);
         lock.join(waiter);
         this.firstStep = lock.pass(waiter);
     }

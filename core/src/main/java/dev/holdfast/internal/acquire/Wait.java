@@ -41,14 +41,18 @@ abstract class Wait {
      *
      * @param thread who acquires; null for nobody
      * @param holds whether the hold becomes the thread's own, through {@code lock()}
-     * @param maxWait in nanoseconds; zero not to wait for the lock's turn; {@link Nanos#NEVER} for no limit
+     * @param once not to wait for the lock's turn
+     * @param deadline when a wait is over; may be past, and then the lock is asked for all the same
      * @param held the names that the owner's thread holds already
      */
     final Waiter newWaiter(
-            @Nullable Thread thread, boolean holds, long maxWait, List<String> held, Waiter.Sleeper sleeper) {
-        boolean once = maxWait == 0;
-        long deadline = once ? Nanos.NEVER : Nanos.after(begun, maxWait);
-        return new Waiter(spec, thread, holds, once, held, deadline, sleeper);
+            @Nullable Thread thread,
+            boolean holds,
+            boolean once,
+            long deadline,
+            List<String> held,
+            Waiter.Sleeper sleeper) {
+        return new Waiter(spec, thread, holds, once, held, once ? Nanos.NEVER : deadline, sleeper);
     }
 
     /** Notifies the observer of the end of an acquisition, on a thread that may run code of users. */
