@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
 import java.util.List;
+import javax.net.ssl.TrustManagerFactory;
 
 /** A self-signed certificate for 127.0.0.1, with its key and a trust store that contains it, in a folder. */
 public final class Certificate {
@@ -72,12 +75,25 @@ public final class Certificate {
     public void trust() {
         System.setProperty(STORE, folder.resolve("trust.p12").toString());
         System.setProperty(PASSWORD, "changeit");
+        load();
     }
 
     /** From now on this JVM trusts its default certificates again. */
     public static void distrust() {
         System.clearProperty(STORE);
         System.clearProperty(PASSWORD);
+        load();
+    }
+
+    // While one thread loads a new trust store, the JDK gives others the certificates of the one before
+    // (sun.security.ssl.TrustStoreManager, seen on 17 and 25). So it is loaded here, before anybody connects.
+    private static void load() {
+        try {
+            TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm())
+                    .init((KeyStore) null);
+        } catch (GeneralSecurityException unusable) {
+            throw new IllegalStateException("The trust store cannot be loaded", unusable);
+        }
     }
 
     private static void run(Path folder, String... command) throws IOException, InterruptedException {
