@@ -40,6 +40,7 @@ install_servers() {
     command -v etcd >/dev/null || missing+=(etcd-server)
     command -v etcdctl >/dev/null || missing+=(etcd-client)
     command -v pgbouncer >/dev/null || missing+=(pgbouncer)
+    command -v memcached >/dev/null || missing+=(memcached)
     install_packages "${missing[@]}"
 }
 
