@@ -16,6 +16,7 @@ import static dev.holdfast.workload.Workload.THREADS;
 import dev.holdfast.benchmarks.server.EtcdNode;
 import dev.holdfast.benchmarks.server.FarServer;
 import dev.holdfast.benchmarks.server.FileStore;
+import dev.holdfast.benchmarks.server.MemcachedNode;
 import dev.holdfast.benchmarks.server.NoServer;
 import dev.holdfast.benchmarks.server.RedisNode;
 import dev.holdfast.benchmarks.server.Server;
@@ -45,6 +46,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 mariadb(),
                 zookeeper(),
                 etcd(),
+                memcached(),
                 farZookeeper(),
                 farEtcd());
     }
@@ -145,6 +147,16 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                         Entrant.of("jetcd-kept", FREE, FREE_16, THREADS, HAND_OFF),
                         Entrant.of("floor", FREE, FREE_16).quick(),
                         Entrant.of("floor-stubs", FREE, FREE_16)));
+    }
+
+    private static Field memcached() {
+        return new Field(
+                "memcached",
+                MemcachedNode::new,
+                List.of(
+                        Entrant.of("holdfast", FREE, FREE_16, THREADS, PROCESSES, HAND_OFF)
+                                .quick(),
+                        Entrant.of("floor", FREE, FREE_16).quick()));
     }
 
     private static Field farZookeeper() {

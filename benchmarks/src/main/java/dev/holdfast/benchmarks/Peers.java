@@ -8,6 +8,7 @@ import dev.holdfast.benchmarks.subject.JedisFloor;
 import dev.holdfast.benchmarks.subject.JetcdSubject;
 import dev.holdfast.benchmarks.subject.JvmFloor;
 import dev.holdfast.benchmarks.subject.LettuceFloor;
+import dev.holdfast.benchmarks.subject.MemcachedFloor;
 import dev.holdfast.benchmarks.subject.RedissonSubject;
 import dev.holdfast.benchmarks.subject.SpringSubject;
 import dev.holdfast.benchmarks.subject.ZooKeeperFloor;
@@ -56,6 +57,8 @@ final class Peers {
             return new JedisFloor(target, false);
         } else if (target.startsWith("http://")) {
             return new JetcdSubject("floor", target, lease);
+        } else if (target.startsWith("memcached://")) {
+            return new MemcachedFloor(target);
         } else if (target.startsWith("jvm:")) {
             return new JvmFloor(false);
         }

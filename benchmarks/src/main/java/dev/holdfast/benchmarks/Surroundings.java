@@ -30,6 +30,7 @@ final class Surroundings {
             "lettuce-core",
             "curator-recipes",
             "jetcd-core",
+            "folsom",
             "spring-integration-core",
             "shedlock-core",
             "postgresql",

@@ -36,6 +36,7 @@ class ArchitectureTest {
                 ".redis.lettuce",
                 ".zookeeper",
                 ".etcd",
+                ".memcached",
                 ".workload",
                 ".cli",
                 ".benchmarks")) {

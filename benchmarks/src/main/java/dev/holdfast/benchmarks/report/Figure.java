@@ -34,6 +34,7 @@ public record Figure(String store, String what, boolean atMost, double bound, To
         databases(all);
         zookeeper(all);
         etcd(all);
+        memcached(all);
         return all;
     }
 
@@ -193,6 +194,12 @@ public record Figure(String store, String what, boolean atMost, double bound, To
                 results -> results.requestsEach(key(store, "holdfast", HERD_64))
                         / results.requestsEach(key(store, "holdfast", HERD_4))));
         all.add(atMost("etcd-far", "free lock: time of jetcd's", 0.55, times("etcd-far", FREE, "holdfast", "jetcd")));
+    }
+
+    private static void memcached(List<Figure> all) {
+        String store = "memcached";
+        all.add(atMost(store, "free lock: time of bare Folsom", 1.2, times(store, FREE, "holdfast", "floor")));
+        all.add(atMost(store, "free lock: commands", 3.05, requests(store, FREE)));
     }
 
     private static Figure atMost(String store, String what, double bound, ToDoubleFunction<Results> measure) {
