@@ -70,7 +70,8 @@ public final class MemcachedFloor implements Subject {
             @Override
             public void enter() {
                 CompletionStage<MemcacheStatus> added = client.add(name, value, LEASE_SECONDS);
-                GetResult<byte[]> kept = client.casGet(name).toCompletableFuture().join();
+                GetResult<byte[]> kept =
+                        client.casGet(name).toCompletableFuture().join();
                 check(added, "is not free");
                 number.set(kept.getCas());
             }

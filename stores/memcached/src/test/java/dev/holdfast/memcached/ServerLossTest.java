@@ -7,7 +7,6 @@ import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Claim;
-import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -94,7 +93,7 @@ class ServerLossTest extends WithServer {
         List<Claim> held = new ArrayList<>();
         long last = 0;
         for (int i = 0; i < 20; i++) {
-            Claim claim = alice.mutex(new LockName(name + "-" + i));
+            Claim claim = alice.mutex(new LockName(name + "-000" + i));
             held.add(claim);
             last = granted(store, claim).counter();
         }
@@ -115,7 +114,7 @@ class ServerLossTest extends WithServer {
         while (server.stat("evictions") < 500) {
             assertThat(made).as("locks without eviction").isLessThan(200_000);
             for (int i = 0; i < 500; i++) {
-                get(store.tryAcquire(bob.mutex(new LockName("other-" + made++))));
+                get(store.tryAcquire(bob.mutex(new LockName(name + "-x" + made++))));
             }
         }
     }

@@ -7,11 +7,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * A Memcached server of a test, on a free port of the loopback address. Not thread-safe.
  *
- * <p>Its clock counts seconds from its start, so a store waits for up to a second before it uses a new server.
+ * <p>A store does not use a server in its first second, so one is ready when it has run for so long, unless it asks for
+ * a login or for TLS.
  */
 public final class MemcachedServer implements AutoCloseable {
 
@@ -20,9 +22,11 @@ public final class MemcachedServer implements AutoCloseable {
 
     private final ServerProcess process = new ServerProcess("memcached");
     private final List<String> settings;
+    private final boolean isOpen;
 
     private MemcachedServer(List<String> settings) {
         this.settings = List.copyOf(settings);
+        this.isOpen = settings.stream().noneMatch(Set.of("-S", "-Y", "-Z")::contains);
     }
 
     /** Starts a server with further settings, such as {@code -M}. */
@@ -45,12 +49,13 @@ public final class MemcachedServer implements AutoCloseable {
                 List.of(PROGRAM.toString(), "-l", "127.0.0.1", "-p", Integer.toString(process.port()), "-u", "nobody"));
         command.addAll(settings);
         process.start(command);
-        process.awaitReady(this::isListening);
+        process.awaitReady(this::hasRunForASecond);
     }
 
-    private boolean isListening() {
+    // It begins to count at up to two. One that asks for a login or for TLS says nothing here.
+    private boolean hasRunForASecond() {
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), process.port())) {
-            return socket.isConnected();
+            return !isOpen || stat("uptime") > 2;
         } catch (IOException notYet) {
             return false;
         }

@@ -23,6 +23,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -54,6 +55,15 @@ public final class Connections implements AutoCloseable {
 
     private static final long ASK_AGAIN_MILLIS = 100;
 
+    /**
+     * How long it may take to connect. A call has a shorter time limit of its own, but the connection may be ready for
+     * the next one: a new JVM can need seconds to load Netty, and a new server a second to be used.
+     */
+    private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
+
+    /** A connection is given up if no answer has come for the time limit of a call and so much more. */
+    private static final Duration SILENCE = Duration.ofSeconds(1);
+
     private final MemcachedUrl url;
     private final MonotonicClock clock;
     private final Tls tls;
@@ -67,7 +77,7 @@ public final class Connections implements AutoCloseable {
         this.url = url;
         this.clock = clock;
         this.tls = Tls.of(url);
-        this.limit = new TimeLimit(url.options().timeout());
+        this.limit = new TimeLimit(CONNECT_LIMIT);
         this.thread = new MultiThreadIoEventLoopGroup(
                 1, new DefaultThreadFactory("holdfast-memcached", true), NioIoHandler.newFactory());
         this.keyDump = new KeyDump(url, tls, thread);
@@ -86,7 +96,7 @@ public final class Connections implements AutoCloseable {
         if (last != null && usable) {
             return last;
         }
-        CompletableFuture<Connection> next = limit.on(connect());
+        CompletableFuture<Connection> next = connect();
         current = next;
         return next;
     }
@@ -99,6 +109,11 @@ public final class Connections implements AutoCloseable {
     // A connection that is ready after its time limit is closed again.
     private CompletableFuture<Connection> connect() {
         CompletableFuture<Connection> result = new CompletableFuture<>();
+        TimeLimit.Call call = limit.begin(() -> result.completeExceptionally(StoreException.unavailable(
+                Effect.NONE,
+                url + " did not accept a connection within " + CONNECT_LIMIT.toSeconds() + " s. Is the server frozen?",
+                null)));
+        result.whenComplete((connection, failure) -> call.end());
         // The name of the server is looked up here, which may block.
         CompletableFuture.supplyAsync(this::open, thread)
                 .thenCompose(opened -> opened)
@@ -121,7 +136,7 @@ public final class Connections implements AutoCloseable {
                 FLUSH_EVERY,
                 url.options().sasl(),
                 null,
-                url.options().timeout().toMillis(),
+                url.options().timeout().plus(SILENCE).toMillis(),
                 StandardCharsets.UTF_8,
                 NoopMetrics.INSTANCE,
                 MAX_VALUE_BYTES,

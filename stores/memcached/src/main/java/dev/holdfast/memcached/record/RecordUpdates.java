@@ -27,6 +27,7 @@ public final class RecordUpdates implements AutoCloseable {
     private final MonotonicClock clock;
     private final TimeLimit limit;
     private final SeenVersions seen = new SeenVersions();
+    private final Turns turns = new Turns();
 
     /** What the first attempt of an operation is made on. */
     public enum Start {
@@ -60,20 +61,24 @@ public final class RecordUpdates implements AutoCloseable {
                 url + " did not answer about \"" + name + "\" within "
                         + url.options().timeout().toMillis() + " ms. Is the server overloaded or frozen?",
                 null)));
-        connections
-                .connection()
-                .thenCompose(connection -> new RecordUpdate<>(
-                                name, keys.of(name), connection, seen, effects, clock, transition)
-                        .run(assumed(name, start, connection)))
-                .thenApply(ended -> finish.apply(ended.answer(), ended.record()))
-                .whenComplete((answer, failure) -> {
-                    call.end();
-                    if (failure == null) {
-                        result.complete(answer);
-                    } else {
-                        result.completeExceptionally(MemcachedErrors.of(failure, effects.end(), url.toString()));
-                    }
-                });
+        result.whenComplete((answer, failure) -> call.end());
+        turns.run(
+                name,
+                result,
+                () -> connections
+                        .connection()
+                        .thenCompose(connection -> new RecordUpdate<>(
+                                        name, keys.of(name), connection, seen, effects, clock, transition)
+                                .run(assumed(name, start, connection)))
+                        .thenApply(ended -> finish.apply(ended.answer(), ended.record()))
+                        .whenComplete((answer, failure) -> {
+                            if (failure == null) {
+                                result.complete(answer);
+                            } else {
+                                result.completeExceptionally(
+                                        MemcachedErrors.of(failure, effects.end(), url.toString()));
+                            }
+                        }));
         return result;
     }
 

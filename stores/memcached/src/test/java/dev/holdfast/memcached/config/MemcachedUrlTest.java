@@ -62,9 +62,7 @@ class MemcachedUrlTest {
                 "memcached://a:b@h?login=kerberos",
                 "memcached://h?ca=/etc/ca.pem",
                 "memcacheds://h?cert=/etc/cert.pem")) {
-            assertThatThrownBy(() -> MemcachedUrl.parse(wrong))
-                    .as(wrong)
-                    .isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> MemcachedUrl.parse(wrong)).as(wrong).isInstanceOf(IllegalArgumentException.class);
         }
     }
 

@@ -65,7 +65,9 @@ class RecordTextTest {
         StoredRecord between = stored(text, 19_000_000);
         assertThat(between.mayHaveEnded()).isTrue();
         between.record().settle(between.now(), 0);
-        assertThat(between.record().isFree()).as("it is live until it is surely over").isFalse();
+        assertThat(between.record().isFree())
+                .as("it is live until it is surely over")
+                .isFalse();
         assertThat(new String(between.text(), StandardCharsets.UTF_8))
                 .as("it is not prolonged by being written")
                 .isEqualTo(text);
@@ -92,8 +94,8 @@ class RecordTextTest {
     @Test
     void timesThatTheServerWouldTakeForDatesAreRefused() {
         Duration tooLong = Duration.ofDays(30);
-        StoredRecord record =
-                stored(RecordText.write(new Content(NAME, 42, List.of(place(41, tooLong.toNanos() / 1_000)), Map.of())), 0);
+        StoredRecord record = stored(
+                RecordText.write(new Content(NAME, 42, List.of(place(41, tooLong.toNanos() / 1_000)), Map.of())), 0);
         assertThatThrownBy(record::secondsToLive)
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("30 days");
