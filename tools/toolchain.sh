@@ -41,6 +41,7 @@ install_servers() {
     command -v etcdctl >/dev/null || missing+=(etcd-client)
     command -v pgbouncer >/dev/null || missing+=(pgbouncer)
     command -v memcached >/dev/null || missing+=(memcached)
+    [[ -x /usr/sbin/saslpasswd2 ]] || missing+=(sasl2-bin)
     install_packages "${missing[@]}"
 }
 

@@ -43,7 +43,7 @@ class FaultTest extends WithServer {
     @BeforeEach
     void openStores() {
         proxy = closing(new LossyProxy(server.port()));
-        store = open(proxy.url() + "?timeout=1s");
+        store = open(proxy.url() + "?timeout=5s");
         direct = open(server.url());
     }
 

@@ -38,15 +38,25 @@ public final class MemcachedServer implements AutoCloseable {
     }
 
     /** Prepares a server that is not started yet, for settings that need its {@link #folder}. */
-    public static MemcachedServer prepare(List<String> settings) {
+    public static MemcachedServer prepare(String... settings) {
         ServerProcess.require(PROGRAM, "memcached");
-        return new MemcachedServer(settings);
+        return new MemcachedServer(List.of(settings));
     }
 
     /** Starts it, on the same port; it remembers nothing of what it stored before. */
     public void startAgain() {
         List<String> command = new ArrayList<>(
-                List.of(PROGRAM.toString(), "-l", "127.0.0.1", "-p", Integer.toString(process.port()), "-u", "nobody"));
+                // The library that checks logins by SASL looks for memcached.conf there.
+                List.of(
+                        "env",
+                        "SASL_CONF_PATH=" + process.folder(),
+                        PROGRAM.toString(),
+                        "-l",
+                        "127.0.0.1",
+                        "-p",
+                        Integer.toString(process.port()),
+                        "-u",
+                        "nobody"));
         command.addAll(settings);
         process.start(command);
         process.awaitReady(this::hasRunForASecond);

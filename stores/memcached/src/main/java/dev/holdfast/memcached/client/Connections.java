@@ -62,7 +62,7 @@ public final class Connections implements AutoCloseable {
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
 
     /** A connection is given up if no answer has come for the time limit of a call and so much more. */
-    private static final Duration SILENCE = Duration.ofSeconds(1);
+    private static final Duration SILENCE = Duration.ofSeconds(3);
 
     private final MemcachedUrl url;
     private final MonotonicClock clock;

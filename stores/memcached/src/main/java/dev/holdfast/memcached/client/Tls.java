@@ -7,25 +7,41 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import java.io.File;
-import java.util.Objects;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
-import org.jspecify.annotations.Nullable;
 
-/** The TLS settings of a URL. The server's certificate must be trusted and name the host. */
+/**
+ * The TLS settings of a URL. The server's certificate must be trusted and name the host.
+ *
+ * <p>Each connection has a context of its own, so no session is resumed: a server that asks for certificates
+ * ({@code ssl_verify_mode}) breaks off the handshake of a resumed session.
+ */
 final class Tls {
 
-    private final @Nullable SslContext context;
+    private final MemcachedUrl url;
 
-    private Tls(@Nullable SslContext context) {
-        this.context = context;
+    private Tls(MemcachedUrl url) {
+        this.url = url;
     }
 
     /** @throws IllegalArgumentException if a file cannot be read */
     static Tls of(MemcachedUrl url) {
-        if (!url.tls()) {
-            return new Tls(null);
+        Tls tls = new Tls(url);
+        if (tls.isOn()) {
+            tls.context();
         }
+        return tls;
+    }
+
+    boolean isOn() {
+        return url.tls();
+    }
+
+    SSLEngine engine(String host, int port) {
+        return context().newEngine(ByteBufAllocator.DEFAULT, host, port);
+    }
+
+    private SslContext context() {
         MemcachedOptions options = url.options();
         try {
             SslContextBuilder builder =
@@ -39,19 +55,11 @@ final class Tls {
             if (cert != null && key != null) {
                 builder.keyManager(new File(cert), new File(key));
             }
-            return new Tls(builder.build());
+            return builder.build();
         } catch (SSLException | IllegalArgumentException unreadable) {
             throw new IllegalArgumentException(
                     "Options ca, cert and key must name PEM files that can be read: " + unreadable.getMessage(),
                     unreadable);
         }
-    }
-
-    boolean isOn() {
-        return context != null;
-    }
-
-    SSLEngine engine(String host, int port) {
-        return Objects.requireNonNull(context, "TLS is off").newEngine(ByteBufAllocator.DEFAULT, host, port);
     }
 }
