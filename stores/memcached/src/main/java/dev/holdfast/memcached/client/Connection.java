@@ -9,6 +9,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,7 @@ public final class Connection {
     private final String server;
     private final MonotonicClock clock;
     private volatile @Nullable ServerTime time;
+    private CompletableFuture<ServerTime> reading = CompletableFuture.failedFuture(new IllegalStateException("none"));
 
     /**
      * What a write led to.
@@ -90,8 +92,15 @@ public final class Connection {
         return last == null || clock.nanoTime() - last.askedAt() > CLOCK_NANOS ? null : last;
     }
 
-    /** Reads the server's clock. */
-    public CompletionStage<ServerTime> readTime() {
+    /** Reads the server's clock. Who asks while a reading is under way gets the same. */
+    public synchronized CompletionStage<ServerTime> readTime() {
+        if (reading.isDone()) {
+            reading = askForTime().toCompletableFuture();
+        }
+        return reading;
+    }
+
+    private CompletionStage<ServerTime> askForTime() {
         long askedAt = clock.nanoTime();
         return stats("").thenApply(values -> {
             long tick = number(values, "time");
