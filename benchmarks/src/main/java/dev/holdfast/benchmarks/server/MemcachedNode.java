@@ -1,6 +1,7 @@
 package dev.holdfast.benchmarks.server;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -53,7 +54,7 @@ public final class MemcachedNode implements Server {
     }
 
     private long stats(String... names) {
-        try (Socket socket = new Socket("127.0.0.1", port)) {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
             socket.getOutputStream().write("stats\r\nquit\r\n".getBytes(StandardCharsets.US_ASCII));
             String stats = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
             List<String> starts =
