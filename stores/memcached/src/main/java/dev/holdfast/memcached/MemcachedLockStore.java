@@ -1,6 +1,7 @@
 package dev.holdfast.memcached;
 
 import dev.holdfast.memcached.config.MemcachedUrl;
+import dev.holdfast.memcached.record.RecordContent;
 import dev.holdfast.memcached.record.RecordUpdates;
 import dev.holdfast.memcached.record.RecordUpdates.Start;
 import dev.holdfast.memcached.record.Transition.Outcome;
@@ -97,16 +98,16 @@ final class MemcachedLockStore implements LockStore {
                     Attempt attempt = record.tryAcquire(claim, now, newCounter);
                     return new Outcome<>(attempt, !Objects.equals(record.placeOf(claim.id()), before));
                 },
-                (attempt, record) -> withCounter(attempt, claim, record));
+                (attempt, content) -> withCounter(attempt, claim, content));
     }
 
     // The server gives the counter of a new grant when it stores the record.
-    private Attempt withCounter(Attempt attempt, Claim claim, ResourceRecord record) {
+    private Attempt withCounter(Attempt attempt, Claim claim, RecordContent content) {
         if (!(attempt instanceof Granted granted)) {
             return attempt;
         }
-        Place place = record.placeOf(claim.id());
-        if (place == null && record.tombstones().containsKey(claim.id())) {
+        Place place = content.grantOf(claim.id());
+        if (place == null && content.tombstones().containsKey(claim.id())) {
             return new Attempt.Busy(Duration.ZERO); // its release came between the grant and the reading of its counter
         }
         if (place == null) {
@@ -141,7 +142,7 @@ final class MemcachedLockStore implements LockStore {
                                     .toList();
                             return new Outcome<>(renewed, renewed.stream().anyMatch(Granted.class::isInstance));
                         },
-                        (renewed, record) -> renewed)
+                        (renewed, content) -> renewed)
                 .handle((renewed, failure) -> {
                     synchronized (answers) {
                         for (int i = 0; i < same.size(); i++) {
@@ -170,7 +171,7 @@ final class MemcachedLockStore implements LockStore {
                 claim.name(),
                 Start.LAST_SEEN,
                 (record, now, newCounter) -> new Outcome<>(record.release(claim, now, newCounter), true),
-                (found, record) -> found ? Released.ALONE : Released.NOT_OWNER);
+                (found, content) -> found ? Released.ALONE : Released.NOT_OWNER);
     }
 
     @Override
@@ -179,7 +180,7 @@ final class MemcachedLockStore implements LockStore {
                 name,
                 Start.READ,
                 (record, now, newCounter) -> new Outcome<>(record.inspect(now, newCounter), false),
-                (state, record) -> state.filter(ResourceState::isInUse).map(MemcachedLockStore::withoutNegativeTimes));
+                (state, content) -> state.filter(ResourceState::isInUse).map(MemcachedLockStore::withoutNegativeTimes));
     }
 
     // What another client has stamped by the latest possible time may seem to be younger than nothing.

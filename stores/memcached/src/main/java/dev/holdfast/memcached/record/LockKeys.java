@@ -53,7 +53,9 @@ public final class LockKeys {
     }
 
     private static String escaped(String text) {
-        return text.replace("%", "%25").replace(" ", "%20");
+        return text.indexOf('%') < 0 && text.indexOf(' ') < 0
+                ? text
+                : text.replace("%", "%25").replace(" ", "%20");
     }
 
     private static byte[] sha256(byte[] bytes) {

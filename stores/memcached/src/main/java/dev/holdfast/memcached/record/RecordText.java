@@ -42,10 +42,7 @@ final class RecordText {
 
     private RecordText() {}
 
-    /** What a text says. */
-    record Content(LockName name, long counter, List<Place> grants, Map<ClaimId, Long> tombstones) {}
-
-    static byte[] write(Content content) {
+    static byte[] write(RecordContent content) {
         StringBuilder text = new StringBuilder(160);
         text.append(MAGIC);
         append(text, content.name().value());
@@ -114,7 +111,7 @@ final class RecordText {
      * @param own the number of the value
      * @throws IllegalArgumentException if it is not what {@link #write} wrote
      */
-    static Content read(byte[] value, long own) {
+    static RecordContent read(byte[] value, long own) {
         List<String> lines = new String(value, StandardCharsets.UTF_8).lines().toList();
         List<String> first = lines.isEmpty() ? List.of() : split(lines.get(0));
         if (first.size() != 3 || !first.get(0).equals(MAGIC)) {
@@ -134,7 +131,7 @@ final class RecordText {
                         "a line begins with \"" + fields.get(0) + "\" and has " + fields.size() + " fields");
             }
         }
-        return new Content(name, counter(first.get(2), own), grants, tombstones);
+        return new RecordContent(name, counter(first.get(2), own), grants, tombstones);
     }
 
     private static Place grant(LockName name, List<String> fields, long own) {

@@ -6,15 +6,16 @@ import dev.holdfast.memcached.client.Connection.Written;
 import dev.holdfast.memcached.client.MemcachedErrors;
 import dev.holdfast.memcached.client.ServerTime;
 import dev.holdfast.memcached.client.Version;
+import dev.holdfast.memcached.record.RecordUpdates.Start;
+import dev.holdfast.memcached.record.SeenVersions.Seen;
 import dev.holdfast.memcached.record.Transition.Outcome;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import dev.holdfast.store.ResourceRecord;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One operation on the record of one name: applies a transition to the newest version and writes the result by
@@ -45,9 +46,9 @@ final class RecordUpdate<T> {
     /**
      * What an operation ended with.
      *
-     * @param record the record as it is in the server now
+     * @param content the record as it is in the server now
      */
-    record Result<T>(T answer, ResourceRecord record) {}
+    record Result<T>(T answer, RecordContent content) {}
 
     RecordUpdate(
             LockName name,
@@ -66,12 +67,8 @@ final class RecordUpdate<T> {
         this.transition = transition;
     }
 
-    /**
-     * Runs the operation.
-     *
-     * @param assumed the version for the first attempt; null to read it first
-     */
-    CompletionStage<Result<T>> run(@Nullable Version assumed) {
+    /** Runs the operation. */
+    CompletionStage<Result<T>> run(Start assumed) {
         ServerTime time = connection.time();
         if (time == null) {
             timeWasRead = true;
@@ -80,16 +77,27 @@ final class RecordUpdate<T> {
         return start(assumed, time);
     }
 
-    private CompletionStage<Result<T>> start(@Nullable Version assumed, ServerTime time) {
-        return assumed == null ? readAgain(time) : attempt(assumed, time, false);
+    private CompletionStage<Result<T>> start(Start assumed, ServerTime time) {
+        Seen last = assumed == Start.READ ? null : seen.of(name, connection);
+        if (last != null) {
+            return attempt(last.version(), last.content(), time, false);
+        }
+        return assumed == Start.ASSUMED_FREE
+                ? attempt(Version.ABSENT, StoredRecord.read(name, Version.ABSENT, time), time, false)
+                : readAgain(time);
     }
 
     private CompletionStage<Result<T>> readAgain(ServerTime time) {
-        return connection.read(key).thenCompose(version -> attempt(version, time, true));
+        return connection.read(key).thenCompose(version -> attemptOn(version, time));
     }
 
-    private CompletionStage<Result<T>> attempt(Version version, ServerTime time, boolean wasRead) {
-        StoredRecord stored = new StoredRecord(name, version, time, time.latest(clock.nanoTime()));
+    private CompletionStage<Result<T>> attemptOn(Version read, ServerTime time) {
+        return attempt(read, StoredRecord.read(name, read, time), time, true);
+    }
+
+    private CompletionStage<Result<T>> attempt(
+            Version version, RecordContent content, ServerTime time, boolean wasRead) {
+        StoredRecord stored = new StoredRecord(content, time, time.latest(clock.nanoTime()));
         if (stored.mayHaveEnded() && !timeWasRead) {
             timeWasRead = true;
             return connection.readTime().thenCompose(this::readAgain);
@@ -106,9 +114,7 @@ final class RecordUpdate<T> {
         if (outcome.isChange()) {
             return write(stored, version, time, outcome.answer());
         }
-        return wasRead
-                ? CompletableFuture.completedStage(new Result<>(outcome.answer(), stored.record()))
-                : readAgain(time);
+        return wasRead ? CompletableFuture.completedStage(new Result<>(outcome.answer(), content)) : readAgain(time);
     }
 
     private CompletionStage<Result<T>> write(StoredRecord stored, Version version, ServerTime time, T answer) {
@@ -118,40 +124,46 @@ final class RecordUpdate<T> {
                     "The record of \"" + name + "\" was changed by others " + MAX_ATTEMPTS + " times in a row",
                     null);
         }
+        RecordContent content = stored.content();
         if (stored.isEmpty() && version.isAbsent()) {
-            return CompletableFuture.completedStage(new Result<>(answer, stored.record()));
+            return CompletableFuture.completedStage(new Result<>(answer, content));
         }
-        byte[] text = stored.text();
         int ttl = stored.secondsToLive();
         if (!effects.beginWrite()) {
             throw StoreException.unavailable(Effect.NONE, "The time for \"" + name + "\" was over", null);
         }
         if (stored.isEmpty()) {
-            return connection.remove(key, version).thenCompose(status -> removed(status, stored, time, answer));
+            return connection.remove(key, version).thenCompose(status -> removed(status, content, time, answer));
         }
+        byte[] text = RecordText.write(content);
         CompletionStage<Written> written =
                 version.isAbsent() ? connection.add(key, text, ttl) : connection.replace(key, version, text, ttl);
-        return written.thenCompose(done -> written(done, time, answer));
+        return written.thenCompose(done -> written(done, text, content, time, answer));
     }
 
-    private CompletionStage<Result<T>> removed(MemcacheStatus status, StoredRecord stored, ServerTime time, T answer) {
+    private CompletionStage<Result<T>> removed(
+            MemcacheStatus status, RecordContent content, ServerTime time, T answer) {
         seen.forget(name);
         if (status == MemcacheStatus.OK) {
-            return CompletableFuture.completedStage(new Result<>(answer, stored.record()));
+            return CompletableFuture.completedStage(new Result<>(answer, content));
         }
         checkConflict(new Written(status, Version.ABSENT));
         return readAgain(time);
     }
 
-    private CompletionStage<Result<T>> written(Written written, ServerTime time, T answer) {
+    private CompletionStage<Result<T>> written(
+            Written written, byte[] text, RecordContent content, ServerTime time, T answer) {
+        Version after = written.after();
         if (!written.isDone()) {
             seen.forget(name);
             checkConflict(written);
-            return attempt(written.after(), time, true);
+            return attemptOn(after, time);
         }
-        seen.saw(name, connection, written.after());
-        StoredRecord after = new StoredRecord(name, written.after(), time, time.latest(clock.nanoTime()));
-        return CompletableFuture.completedStage(new Result<>(answer, after.record()));
+        RecordContent now = Arrays.equals(text, after.value())
+                ? content.numbered(time.started() + after.unique())
+                : StoredRecord.read(name, after, time);
+        seen.saw(name, new Seen(connection, after, now));
+        return CompletableFuture.completedStage(new Result<>(answer, now));
     }
 
     private void checkConflict(Written written) {

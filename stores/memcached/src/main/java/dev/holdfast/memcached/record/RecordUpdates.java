@@ -3,20 +3,17 @@ package dev.holdfast.memcached.record;
 import dev.holdfast.memcached.client.Connection;
 import dev.holdfast.memcached.client.Connections;
 import dev.holdfast.memcached.client.MemcachedErrors;
-import dev.holdfast.memcached.client.Version;
 import dev.holdfast.memcached.config.MemcachedUrl;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import dev.holdfast.store.ResourceRecord;
 import dev.holdfast.store.TimeLimit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
-import org.jspecify.annotations.Nullable;
 
 /** Runs operations on records, each within the time limit. Thread-safe. */
 public final class RecordUpdates implements AutoCloseable {
@@ -53,7 +50,7 @@ public final class RecordUpdates implements AutoCloseable {
      * @param finish makes the answer from that of the transition and from the record as it is in the server then
      */
     public <T, R> CompletionStage<R> run(
-            LockName name, Start start, Transition<T> transition, BiFunction<T, ResourceRecord, R> finish) {
+            LockName name, Start start, Transition<T> transition, BiFunction<T, RecordContent, R> finish) {
         Effects effects = new Effects();
         CompletableFuture<R> result = new CompletableFuture<>();
         TimeLimit.Call call = limit.begin(() -> result.completeExceptionally(StoreException.unavailable(
@@ -69,8 +66,8 @@ public final class RecordUpdates implements AutoCloseable {
                         .connection()
                         .thenCompose(connection -> new RecordUpdate<>(
                                         name, keys.of(name), connection, seen, effects, clock, transition)
-                                .run(assumed(name, start, connection)))
-                        .thenApply(ended -> finish.apply(ended.answer(), ended.record()))
+                                .run(start))
+                        .thenApply(ended -> finish.apply(ended.answer(), ended.content()))
                         .whenComplete((answer, failure) -> {
                             if (failure == null) {
                                 result.complete(answer);
@@ -80,14 +77,6 @@ public final class RecordUpdates implements AutoCloseable {
                             }
                         }));
         return result;
-    }
-
-    private @Nullable Version assumed(LockName name, Start start, Connection connection) {
-        if (start == Start.READ) {
-            return null;
-        }
-        Version last = seen.of(name, connection);
-        return last == null && start == Start.ASSUMED_FREE ? Version.ABSENT : last;
     }
 
     /** Opens the connection. */

@@ -25,19 +25,26 @@ final class SeenVersions {
         }
     };
 
-    private record Seen(Connection connection, Version version) {}
+    /**
+     * What was written.
+     *
+     * @param connection the connection that wrote it
+     * @param version the value
+     * @param content what the value says
+     */
+    record Seen(Connection connection, Version version, RecordContent content) {}
 
-    synchronized void saw(LockName name, Connection connection, Version version) {
-        versions.put(name, new Seen(connection, version));
+    synchronized void saw(LockName name, Seen seen) {
+        versions.put(name, seen);
     }
 
     synchronized void forget(LockName name) {
         versions.remove(name);
     }
 
-    /** The version that was written on this connection; null if there is none. */
-    synchronized @Nullable Version of(LockName name, Connection connection) {
+    /** What was written on this connection; null if there is nothing. */
+    synchronized @Nullable Seen of(LockName name, Connection connection) {
         Seen seen = versions.get(name);
-        return seen == null || seen.connection() != connection ? null : seen.version();
+        return seen == null || seen.connection() != connection ? null : seen;
     }
 }

@@ -39,18 +39,11 @@ final class StoredRecord {
 
     private boolean mayHaveEnded;
 
-    /**
-     * @param now the latest time that the server's clock may show
-     * @throws StoreException if the value is not a record of this name
-     */
-    StoredRecord(LockName name, Version version, ServerTime time, long now) {
-        this.name = name;
+    /** @param now the latest time that the server's clock may show */
+    StoredRecord(RecordContent content, ServerTime time, long now) {
+        this.name = content.name();
         this.now = now;
         this.tick = time.tick();
-        byte[] value = version.value();
-        RecordText.Content content = value == null
-                ? new RecordText.Content(name, 0, List.of(), Map.of())
-                : read(name, value, time.started() + version.unique());
         List<Place> grants = new ArrayList<>();
         for (Place grant : content.grants()) {
             if (grant.expires() > tick) {
@@ -83,10 +76,19 @@ final class StoredRecord {
         }
     }
 
-    private static RecordText.Content read(LockName name, byte[] value, long own) {
-        RecordText.Content content;
+    /**
+     * Reads a value.
+     *
+     * @throws StoreException if it is not a record of this name
+     */
+    static RecordContent read(LockName name, Version version, ServerTime time) {
+        byte[] value = version.value();
+        if (value == null) {
+            return new RecordContent(name, 0, List.of(), Map.of());
+        }
+        RecordContent content;
         try {
-            content = RecordText.read(value, own);
+            content = RecordText.read(value, time.started() + version.unique());
         } catch (RuntimeException wrong) {
             throw StoreException.refused(
                     "The value under the key of \"" + name + "\" is not a record of Holdfast: " + wrong.getMessage()
@@ -126,18 +128,16 @@ final class StoredRecord {
         return record.isFree() && record.tombstones().isEmpty();
     }
 
-    /** The value to store. */
-    byte[] text() {
-        List<Place> grants = record.grants().stream()
-                .map(grant -> new Place(
-                        grant.claim(),
-                        grant.counter(),
-                        grant.since(),
-                        end(grant.claim().id(), grant.expires())))
-                .toList();
-        Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
-        record.tombstones().forEach((id, expires) -> tombstones.put(id, end(id, expires)));
-        return RecordText.write(new RecordText.Content(name, record.counter(), grants, tombstones));
+    /** What to store. */
+    RecordContent content() {
+        List<Place> grants = new ArrayList<>();
+        for (Place grant : record.grants()) {
+            long end = end(grant.claim().id(), grant.expires());
+            grants.add(end == grant.expires() ? grant : new Place(grant.claim(), grant.counter(), grant.since(), end));
+        }
+        Map<ClaimId, Long> tombstones = record.tombstones();
+        tombstones.replaceAll(this::end);
+        return new RecordContent(name, record.counter(), grants, tombstones);
     }
 
     private long end(ClaimId id, long expires) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.memcached.client.ServerTime;
 import dev.holdfast.memcached.client.Version;
-import dev.holdfast.memcached.record.RecordText.Content;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
@@ -31,14 +30,14 @@ class RecordTextTest {
 
     @Test
     void whatWasWrittenIsRead() {
-        Content content = new Content(NAME, 42, List.of(place(41, 12)), Map.of(new ClaimId("d", 1), 99L));
+        RecordContent content = new RecordContent(NAME, 42, List.of(place(41, 12)), Map.of(new ClaimId("d", 1), 99L));
         assertThat(RecordText.read(RecordText.write(content), 1)).isEqualTo(content);
     }
 
     @Test
     void newGrantGetsTheNumberOfTheValue() {
-        Content content = new Content(NAME, RecordText.NEW, List.of(place(RecordText.NEW, 12)), Map.of());
-        Content read = RecordText.read(RecordText.write(content), 1234);
+        RecordContent content = new RecordContent(NAME, RecordText.NEW, List.of(place(RecordText.NEW, 12)), Map.of());
+        RecordContent read = RecordText.read(RecordText.write(content), 1234);
         assertThat(read.counter()).isEqualTo(1234);
         assertThat(read.grants()).extracting(Place::counter).containsExactly(1234L);
     }
@@ -57,7 +56,7 @@ class RecordTextTest {
     @Test
     void grantIsLiveUntilTheServersClockHasSaidItsEnd() {
         String text = new String(
-                RecordText.write(new Content(NAME, 42, List.of(place(41, 20_000_000)), Map.of())),
+                RecordText.write(new RecordContent(NAME, 42, List.of(place(41, 20_000_000)), Map.of())),
                 StandardCharsets.UTF_8);
         StoredRecord before = stored(text, 17_000_000);
         assertThat(before.record().isFree()).isFalse();
@@ -68,7 +67,7 @@ class RecordTextTest {
         assertThat(between.record().isFree())
                 .as("it is live until it is surely over")
                 .isFalse();
-        assertThat(new String(between.text(), StandardCharsets.UTF_8))
+        assertThat(new String(RecordText.write(between.content()), StandardCharsets.UTF_8))
                 .as("it is not prolonged by being written")
                 .isEqualTo(text);
         StoredRecord after = stored(text, 20_000_000);
@@ -82,7 +81,7 @@ class RecordTextTest {
         Claim claim = place(1, 1).claim();
         fresh.record().tryAcquire(claim, fresh.now(), RecordText.NEW);
         assertThat(fresh.secondsToLive()).isEqualTo(32);
-        Version read = new Version(fresh.text(), 5);
+        Version read = new Version(RecordText.write(fresh.content()), 5);
         StoredRecord later = stored(read, 20_000_000);
         assertThat(later.secondsToLive())
                 .as("what was there lives until the clock says so: the time of the stamp was perhaps 2.25 s ahead")
@@ -95,7 +94,8 @@ class RecordTextTest {
     void timesThatTheServerWouldTakeForDatesAreRefused() {
         Duration tooLong = Duration.ofDays(30);
         StoredRecord record = stored(
-                RecordText.write(new Content(NAME, 42, List.of(place(41, tooLong.toNanos() / 1_000)), Map.of())), 0);
+                RecordText.write(new RecordContent(NAME, 42, List.of(place(41, tooLong.toNanos() / 1_000)), Map.of())),
+                0);
         assertThatThrownBy(record::secondsToLive)
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("30 days");
@@ -111,6 +111,6 @@ class RecordTextTest {
 
     private static StoredRecord stored(Version version, long tick) {
         ServerTime time = new ServerTime(1_000_000, tick, 0);
-        return new StoredRecord(NAME, version, time, time.latest(0));
+        return new StoredRecord(StoredRecord.read(NAME, version, time), time, time.latest(0));
     }
 }
