@@ -7,10 +7,12 @@ import com.spotify.folsom.RawMemcacheClient;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import io.netty.channel.EventLoop;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +28,7 @@ public final class Connection {
 
     private final RawMemcacheClient raw;
     private final MemcacheClient<byte[]> client;
+    private final EventLoop loop;
     private final String server;
     private final MonotonicClock clock;
     private volatile @Nullable ServerTime time;
@@ -51,7 +54,9 @@ public final class Connection {
         }
     }
 
-    Connection(RawMemcacheClient raw, MemcacheClient<byte[]> client, String server, MonotonicClock clock) {
+    Connection(
+            RawMemcacheClient raw, MemcacheClient<byte[]> client, EventLoop loop, String server, MonotonicClock clock) {
+        this.loop = loop;
         this.server = server;
         this.raw = raw;
         this.client = client;
@@ -69,12 +74,12 @@ public final class Connection {
 
     /** Stores a value if there is none, and reads what is there then, in one round trip. */
     public CompletionStage<Written> add(String key, byte[] value, int ttl) {
-        return thenRead(key, client.add(key, value, ttl));
+        return thenRead(key, () -> client.add(key, value, ttl));
     }
 
     /** Replaces one version of a value, and reads what is there then, in one round trip. */
     public CompletionStage<Written> replace(String key, Version version, byte[] value, int ttl) {
-        return thenRead(key, client.set(key, value, ttl, version.unique()));
+        return thenRead(key, () -> client.set(key, value, ttl, version.unique()));
     }
 
     /** Removes one version of a value: in the text protocol, replaces it by one that ends at once. */
@@ -82,8 +87,13 @@ public final class Connection {
         return client.delete(key, version.unique());
     }
 
-    private CompletionStage<Written> thenRead(String key, CompletionStage<MemcacheStatus> written) {
-        return written.thenCombine(read(key), Written::new);
+    // On the connection's own thread, so that both go out in one packet. Else the first would often be sent alone, and
+    // the server and this thread would each be woken twice.
+    private CompletionStage<Written> thenRead(String key, Supplier<CompletionStage<MemcacheStatus>> write) {
+        Supplier<CompletionStage<Written>> both = () -> write.get().thenCombine(read(key), Written::new);
+        return loop.inEventLoop()
+                ? both.get()
+                : CompletableFuture.supplyAsync(both, loop).thenCompose(written -> written);
     }
 
     /** What the last reading of the server's clock says; null if that is too long ago. */

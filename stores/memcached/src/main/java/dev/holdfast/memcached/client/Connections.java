@@ -205,7 +205,7 @@ public final class Connections implements AutoCloseable {
                         ByteArrayTranscoder.INSTANCE,
                         StandardCharsets.UTF_8,
                         MemcacheEncoder.MAX_KEY_LEN);
-        return new Connection(raw, client, url.toString(), clock);
+        return new Connection(raw, client, thread.next(), url.toString(), clock);
     }
 
     @Override
