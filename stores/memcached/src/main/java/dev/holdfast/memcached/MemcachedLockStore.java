@@ -22,6 +22,7 @@ import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
 import dev.holdfast.store.ResourceRecord;
 import dev.holdfast.store.ResourceRecord.Place;
+import dev.holdfast.store.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -34,6 +35,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 
 /**
  * A store in one Memcached server. {@link ResourceRecord} decides how the record of a name changes; the server gives what
@@ -51,6 +53,8 @@ final class MemcachedLockStore implements LockStore {
     private final MemcachedUrl url;
     private final RecordUpdates updates;
     private final StoreTraits traits;
+    /** For calls that are many operations. */
+    private final TimeLimit limit;
 
     private MemcachedLockStore(MemcachedUrl url, MonotonicClock clock) {
         this.url = url;
@@ -65,6 +69,7 @@ final class MemcachedLockStore implements LockStore {
                 SECOND,
                 Duration.ZERO,
                 url.options().timeout().multipliedBy(2).plus(SECOND));
+        this.limit = new TimeLimit(traits.callTimeout());
     }
 
     /**
@@ -127,8 +132,9 @@ final class MemcachedLockStore implements LockStore {
         batch.forEach(claim ->
                 byName.computeIfAbsent(claim.name(), name -> new ArrayList<>()).add(claim));
         Map<Claim, Renewed> answers = new HashMap<>();
-        return inTurns(List.copyOf(byName.values()), same -> renewTogether(same, answers))
-                .thenApply(all -> answersOrFailure(batch, answers));
+        return inTime(
+                inTurns(List.copyOf(byName.values()), same -> renewTogether(same, answers)),
+                () -> answersOrFailure(batch, answers));
     }
 
     // The claims of one name are renewed by one write. If that fails, the other names are not affected.
@@ -155,9 +161,13 @@ final class MemcachedLockStore implements LockStore {
                 });
     }
 
-    private static List<Renewed> answersOrFailure(List<Claim> batch, Map<Claim, Renewed> answers) {
+    // Names whose turn has not come in time, or is not over, may have been renewed or not.
+    private List<Renewed> answersOrFailure(List<Claim> batch, Map<Claim, Renewed> answers) {
+        Renewed late = new Renewed.Failed(late(Effect.UNKNOWN));
         synchronized (answers) {
-            List<Renewed> all = batch.stream().map(answers::get).toList();
+            List<Renewed> all = batch.stream()
+                    .map(claim -> answers.getOrDefault(claim, late))
+                    .toList();
             if (!all.isEmpty() && all.stream().allMatch(Renewed.Failed.class::isInstance)) {
                 throw ((Renewed.Failed) all.get(0)).cause();
             }
@@ -197,9 +207,17 @@ final class MemcachedLockStore implements LockStore {
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
         List<LockName> inUse = new ArrayList<>();
-        return updates.namesThatBeginWith(prefix)
+        CompletableFuture<Boolean> all = updates.namesThatBeginWith(prefix)
                 .thenCompose(names -> inTurns(names, name -> addIfInUse(name, inUse)))
-                .thenApply(all -> inUse.stream().sorted().limit(limit).toList());
+                .toCompletableFuture();
+        return inTime(all, () -> {
+            if (!all.isDone()) {
+                throw late(Effect.NONE);
+            }
+            synchronized (inUse) {
+                return inUse.stream().sorted().limit(limit).toList();
+            }
+        });
     }
 
     private CompletionStage<Boolean> addIfInUse(LockName name, List<LockName> inUse) {
@@ -208,6 +226,29 @@ final class MemcachedLockStore implements LockStore {
                 return state.isPresent() && inUse.add(name);
             }
         });
+    }
+
+    /** Makes the result when all is done, or when the time limit of the call is over. */
+    private <R> CompletionStage<R> inTime(CompletionStage<Boolean> all, Supplier<R> result) {
+        CompletableFuture<Boolean> ended = new CompletableFuture<>();
+        TimeLimit.Call call = limit.begin(() -> ended.complete(false));
+        all.whenComplete((done, failure) -> {
+            call.end();
+            if (failure == null) {
+                ended.complete(true);
+            } else {
+                ended.completeExceptionally(failure);
+            }
+        });
+        return ended.thenApply(inTime -> result.get());
+    }
+
+    private StoreException late(Effect effect) {
+        return StoreException.unavailable(
+                effect,
+                url + " did not answer about all names within "
+                        + traits.callTimeout().toMillis() + " ms. Is the server overloaded or frozen?",
+                null);
     }
 
     /** Runs one operation for each element, not too many at once. */

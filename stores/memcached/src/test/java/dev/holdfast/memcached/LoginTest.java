@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -39,7 +40,30 @@ class LoginTest extends WithServer {
 
     @Test
     void sasl() throws IOException, InterruptedException {
-        MemcachedServer server = closing(MemcachedServer.prepare("-S"));
+        MemcachedServer server = serverWithSasl();
+        locksWork(server, "?login=sasl");
+        LockStore store = open(url(server, ENCODED, "?login=sasl"));
+        assertThat(failure(store.list("", 10))).hasMessageContaining("login=sasl");
+        wrongLoginsAreRefused(server, "?login=sasl");
+    }
+
+    /** In the binary protocol a value that the server has no room for removes the one that it would have replaced. */
+    @Test
+    void saslToAServerThatMayDropARecordIsRefused() throws IOException, InterruptedException {
+        MemcachedServer full = serverWithSasl("-M");
+        assertThatThrownBy(() -> open(url(full, ENCODED, "?login=sasl")))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("-M");
+        MemcachedServer small = serverWithSasl("-I", "512k");
+        assertThatThrownBy(() -> open(url(small, ENCODED, "?login=sasl")))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("-I");
+    }
+
+    private MemcachedServer serverWithSasl(String... settings) throws IOException, InterruptedException {
+        List<String> all = new ArrayList<>(List.of("-S"));
+        all.addAll(List.of(settings));
+        MemcachedServer server = closing(MemcachedServer.prepare(all.toArray(new String[0])));
         ServerProcess.require(SASL_PASSWORD, "sasl2-bin");
         Path logins = server.folder().resolve("sasldb2");
         Files.writeString(server.folder().resolve("memcached.conf"), "mech_list: plain\nsasldb_path: " + logins + "\n");
@@ -51,10 +75,7 @@ class LoginTest extends WithServer {
         assertThat(process.waitFor()).isZero();
         allMayRead(List.of(server.folder(), logins));
         server.startAgain();
-        locksWork(server, "?login=sasl");
-        LockStore store = open(url(server, ENCODED, "?login=sasl"));
-        assertThat(failure(store.list("", 10))).hasMessageContaining("login=sasl");
-        wrongLoginsAreRefused(server, "?login=sasl");
+        return server;
     }
 
     // The server gives up the rights of root before it reads them.

@@ -125,9 +125,9 @@ public final class Connection {
         return stats("").thenApply(Connection::uptime);
     }
 
-    /** Whether the server gives numbers to values, without which nothing can be compared and set. */
-    CompletionStage<Boolean> numbersValues() {
-        return stats("settings").thenApply(values -> "yes".equals(values.get("cas_enabled")));
+    /** How the server is set. */
+    CompletionStage<ServerSettings> settings() {
+        return stats("settings").thenApply(ServerSettings::new);
     }
 
     private CompletionStage<Map<String, String>> stats(String group) {

@@ -165,12 +165,9 @@ public final class Connections implements AutoCloseable {
     private CompletionStage<Connection> checked(RawMemcacheClient raw) {
         Connection connection = over(raw);
         return connection
-                .numbersValues()
-                .thenCompose(numbers -> {
-                    if (!numbers) {
-                        throw StoreException.refused(
-                                url + " does not number its values: start it without -C (disable CAS)", null);
-                    }
+                .settings()
+                .thenCompose(settings -> {
+                    settings.check(url.toString(), url.options().sasl());
                     return awaitFirstSecond(connection);
                 })
                 .thenCompose(running -> connection.readTime())

@@ -34,7 +34,7 @@ public final class MemcachedErrors {
         }
         if (cause instanceof MemcacheOverloadedException) {
             return StoreException.unavailable(
-                    Effect.NONE, "Not sent: too many requests wait for " + server + " already", cause);
+                    effect, "Not all was sent: too many requests wait for " + server + " already", cause);
         }
         return StoreException.unavailable(
                 effect, server + " did not answer: " + reason(cause) + ". Is the server running?", cause);

@@ -161,9 +161,18 @@ final class RecordUpdate<T> {
         }
         RecordContent now = Arrays.equals(text, after.value())
                 ? content.numbered(time.started() + after.unique())
-                : StoredRecord.read(name, after, time);
+                : readAfterWrite(after, time);
         seen.saw(name, new Seen(connection, after, now));
         return CompletableFuture.completedStage(new Result<>(answer, now));
+    }
+
+    private RecordContent readAfterWrite(Version after, ServerTime time) {
+        try {
+            return StoredRecord.read(name, after, time);
+        } catch (StoreException unreadable) {
+            // The write has had its effect; what somebody else has made of it cannot be read.
+            throw StoreException.unavailable(Effect.UNKNOWN, String.valueOf(unreadable.getMessage()), unreadable);
+        }
     }
 
     private void checkConflict(Written written) {
