@@ -62,9 +62,12 @@ class RecordStructureTest extends WithServer {
         if (action == 5) {
             return run(jedis, Script.INSPECT, key, context);
         }
-        return action != 6
-                ? run(jedis, Script.RELEASE, key, context, known(), span(), flag())
-                : run(jedis, Script.RENEW, key, context, known(), permits(), "" + LIMIT, span(), flag(), "owner");
+        if (action != 6) {
+            return random.nextInt(4) == 0
+                    ? run(jedis, Script.RELEASE, key, context, known(), span(), "1")
+                    : run(jedis, Script.RELEASE, key, context, known(), span());
+        }
+        return run(jedis, Script.RENEW, key, context, known(), permits(), "" + LIMIT, span(), flag(), "owner");
     }
 
     private static String run(Jedis jedis, Script script, String key, String... arguments) {

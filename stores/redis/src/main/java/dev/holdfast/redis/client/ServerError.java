@@ -57,6 +57,7 @@ public final class ServerError {
                     .beforeAnyWrite(),
             lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix")
                     .beforeAnyWrite(),
+            lasting("HOLDFAST-32-BIT", "use a 64-bit server").beforeAnyWrite(),
             lasting("HOLDFAST-REDISSON", "layout=redisson shares the locks of RLock only; use another name or prefix")
                     .beforeAnyWrite(),
             lasting(

@@ -114,13 +114,13 @@ public final class ScriptCalls {
 
     // Replicas need not acknowledge a release: if it is lost, the lock only stays held until its lease ends.
     public ServerCall release(Claim claim) {
-        return addressed(Script.RELEASE, claim.name(), new byte[][] {
-            null,
-            null,
-            ClaimArguments.id(claim.id()),
-            ServerCall.number(ClaimArguments.millis(claim.lease())),
-            ClaimArguments.flag(claim.repeated())
-        });
+        byte[][] arguments = new byte[claim.repeated() ? 5 : 4][];
+        arguments[2] = ClaimArguments.id(claim.id());
+        arguments[3] = ServerCall.number(ClaimArguments.millis(claim.lease()));
+        if (claim.repeated()) {
+            arguments[4] = ClaimArguments.flag(true);
+        }
+        return addressed(Script.RELEASE, claim.name(), arguments);
     }
 
     public ServerCall inspect(LockName name) {

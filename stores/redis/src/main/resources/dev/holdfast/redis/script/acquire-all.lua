@@ -8,16 +8,18 @@
 --       {4, {index, permits held, limit}, handed}           one already holds fewer permits than it asks for
 --       handed: id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  the sum of as many acquires
+local clock
 -- include record.lua
+-- include resize.lua
 local claims, records, held = {}, {}, {}
 local code, result = 1, {}
 for i = 1, #KEYS do
-  local c, r = claim_at(i), open(KEYS[i])
+  local c = claim_at(i)
+  local r = open(KEYS[i], c.id)
   claims[i], records[i] = c, r
   settle(r)
   close(r, ticket) -- complete, because the next record may turn out to be foreign
-  local text = redis.call('HGET', r.key, c.id)
-  held[i] = text and grant_of(r, text)
+  held[i] = r.grant and grant_of(r, r.grant)
   if held[i] then
     if c.permits > held[i].permits or c.limit ~= r.limit then
       code, result = 4, { i, held[i].permits, r.limit }

@@ -1,10 +1,10 @@
 -- Included by acquire.lua: refuses a name of which another claim holds all permits, as nothing can be granted to a waiter
 -- either.
-if state[2] then
-  local granted, limit, ends = string.match(state[2], '^(%d+) (%d+) (%d+) %d+ 0$')
+if state[1] then
+  local granted, limit, ends = string.match(state[1], '^(%d+) (%d+) (%d+) %d+ 0$')
   if granted == limit and limit == ARGV[4] and granted ~= '0' and redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
-    local time = redis.call('TIME')
-    local left = ends - (time[1] * 1000000 + time[2])
+    clock = redis.call('TIME')
+    local left = ends - (clock[1] * 1000000 + clock[2])
     if left > 0 then
       return { 0, left, 0 }
     end

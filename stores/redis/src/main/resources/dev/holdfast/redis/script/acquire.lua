@@ -6,18 +6,18 @@
 --       or {1, counter, left in us}       granted, or already held
 --          {0, us until the first end, 0} busy; nothing was granted
 --          {3, limit in use, 0}           in use as another kind
---          {4, permits held, limit}           already holds fewer permits than it asks for
+--          {4, permits held, limit}       already holds fewer permits than it asks for
 --       each followed by id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  O(1), 3 commands on a free name or on one that is held whole; O(grants + waiters) when a grant may be over
 -- include acquire-uncontended.lua
 -- include acquire-busy.lua
 -- include record.lua
-local c, r = claim_at(1), open(KEYS[1])
+-- include resize.lua
+local c, r = claim_at(1), open(KEYS[1], ARGV[2], state)
 settle(r)
-local text = redis.call('HGET', r.key, c.id)
 local code, a, b
-if text then
-  local held = grant_of(r, text)
+if r.grant then
+  local held = grant_of(r, r.grant)
   local g = resize(r, held, c)
   if g then
     code, a, b = 1, g.counter, g.ends - now

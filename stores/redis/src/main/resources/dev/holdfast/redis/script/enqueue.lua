@@ -15,7 +15,36 @@
 --       waiters) when a grant may be over, or the queue is full
 -- include acquire-uncontended.lua
 -- include record.lua
-local c, r = claim_at(1), open(KEYS[1])
+-- include renewal.lua
+
+-- Waiters that are over may fill a queue. The search for them takes some milliseconds, so it is not made at each call.
+local function is_full(r)
+  local MAX_QUEUE, SWEEP_PAUSE = 10000, 1000000
+  if r.waiting >= MAX_QUEUE and math.abs(now - (tonumber(redis.call('HGET', r.key, 'swept') or nil) or 0)) > SWEEP_PAUSE then
+    redis.call('HSET', r.key, 'swept', string.format('%d', now))
+    queue().sweep(r)
+  end
+  return r.waiting >= MAX_QUEUE
+end
+
+local function add_waiter(r, id, w)
+  local back = r.back
+  if back == '-' then
+    r.front = id
+    redis.call('HSET', r.key, '>' .. id, waiter_text(w), '@' .. id, place_text('-', '-', false))
+  else
+    local before, _, skipped = place(r, back)
+    redis.call('HSET', r.key, '@' .. back, place_text(before, id, skipped), '>' .. id, waiter_text(w),
+      '@' .. id, place_text(back, '-', false))
+  end
+  if r.next == '-' then
+    r.next = id
+  end
+  r.back, r.waiting, r.changed = id, r.waiting + 1, true
+  return back
+end
+
+local c, r = claim_at(1), open(KEYS[1], ARGV[2], state)
 settle(r, c.id, c.repeated == '1')
 local code, a, b = renew(r, c)
 if code == 5 and a ~= 2 then
@@ -27,10 +56,10 @@ if code == 5 and a ~= 2 then
   elseif is_full(r) then
     code, a, b = 6, 0, 0
   else
-    add_waiter(r, c.id, { ends = now + ticket * 1000, permits = c.permits, since = now, lease = c.lease,
+    local before = add_waiter(r, c.id, { ends = now + ticket * 1000, permits = c.permits, since = now, lease = c.lease,
       repeated = c.repeated, channel = channel, owner = c.owner })
     r.limit = c.limit
-    code, a, b = 2, position(r, c.id), until_first(r)
+    code, a, b = 2, position(r, c.id, before), until_first(r)
   end
 end
 close(r, c.lease + ticket)

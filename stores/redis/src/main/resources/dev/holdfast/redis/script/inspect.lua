@@ -6,6 +6,8 @@
 --       grants in no order, and waiters in the order of arrival, as record.lua describes them
 --       handed: id, counter, lease in ms of the caller's waiters that this call granted
 -- Cost  O(grants + waiters)
+-- include whole-numbers.lua
+local clock
 -- include record.lua
 local r = open(KEYS[1])
 settle(r)
@@ -15,18 +17,18 @@ local fields = (r.granted > 0 or r.waiting > 0) and redis.call('HGETALL', r.key)
 for i = 1, #fields, 2 do
   local field = fields[i]
   texts[field] = fields[i + 1]
-  if string.find(field, GRANT) then
+  if string.find(field, '^[^>@!].*%.') then
     grants[#grants + 1] = field
     grants[#grants + 1] = texts[field]
   end
 end
 local id = r.front
-while id ~= NONE do
+while id ~= '-' do
   local w = waiter_of(texts['>' .. id])
   if w and w.ends > now then
     waiters[#waiters + 1] = id
     waiters[#waiters + 1] = texts['>' .. id]
   end
-  id = string.match(texts['@' .. id] or '', '^%S+ (%S+) ') or NONE
+  id = string.match(texts['@' .. id] or '', '^%S+ (%S+) ') or '-'
 end
-return { r.counter, r.limit, now, grants, waiters, handed }
+return { tonumber(r.counter) or 0, r.limit, now, grants, waiters, handed }

@@ -15,22 +15,24 @@ if state and not state[2] then
   local now = clock[1] * 1000000 + clock[2]
   local last, ends = tonumber(state[1]), now + ARGV[5] * 1000
   local counter = (not last or now > last) and now or last + 1
-  local since = string.format('%.0f', now)
-  local number = counter == now and since or string.format('%.0f', counter)
-  local text = 'holdfast1 ' .. ARGV[2] .. ' ' .. number .. ' ' .. since .. ' ' .. string.format('%.0f', ends) .. ' ' .. ARGV[5] ..
+  local since = string.format('%d', now)
+  local number = counter == now and since or string.format('%d', counter)
+  local text = 'holdfast1 ' .. ARGV[2] .. ' ' .. number .. ' ' .. since .. ' ' .. string.format('%d', ends) .. ' ' .. ARGV[5] ..
     '\n' .. ARGV[7]
   if take(text) then
     if state[3] and ends <= tonumber(state[3]) then
       redis.call('HSET', KEYS[2], 'counter', number)
     else
       local keep = string.match(ARGV[1], '%d+$')
-      redis.call('HSET', KEYS[2], 'counter', number, 'kept', string.format('%.0f', ends + keep * 1000))
+      redis.call('HSET', KEYS[2], 'counter', number, 'kept', string.format('%d', ends + keep * 1000))
       redis.call('PEXPIRE', KEYS[2], ARGV[5] + 2 * keep)
     end
     return { 1, counter, ARGV[5] * 1000, now }
   end
 end
+local clock
 -- include record.lua
+-- include resize.lua
 -- include plain-FORM.lua
 
 -- Returns the time left in microseconds; 0 if it is not known, because the lock of another program has no end.
@@ -38,15 +40,14 @@ local function left_of(key)
   return math.max(0, millis_left(key, KEYS[2])) * 1000
 end
 
-local c, r = claim_at(1), open(KEYS[2])
+local c, r = claim_at(1), open(KEYS[2], ARGV[2])
 local text, p, lost = look(KEYS[1], r.key)
 local mine = p and p.id == c.id and not lost
 if not mine then
   check_queue()
 end
 settle(r)
-local held = redis.call('HGET', r.key, c.id)
-held = held and grant_of(r, held)
+local held = r.grant and grant_of(r, r.grant)
 local code, a, b, since = 0, 0, 0, 0
 if mine then
   if c.limit == 1 then
@@ -70,10 +71,10 @@ elseif text then
 elseif is_buried(r, c.id) or not fits(r, c) then
   a = until_first(r)
 elseif c.limit == 1 then
-  local counter = math.max(r.counter + 1, now)
+  local counter = next_counter(r)
   put(KEYS[1], r.key, { id = c.id, counter = counter, since = now, ends = now + c.lease * 1000, lease = c.lease,
     owner = c.owner }, nil, c.lease)
-  r.counter, r.changed = counter, true
+  r.counter, r.changed = string.format('%d', counter), true
   code, a, b, since = 1, counter, c.lease * 1000, now
 else
   r.limit = c.limit

@@ -11,19 +11,20 @@ if found and ARGV[4] == '0' then
   finish(field)
   return 1
 end
+local clock
 -- include record.lua
-local c, r = { id = ARGV[2], lease = tonumber(ARGV[3]), repeated = ARGV[4] }, open(KEYS[2])
+-- include bury.lua
+local c, r = { id = ARGV[2], lease = tonumber(ARGV[3]), repeated = ARGV[4] }, open(KEYS[2], ARGV[2])
 settle(r)
 if found then
   finish(field)
 else
-  local granted = redis.call('HGET', r.key, c.id)
-  if granted then
-    local g = grant_of(r, granted)
+  if r.grant then
+    local g = grant_of(r, r.grant)
     redis.call('HDEL', r.key, c.id)
     r.granted, r.changed, found = r.granted - g.permits, true, true
     if r.granted == 0 then
-      r.ends = NEVER
+      r.ends = 2 ^ 53
     end
   end
 end

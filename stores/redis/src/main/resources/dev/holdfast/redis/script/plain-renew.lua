@@ -4,22 +4,24 @@
 -- KEYS  for each claim two: the lock (FORM), the record
 -- ARGV  see record.lua; as many claims as pairs of keys, at most 256
 -- Reply five numbers for each claim: code, counter, left in us, since and ENDS of the text (0, 0 if it is a grant in
---       the record); 5, why, 0, 0, 0 gone, as 'renew' of record.lua returns it; 7, error, 0, 0, 0 if this claim's
+--       the record); 5, why, 0, 0, 0 gone, as 'renew' of renewal.lua returns it; 7, error, 0, 0, 0 if this claim's
 --       keys cannot be read
 -- Cost  for each claim O(1), 4 commands if it is a string, 6 if it is a hash; else O(grants) when one may be over
+local clock
 -- include record.lua
+-- include renewal.lua
 -- include plain-FORM.lua
 
 -- Makes the record live at least until this grant ends. Many renewals leave the text unchanged, but the counter must
 -- outlive the grant.
-local function prolong(key, life, counter)
+local function keep_record(key, life, counter)
   local ends, f = now + life * 1000, redis.call('HMGET', key, 'counter', 'kept')
   if not f[1] then
-    redis.call('HSET', key, 'counter', whole(counter))
+    redis.call('HSET', key, 'counter', string.format('%d', counter))
   end
   if not f[2] or ends > tonumber(f[2]) then
-    redis.call('HSET', key, 'kept', whole(ends + keep * 1000))
-    redis.call('PEXPIRE', key, whole(life + 2 * keep))
+    redis.call('HSET', key, 'kept', string.format('%d', ends + keep * 1000))
+    redis.call('PEXPIRE', key, string.format('%d', life + 2 * keep))
   end
 end
 
@@ -28,7 +30,7 @@ local function renew_one(i)
   local text, p = look(key, record, c.id)
   if p and p.id == c.id then
     local life = math.max(millis_left(key, record), c.lease)
-    prolong(record, life, p.counter)
+    keep_record(record, life, p.counter)
     if p.lease ~= c.lease or p.owner ~= c.owner then
       p.lease, p.owner, p.ends = c.lease, c.owner, math.max(p.ends + 1, now + life * 1000)
       text = nil
@@ -36,7 +38,7 @@ local function renew_one(i)
     put(key, record, p, text, life)
     return 1, p.counter, life * 1000, p.since, p.ends
   end
-  local r = open(record)
+  local r = open(record, c.id)
   if not text and is_free(r) and r.tombs == 0 then
     return 5, 0, 0, 0, 0
   end
@@ -51,7 +53,7 @@ end
 
 local answers = {}
 -- As in renew.lua: leases must not end for lack of memory.
-local asked = redis.pcall('HDEL', KEYS[2], NONE)
+local asked = redis.pcall('HDEL', KEYS[2], '-')
 -- The data of a replica may be outdated, so a replica must not answer. The error leads the client to the primary.
 if type(asked) == 'table' and asked.err and string.find(asked.err, 'READONLY', 1, true) then
   return asked

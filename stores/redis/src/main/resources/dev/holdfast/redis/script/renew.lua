@@ -2,12 +2,12 @@
 --
 -- KEYS  the record of each claim; a record may be named more than once
 -- ARGV  see record.lua; as many claims as keys, at most 256
--- Reply {answers, handed}: three numbers for each claim, a code and two more, as 'renew' of record.lua returns them,
+-- Reply {answers, handed}: three numbers for each claim, a code and two more, as 'renew' of renewal.lua returns them,
 --       or 7, error, 0 if this claim's record cannot be read; then id, counter, lease in ms of the caller's waiters
 --       that were granted
 -- Cost  for each claim O(1), 2 commands if it is the sole holder and no claim waits; O(grants + waiters) if a grant may be
 --       over
-local answers, rest = {}, {}
+local answers, rest, state = {}, {}, nil
 
 local function put(i, code, a, b)
   answers[i * 3 - 2], answers[i * 3 - 1], answers[i * 3] = code, a, b
@@ -27,22 +27,26 @@ local sent, kept_for = clock[1] * 1000000 + clock[2], string.match(ARGV[1], '%d+
 -- even create that file's functions. A renewal does not change the fields between the end and the lease: permits,
 -- counter and since.
 local function renew_sole(key, at)
-  local f = redis.pcall('HMGET', key, ARGV[at], 'use', 'kept')
-  if f.err or not f[1] or not f[2] then
+  local f = redis.pcall('HMGET', key, 'use', 'kept', ARGV[at])
+  if f.err then
     return
   end
-  local ends, middle, permits, counter = string.match(f[1], '^(%d+) ((%d+) (%d+) %d+) ')
+  state = f
+  if not f[1] or not f[3] then
+    return
+  end
+  local ends, middle, permits, counter = string.match(f[3], '^(%d+) ((%d+) (%d+) %d+) ')
   ends = tonumber(ends)
-  if not ends or ends <= sent or permits ~= string.match(f[2], '^(%d+) %d+ %d+ 0 0$') then
+  if not ends or ends <= sent or permits ~= string.match(f[1], '^(%d+) %d+ %d+ 0 0$') then
     return
   end
   ends = math.max(ends, sent + ARGV[at + 3] * 1000)
   -- The end in 'use' need not change: it only means that no grant ends earlier.
   redis.call('HSET', key, ARGV[at],
-    string.format('%.0f ', ends) .. middle .. ' ' .. ARGV[at + 3] .. ' ' .. ARGV[at + 4] .. '\n' .. ARGV[at + 5])
-  if ends > (tonumber(f[3]) or 0) then
-    redis.call('HSET', key, 'kept', string.format('%.0f', ends + kept_for * 1000))
-    redis.call('PEXPIRE', key, string.format('%.0f', math.ceil((ends - sent) / 1000) + 2 * kept_for))
+    string.format('%d', ends) .. ' ' .. middle .. ' ' .. ARGV[at + 3] .. ' ' .. ARGV[at + 4] .. '\n' .. ARGV[at + 5])
+  if ends > (tonumber(f[2]) or 0) then
+    redis.call('HSET', key, 'kept', string.format('%d', ends + kept_for * 1000))
+    redis.call('PEXPIRE', key, string.format('%d', math.ceil((ends - sent) / 1000) + 2 * kept_for))
   end
   return tonumber(counter), ends - sent
 end
@@ -59,8 +63,10 @@ if #rest == 0 then
   return { answers, {} }
 end
 -- include record.lua
+-- include renewal.lua
 local function renew_one(i)
-  local c, r = claim_at(i), open(KEYS[i])
+  local c = claim_at(i)
+  local r = open(KEYS[i], c.id, #KEYS == 1 and state) -- Another claim of the batch may have changed a record.
   if is_free(r) and r.tombs == 0 then
     return 5, 0, 0
   end
@@ -75,7 +81,7 @@ for _, i in ipairs(rest) do
   local ok, code, a, b = pcall(renew_one, i)
   if not ok then
     -- The summary does not count what this claim's record has granted.
-    outbox = {}
+    outbox = nil
     while #handed > notified do
       handed[#handed] = nil
     end

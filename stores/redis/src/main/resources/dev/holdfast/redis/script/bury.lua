@@ -1,0 +1,12 @@
+-- Included by release.lua and plain-release.lua. The acquire of this claim may still arrive, and must be refused then.
+local function bury(r, c)
+  local MAX_TOMBS = 1000
+  local ends = now + c.lease * 1000
+  -- The first write needs no memory; see renew.lua.
+  local another = 1 - redis.call('HDEL', r.key, '!' .. c.id)
+  redis.call('HSET', r.key, '!' .. c.id, string.format('%d', ends))
+  r.tombs, r.changed = math.max(r.tombs, ends), true
+  if redis.call('HINCRBY', r.key, 'graves', another) > MAX_TOMBS then
+    queue().sweep(r)
+  end
+end
