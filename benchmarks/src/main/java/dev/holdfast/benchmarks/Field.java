@@ -151,12 +151,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
 
     private static Field memcached() {
         return new Field(
-                "memcached",
-                MemcachedNode::new,
-                List.of(
-                        Entrant.of("holdfast", FREE, FREE_16, THREADS, PROCESSES, HAND_OFF)
-                                .quick(),
-                        Entrant.of("floor", FREE, FREE_16).quick()));
+                "memcached", MemcachedNode::new, List.of(Entrant.of("holdfast", FREE), Entrant.of("floor", FREE)));
     }
 
     private static Field farZookeeper() {
