@@ -1,5 +1,6 @@
 package dev.holdfast.zookeeper;
 
+import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
@@ -25,7 +26,8 @@ public final class OneServer implements AutoCloseable {
         System.setProperty("zookeeper.forceSync", syncs ? "yes" : "no");
         try {
             server = new TestingServer(
-                    new InstanceSpec(null, -1, -1, -1, true, -1, TICK_MILLIS, 1_000, null, "127.0.0.1"), true);
+                    new InstanceSpec(null, Ports.reserve(), -1, -1, true, -1, TICK_MILLIS, 1_000, null, "127.0.0.1"),
+                    true);
         } catch (Exception failure) {
             throw new AssertionError("ZooKeeper's test server could not be started", failure);
         }

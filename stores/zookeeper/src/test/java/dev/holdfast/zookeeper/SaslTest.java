@@ -12,10 +12,8 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
-import dev.holdfast.testkit.process.ChildJvm;
 import dev.holdfast.zookeeper.config.ZooKeeperOptions;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -29,7 +27,6 @@ import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
-import org.apache.zookeeper.server.ZooKeeperServerMain;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -46,8 +43,7 @@ class SaslTest {
     static Path directory;
 
     private static Configuration before;
-    private static ChildJvm server;
-    private static int port;
+    private static ConfiguredServer server;
 
     private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
     private final Claimant bob = new Claimant("bob", Duration.ofMinutes(1));
@@ -65,24 +61,13 @@ class SaslTest {
         Path users = Files.writeString(
                 directory.resolve("server.jaas"),
                 "Server { " + MODULE + "user_alice=\"secret\" user_bob=\"other\"; };\n");
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
-        Path config = Files.writeString(
-                directory.resolve("server.cfg"),
-                String.join(
-                        "\n",
-                        "tickTime=500",
-                        "admin.enableServer=false",
-                        "dataDir=" + directory.resolve("data"),
-                        "clientPort=" + port,
+        server = new ConfiguredServer(
+                directory,
+                List.of("-Djava.security.auth.login.config=" + users),
+                List.of(
                         "authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
                         "enforce.auth.enabled=true",
                         "enforce.auth.schemes=sasl"));
-        server = ChildJvm.start(
-                List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-Djava.security.auth.login.config=" + users),
-                ZooKeeperServerMain.class,
-                config.toString());
     }
 
     private static String client(String section, String user, String password) {
@@ -166,7 +151,7 @@ class SaslTest {
     @Test
     void clientWithoutALoginIsRefused() {
         assertThatThrownBy(() -> new ZooKeeperLockStoreProvider()
-                        .open("zookeeper://127.0.0.1:" + port + "?timeout=2s", MonotonicClock.SYSTEM)
+                        .open("zookeeper://127.0.0.1:" + server.port() + "?timeout=2s", MonotonicClock.SYSTEM)
                         .close())
                 .isInstanceOf(StoreException.class);
     }
@@ -181,13 +166,13 @@ class SaslTest {
     private static LockStore open(String rootAndOptions, String section) {
         return new ZooKeeperLockStoreProvider()
                 .open(
-                        "zookeeper://127.0.0.1:" + port + rootAndOptions + "timeout=20s&sasl=" + section,
+                        "zookeeper://127.0.0.1:" + server.port() + rootAndOptions + "timeout=20s&sasl=" + section,
                         MonotonicClock.SYSTEM);
     }
 
     private static CuratorFramework curator(String section) {
         CuratorFramework client = CuratorFrameworkFactory.builder()
-                .connectString("127.0.0.1:" + port)
+                .connectString("127.0.0.1:" + server.port())
                 .sessionTimeoutMs(10_000)
                 .connectionTimeoutMs(10_000)
                 .retryPolicy(new RetryOneTime(100))

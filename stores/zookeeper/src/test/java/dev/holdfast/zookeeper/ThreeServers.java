@@ -2,14 +2,9 @@ package dev.holdfast.zookeeper;
 
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.ChildJvm;
+import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -40,7 +35,7 @@ final class ThreeServers implements AutoCloseable {
 
     ThreeServers(Path directory) {
         this.directory = directory;
-        int[] ports = freePorts(9);
+        int[] ports = IntStream.generate(Ports::reserve).limit(9).toArray();
         clientPorts = new int[] {ports[0], ports[1], ports[2]};
         int[] peer = {ports[3], ports[4], ports[5]};
         int[] election = {ports[6], ports[7], ports[8]};
@@ -166,37 +161,7 @@ final class ThreeServers implements AutoCloseable {
     }
 
     private String mode(int server) {
-        try (Socket socket = new Socket()) {
-            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), clientPorts[server]), 300);
-            socket.setSoTimeout(300);
-            socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
-            socket.getOutputStream().flush();
-            InputStream in = socket.getInputStream();
-            String text = new String(in.readAllBytes(), StandardCharsets.US_ASCII);
-            return text.lines()
-                    .filter(line -> line.startsWith("Mode: "))
-                    .map(line -> line.substring("Mode: ".length()))
-                    .findFirst()
-                    .orElse("");
-        } catch (IOException notThere) {
-            return "";
-        }
-    }
-
-    private static int[] freePorts(int count) {
-        List<ServerSocket> sockets = new ArrayList<>();
-        try {
-            for (int i = 0; i < count; i++) {
-                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-            }
-            int[] ports = sockets.stream().mapToInt(ServerSocket::getLocalPort).toArray();
-            for (ServerSocket socket : sockets) {
-                socket.close();
-            }
-            return ports;
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
+        return ServerStatus.mode(clientPorts[server]);
     }
 
     @Override

@@ -9,14 +9,11 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.StoreTest;
-import dev.holdfast.testkit.process.ChildJvm;
+import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
-import java.net.ServerSocket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import org.apache.zookeeper.server.ZooKeeperServerMain;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -32,7 +29,8 @@ class TlsTest {
     @TempDir
     static Path directory;
 
-    private static ChildJvm server;
+    private static ConfiguredServer server;
+    /** The port for clients with certificates. */
     private static int port;
 
     @BeforeAll
@@ -40,25 +38,17 @@ class TlsTest {
         keyStore("good");
         keyStore("bad");
         trust("good");
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
-        Path config = directory.resolve("server.cfg");
-        Files.writeString(
-                config,
-                String.join(
-                        "\n",
-                        "tickTime=500",
-                        "admin.enableServer=false",
-                        "dataDir=" + directory.resolve("data"),
+        port = Ports.reserve();
+        server = new ConfiguredServer(
+                directory,
+                List.of(),
+                List.of(
                         "secureClientPort=" + port,
                         "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
                         "ssl.keyStore.location=" + directory.resolve("good.p12"),
                         "ssl.keyStore.password=" + PASSWORD,
                         "ssl.trustStore.location=" + directory.resolve("trust.p12"),
                         "ssl.trustStore.password=" + PASSWORD));
-        server = ChildJvm.start(
-                List.of("-Xmx128m", "-XX:TieredStopAtLevel=1"), ZooKeeperServerMain.class, config.toString());
     }
 
     @AfterAll

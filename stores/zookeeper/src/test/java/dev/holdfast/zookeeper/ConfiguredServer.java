@@ -1,0 +1,57 @@
+package dev.holdfast.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.ChildJvm;
+import dev.holdfast.testkit.process.Ports;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.zookeeper.server.ZooKeeperServerMain;
+
+/** One server with settings of its own, in a JVM of its own. */
+final class ConfiguredServer implements AutoCloseable {
+
+    private final int port = Ports.reserve();
+    private final ChildJvm jvm;
+
+    /** Starts a server, and waits until it serves clients. */
+    ConfiguredServer(Path directory, List<String> jvmOptions, List<String> settings) throws IOException {
+        List<String> lines = new ArrayList<>(settings);
+        lines.addAll(List.of(
+                "tickTime=500",
+                "admin.enableServer=false",
+                "4lw.commands.whitelist=srvr",
+                "dataDir=" + directory.resolve("data"),
+                "clientPort=" + port,
+                "clientPortAddress=127.0.0.1"));
+        Path config = Files.writeString(directory.resolve("server.cfg"), String.join("\n", lines));
+        List<String> options = new ArrayList<>(jvmOptions);
+        options.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1"));
+        jvm = ChildJvm.start(options, ZooKeeperServerMain.class, config.toString());
+        awaitServing();
+    }
+
+    private void awaitServing() {
+        try {
+            StoreTest.awaitUntil(() -> !jvm.isAlive() || ServerStatus.mode(port).equals("standalone"));
+            assertThat(jvm.isAlive()).isTrue();
+        } catch (AssertionError failure) {
+            String output = jvm.lastOutput();
+            jvm.close();
+            throw new AssertionError(jvm + " does not serve clients. " + output, failure);
+        }
+    }
+
+    int port() {
+        return port;
+    }
+
+    @Override
+    public void close() {
+        jvm.close();
+    }
+}
