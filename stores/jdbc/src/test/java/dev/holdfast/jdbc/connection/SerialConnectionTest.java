@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,6 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
 class SerialConnectionTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    private static final int MANY = 1_000_000;
 
     @TempDir
     Path folder;
@@ -37,6 +40,31 @@ class SerialConnectionTest {
             assertThatThrownBy(() -> connection.call(turn -> true))
                     .isInstanceOf(StoreException.class)
                     .hasMessageContaining("was not reached within 5000 ms");
+        }
+    }
+
+    /** A thread that calls again and again would take the connection each time before one that has to wake up. */
+    @Test
+    void callThatWaitsIsOvertakenByAFewOnly() throws InterruptedException {
+        try (SerialConnection connection = connection(true)) {
+            AtomicInteger calls = new AtomicInteger();
+            AtomicInteger overtaken = new AtomicInteger(-1);
+            Thread waiting = new Thread(() -> connection.call(turn -> {
+                overtaken.set(calls.get());
+                return true;
+            }));
+            connection.<Boolean>call(turn -> {
+                waiting.start();
+                while (waiting.getState() != Thread.State.TIMED_WAITING) {
+                    Thread.onSpinWait();
+                }
+                return true;
+            });
+            while (overtaken.get() < 0 && calls.get() < MANY) {
+                connection.call(turn -> calls.incrementAndGet());
+            }
+            waiting.join();
+            assertThat(overtaken).hasValueLessThanOrEqualTo(SerialConnection.MOST_OVERTAKING);
         }
     }
 
