@@ -65,7 +65,7 @@ class RunProcessTest extends ToolTest {
         long before = System.currentTimeMillis();
         String environment = tool.run("run", "--lease", "1h", "x", "--", "env").out();
         assertThat(environment).contains("\nHOLDFAST_LOCK=x\n", "spring.profiles.active=kept\n", "session=kept too\n");
-        assertThat(environment).containsPattern("\nHOLDFAST_OWNER=\\w").doesNotContain("HOLDFAST_TOKENS");
+        assertThat(environment).containsPattern("\nHOLDFAST_OWNER=[\\w-]{16}\n").doesNotContain("HOLDFAST_TOKENS");
         assertThat(number(environment, "HOLDFAST_TOKEN") % 1024).isZero();
         assertThat(number(environment, "HOLDFAST_DEADLINE_MS"))
                 .isBetween(before + 3_500_000, System.currentTimeMillis() + 3_600_000);
