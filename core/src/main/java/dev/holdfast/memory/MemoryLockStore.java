@@ -9,6 +9,7 @@ import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
@@ -17,6 +18,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
+import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
 import dev.holdfast.store.ResourceRecord;
@@ -89,15 +91,16 @@ public final class MemoryLockStore implements LockStore {
      */
     public MemoryLockStore(MonotonicClock clock, Duration ticketTtl) {
         this.traits = new StoreTraits(
-                "memory",
-                true,
-                true,
-                true,
-                TokenSurvival.PROCESS,
-                Liveness.LEASE,
-                Duration.ofNanos(1_000),
-                ticketTtl,
-                Duration.ofSeconds(1));
+                        "memory",
+                        true,
+                        true,
+                        true,
+                        TokenSurvival.PROCESS,
+                        Liveness.LEASE,
+                        Duration.ofNanos(1_000),
+                        ticketTtl,
+                        Duration.ofSeconds(1))
+                .withNode(NodeRole.DIRECT);
         this.clock = clock;
         this.origin = clock.nanoTime();
     }
@@ -113,6 +116,25 @@ public final class MemoryLockStore implements LockStore {
             ResourceRecord record = recordOf(claim.name());
             try {
                 return record.tryAcquire(claim, now(), mintFloor());
+            } finally {
+                settled(record, notifications);
+            }
+        });
+    }
+
+    @Override
+    public CompletionStage<NodeAttempt> tryAcquireAsNode(Claim claim, long counter, boolean raise) {
+        return call(notifications -> {
+            ResourceRecord record = recordOf(claim.name());
+            try {
+                long tolerance = NodeAttempt.CLOCK_TOLERANCE.toNanos() / 1_000;
+                long wall = clock.epochMicros();
+                long wanted = raise ? counter : Math.min(Math.max(counter, wall - tolerance), wall + tolerance);
+                if (raise) {
+                    record.raise(claim.id(), counter);
+                }
+                Attempt attempt = record.tryAcquire(claim, now(), Math.max(wanted, counterFloor + 1));
+                return new NodeAttempt(attempt, origin, Duration.ofNanos(clock.nanoTime() - origin));
             } finally {
                 settled(record, notifications);
             }

@@ -79,6 +79,25 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
+     * Takes the grant as one node of a quorum: like {@link #tryAcquire}, but the caller has a say in the counter, so
+     * that several independent stores can agree on one, and the answer says since when the store has kept its data.
+     *
+     * <p>A new grant gets the counter {@code max(last + 1, counter)}, where the caller's counter is first brought to
+     * within {@link NodeAttempt#CLOCK_TOLERANCE} of the store's own wall clock in microseconds. So a caller whose clock is
+     * wrong cannot lead the counters away from the time, and counters keep growing after a loss of data as far as the
+     * stores' clocks agree.
+     *
+     * @param counter the counter that the caller would like; with {@code raise}, one that some node of the quorum has
+     *     given to this claim
+     * @param raise whether the claim's counter must be at least {@code counter}: it is then taken as it is, and a
+     *     grant that this store holds already, with its name's last counter, is raised to it
+     * @throws UnsupportedOperationException if {@link StoreTraits#node()} is {@link StoreTraits.NodeRole#NONE}
+     */
+    default CompletionStage<NodeAttempt> tryAcquireAsNode(Claim claim, long counter, boolean raise) {
+        throw new UnsupportedOperationException(traits().product() + " cannot be a node of a quorum");
+    }
+
+    /**
      * Renews claims that hold and refreshes the tickets of claims that wait, in one batch. A held claim then ends
      * no earlier than before, and not before one lease from now. A claim whose time is over is not revived.
      *

@@ -17,8 +17,8 @@ import java.time.Duration;
  * @param ticketTtl how long a waiter keeps its position in the queue without a refresh; a grant handed to a waiter
  *     lasts no longer than this until its first renewal. Zero if there is no queue.
  * @param callTimeout the longest time that one call takes, its outcome included
- * @param allKinds whether claims of every limit are served; else only exclusive locks (limit 1), and any other claim is
- *     refused without effect
+ * @param kinds which kinds of lock are served; any other claim is refused without effect
+ * @param node how the store can be one node of a quorum
  */
 public record StoreTraits(
         String product,
@@ -30,9 +30,10 @@ public record StoreTraits(
         Duration leaseStep,
         Duration ticketTtl,
         Duration callTimeout,
-        boolean allKinds) {
+        Kinds kinds,
+        NodeRole node) {
 
-    /** The traits of a store that serves every kind. */
+    /** The traits of a store that serves every kind and cannot be a node of a quorum. */
     public StoreTraits(
             String product,
             boolean fifo,
@@ -43,7 +44,55 @@ public record StoreTraits(
             Duration leaseStep,
             Duration ticketTtl,
             Duration callTimeout) {
-        this(product, fifo, push, atomicSeveral, tokens, liveness, leaseStep, ticketTtl, callTimeout, true);
+        this(
+                product,
+                fifo,
+                push,
+                atomicSeveral,
+                tokens,
+                liveness,
+                leaseStep,
+                ticketTtl,
+                callTimeout,
+                Kinds.ALL,
+                NodeRole.NONE);
+    }
+
+    /** The same traits for a store that serves these kinds only. */
+    public StoreTraits withKinds(Kinds served) {
+        return new StoreTraits(
+                product, fifo, push, atomicSeveral, tokens, liveness, leaseStep, ticketTtl, callTimeout, served, node);
+    }
+
+    /** The same traits for a store that can be a node of a quorum in this way. */
+    public StoreTraits withNode(NodeRole role) {
+        return new StoreTraits(
+                product, fifo, push, atomicSeveral, tokens, liveness, leaseStep, ticketTtl, callTimeout, kinds, role);
+    }
+
+    /** Which kinds of lock a store serves. Each constant includes those before it. */
+    public enum Kinds {
+        /** Exclusive locks only: claims with the limit 1. */
+        MUTEX,
+        /** Also read-write locks: claims with the limit {@link Claim#ALL}. */
+        READ_WRITE,
+        /** Every limit: also semaphores, and wait sets where the store has a queue. */
+        ALL;
+
+        /** Whether a claim with this limit is served. */
+        public boolean serves(int limit) {
+            return this == ALL || limit == 1 || (this == READ_WRITE && limit == Claim.ALL);
+        }
+    }
+
+    /** Whether a store implements {@link LockStore#tryAcquireAsNode}, and what its calls do to the calling thread. */
+    public enum NodeRole {
+        /** The store cannot be a node of a quorum. */
+        NONE,
+        /** It can, and its calls keep the calling thread until the answer is there. */
+        BLOCKING,
+        /** It can, and its calls return at once. */
+        DIRECT
     }
 
     /** What a store's counters survive, from the weakest to the strongest. Each constant includes those before it. */

@@ -124,6 +124,18 @@ public final class ResourceRecord {
     }
 
     /**
+     * Raises the counter of a claim that holds, and the last counter of the resource, to at least this one. Does nothing
+     * else, in particular if the claim does not hold.
+     */
+    public void raise(ClaimId id, long least) {
+        Place held = grants.get(id);
+        if (held != null && held.counter() < least) {
+            grants.put(id, new Place(held.claim(), least, held.since(), held.expires()));
+            counter = Math.max(counter, least);
+        }
+    }
+
+    /**
      * Takes the grant now, or enters the queue.
      *
      * @return held, waiting, or gone if the claim was released before it arrived

@@ -13,7 +13,7 @@ public final class ChangedTraits {
     private boolean atomicSeveral;
     private Duration leaseStep;
     private Duration ticketTtl;
-    private boolean allKinds;
+    private StoreTraits.Kinds kinds;
 
     private ChangedTraits(StoreTraits before) {
         this.before = before;
@@ -23,7 +23,7 @@ public final class ChangedTraits {
         this.atomicSeveral = before.atomicSeveral();
         this.leaseStep = before.leaseStep();
         this.ticketTtl = before.ticketTtl();
-        this.allKinds = before.allKinds();
+        this.kinds = before.kinds();
     }
 
     public static ChangedTraits of(StoreTraits before) {
@@ -57,7 +57,7 @@ public final class ChangedTraits {
     }
 
     public ChangedTraits mutexesOnly() {
-        allKinds = false;
+        kinds = StoreTraits.Kinds.MUTEX;
         return this;
     }
 
@@ -72,6 +72,7 @@ public final class ChangedTraits {
                 leaseStep,
                 ticketTtl,
                 before.callTimeout(),
-                allKinds);
+                kinds,
+                before.node());
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
@@ -60,6 +61,12 @@ public final class CountingStore extends ForwardingStore {
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
         called(Verb.TRY_ACQUIRE);
         return super.tryAcquire(claim);
+    }
+
+    @Override
+    public CompletionStage<NodeAttempt> tryAcquireAsNode(Claim claim, long counter, boolean raise) {
+        called(Verb.TRY_ACQUIRE);
+        return super.tryAcquireAsNode(claim, counter, raise);
     }
 
     @Override

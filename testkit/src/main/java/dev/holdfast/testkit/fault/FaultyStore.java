@@ -6,6 +6,7 @@ import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
@@ -144,6 +145,11 @@ public final class FaultyStore extends ForwardingStore {
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
         return call(Verb.TRY_ACQUIRE, () -> store().tryAcquire(claim));
+    }
+
+    @Override
+    public CompletionStage<NodeAttempt> tryAcquireAsNode(Claim claim, long counter, boolean raise) {
+        return call(Verb.TRY_ACQUIRE, () -> store().tryAcquireAsNode(claim, counter, raise));
     }
 
     @Override

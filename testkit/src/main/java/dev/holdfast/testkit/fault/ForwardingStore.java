@@ -6,6 +6,7 @@ import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
@@ -37,6 +38,11 @@ public abstract class ForwardingStore implements LockStore {
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
         return store.tryAcquire(claim);
+    }
+
+    @Override
+    public CompletionStage<NodeAttempt> tryAcquireAsNode(Claim claim, long counter, boolean raise) {
+        return store.tryAcquireAsNode(claim, counter, raise);
     }
 
     @Override

@@ -15,6 +15,7 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Kinds;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.LockStoreTck;
@@ -162,13 +163,13 @@ public abstract class StoreFixture {
     }
 
     private void assumeKind(Claim claim) {
-        if (claim.limit() != 1) {
-            assumeAllKinds();
-        }
+        assumeTrue(
+                traits().kinds().serves(claim.limit()),
+                () -> "the store does not serve claims with the limit " + claim.limit());
     }
 
     final void assumeAllKinds() {
-        assumeTrue(traits().allKinds(), "the store serves exclusive locks only");
+        assumeTrue(traits().kinds() == Kinds.ALL, "the store serves some kinds only");
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.holdfast.testkit.model;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreTraits.Kinds;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.model.ModelName.Tracked;
 import dev.holdfast.testkit.model.StoreModelRun.Met;
@@ -33,7 +34,7 @@ final class ModelWorkload {
     private final List<Duration> leases;
     private final boolean fifo;
     private final boolean several;
-    private final boolean allKinds;
+    private final Kinds kinds;
     private final boolean push;
     private final List<Claimant> clients;
     private final EnumMap<Met, Integer> met = new EnumMap<>(Met.class);
@@ -47,7 +48,7 @@ final class ModelWorkload {
         this.leases = leases;
         this.fifo = twins.tested().traits().fifo();
         this.several = twins.tested().traits().atomicSeveral();
-        this.allKinds = twins.tested().traits().allKinds();
+        this.kinds = twins.tested().traits().kinds();
         this.push = twins.tested().traits().push();
         Duration any = leases.get(0);
         this.clients = List.of(new Claimant("a", any), new Claimant("b", any), new Claimant("c", any));
@@ -71,9 +72,10 @@ final class ModelWorkload {
     /** Runs one operation on one of the names, or a few that belong together, and then compares the two stores. */
     void step(List<ModelName> names) {
         ModelName name = names.get(random.nextInt(names.size()));
-        if (allKinds && !name.isInUse() && random.nextInt(3) == 0) {
+        if (kinds != Kinds.MUTEX && !name.isInUse() && random.nextInt(3) == 0) {
             int[] limits = {1, Claim.ALL, 3, 5, 1, Claim.ALL, fifo ? 0 : 1};
-            name.limit = limits[random.nextInt(limits.length)];
+            int limit = limits[random.nextInt(limits.length)];
+            name.limit = kinds.serves(limit) ? limit : 1;
         }
         int dice = random.nextInt(100);
         if (dice < 20) {
@@ -326,11 +328,11 @@ final class ModelWorkload {
     }
 
     private void otherKind(ModelName name) {
-        if (!allKinds) {
+        if (kinds == Kinds.MUTEX) {
             tryAcquire("new", name, newClaim(name));
             return;
         }
-        int other = name.limit == 7 ? 8 : 7;
+        int other = kinds == Kinds.READ_WRITE ? name.limit == 1 ? Claim.ALL : 1 : name.limit == 7 ? 8 : 7;
         Claim claim = clients.get(0).claim(name.name(), 1, other).withLease(anyLease());
         twins.tryAcquire("other kind", claim);
         twins.release("other kind", claim.again());

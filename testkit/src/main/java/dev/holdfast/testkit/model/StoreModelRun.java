@@ -6,6 +6,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Kinds;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.testkit.law.StoreFixture;
 import java.time.Duration;
@@ -122,7 +123,7 @@ public final class StoreModelRun {
         this.random = new Random(seed);
         this.operationsOfAPhase = Math.min(MOST_OPERATIONS_OF_A_PHASE, 1 + operations / GROUPS);
         this.leases = traits.liveness() == Liveness.LEASE;
-        this.namesOfAGroup = traits.allKinds() && traits.fifo() ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
+        this.namesOfAGroup = traits.kinds() == Kinds.ALL && traits.fifo() ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
         this.ticket = ticket(traits);
         LockStore model = new MemoryLockStore(time.modelClock(), ticket);
         this.twins = new TwinStores(store, model, time.isExact());

@@ -221,7 +221,8 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
-    private String lastOutput() {
+    /** Whether it is alive, and the last lines that it printed on both streams: for messages of failures. */
+    public String lastOutput() {
         String state = isAlive() ? "It is alive" : "It ended with exit code " + process.exitValue();
         synchronized (lastLines) {
             return state + ". It printed: "

@@ -7,6 +7,7 @@ import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.StoreTraits.NodeRole;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
 import java.time.Duration;
@@ -59,6 +60,11 @@ final class LettucePort implements RedisPort {
     @Override
     public CompletionStage<List<Integer>> slots() {
         return CompletableFuture.completedStage(links.slots());
+    }
+
+    @Override
+    public NodeRole nodeRole() {
+        return isCluster() ? NodeRole.NONE : NodeRole.DIRECT;
     }
 
     @Override

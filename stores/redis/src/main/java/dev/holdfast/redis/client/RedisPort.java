@@ -1,5 +1,6 @@
 package dev.holdfast.redis.client;
 
+import dev.holdfast.spi.StoreTraits.NodeRole;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -33,6 +34,9 @@ public interface RedisPort extends AutoCloseable {
 
     /** Whether the keys are spread over a cluster by their hash slots. Always returns the same value. */
     boolean isCluster();
+
+    /** How a store on this port can be one node of a quorum. Always returns the same value. */
+    NodeRole nodeRole();
 
     /** Runs a script. */
     <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader);

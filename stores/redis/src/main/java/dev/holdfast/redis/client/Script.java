@@ -22,6 +22,7 @@ public final class Script {
     private static final String FOLDER = "/dev/holdfast/redis/script/";
 
     public static final Script ACQUIRE = new Script("acquire");
+    public static final Script ACQUIRE_AS_NODE = new Script("acquire-as-node");
     public static final Script ENQUEUE = new Script("enqueue");
     public static final Script RENEW = new Script("renew");
     public static final Script RELEASE = new Script("release");

@@ -7,6 +7,7 @@ import dev.holdfast.redis.jedis.Exchange.Redirection;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.ServerAddress;
 import dev.holdfast.store.TimeLimit;
@@ -135,6 +136,12 @@ public final class JedisClusterPort implements RedisPort {
     @Override
     public CompletionStage<List<Integer>> slots() {
         return workCalls.call(slots::oneOfEach);
+    }
+
+    // Each slot fails over on its own, so that there is no one incarnation of a cluster.
+    @Override
+    public NodeRole nodeRole() {
+        return NodeRole.NONE;
     }
 
     @Override

@@ -7,6 +7,7 @@ import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.TimeLimit;
 import java.time.Duration;
@@ -57,6 +58,11 @@ final class JedisPort implements RedisPort {
     @Override
     public CompletionStage<List<Integer>> slots() {
         return CompletableFuture.completedStage(List.of(0));
+    }
+
+    @Override
+    public NodeRole nodeRole() {
+        return NodeRole.BLOCKING;
     }
 
     @Override

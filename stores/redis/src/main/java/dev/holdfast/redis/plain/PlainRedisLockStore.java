@@ -25,6 +25,7 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Kinds;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
@@ -110,16 +111,16 @@ public final class PlainRedisLockStore implements LockStore {
         this.commands = new PlainCommands(port, layout);
         this.grants = new PlainGrants(clock, options.keep());
         this.traits = new StoreTraits(
-                layout == Layout.TAIR ? "tair" : "redis, layout=" + layout,
-                false,
-                false,
-                false,
-                TokenSurvival.DATA_LOSS,
-                Liveness.LEASE,
-                Duration.ofMillis(1),
-                Duration.ZERO,
-                port.callTimeout().multipliedBy(TRIPS),
-                layout.hasAllKinds());
+                        layout == Layout.TAIR ? "tair" : "redis, layout=" + layout,
+                        false,
+                        false,
+                        false,
+                        TokenSurvival.DATA_LOSS,
+                        Liveness.LEASE,
+                        Duration.ofMillis(1),
+                        Duration.ZERO,
+                        port.callTimeout().multipliedBy(TRIPS))
+                .withKinds(layout.hasAllKinds() ? Kinds.ALL : Kinds.MUTEX);
     }
 
     private static byte[] form(Stamp stamp) {

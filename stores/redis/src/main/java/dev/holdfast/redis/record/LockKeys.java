@@ -30,6 +30,11 @@ public final class LockKeys implements KeyPattern {
         return (prefix + open + value + END).getBytes(StandardCharsets.UTF_8);
     }
 
+    /** The key of the mark of a node of a quorum. It has no braces, so no lock has it. */
+    byte[] mark() {
+        return (prefix + "node").getBytes(StandardCharsets.UTF_8);
+    }
+
     @Override
     public LockName name(byte[] key) {
         String text = new String(key, StandardCharsets.UTF_8);

@@ -15,6 +15,7 @@ import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
@@ -23,6 +24,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
+import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.Bounds;
@@ -78,16 +80,18 @@ public final class RecordLockStore implements LockStore {
                 : new BlockingCalls("holdfast-redis-confirm", CONFIRMATIONS_AT_ONCE, false);
         this.waiters = new WaiterRegistry(options.replicas() == 0 ? null : this::confirm);
         this.traits = new StoreTraits(
-                "redis",
-                true,
-                true,
-                // All keys of a script must be in one slot, and only the user knows whether the names share one.
-                !port.isCluster(),
-                TokenSurvival.DATA_LOSS,
-                Liveness.LEASE,
-                Duration.ofMillis(1),
-                Duration.ofMillis(ClaimArguments.millis(options.ticketTtl())),
-                port.callTimeout());
+                        "redis",
+                        true,
+                        true,
+                        // All keys of a script must be in one slot, and only the user knows whether the names share
+                        // one.
+                        !port.isCluster(),
+                        TokenSurvival.DATA_LOSS,
+                        Liveness.LEASE,
+                        Duration.ofMillis(1),
+                        Duration.ofMillis(ClaimArguments.millis(options.ticketTtl())),
+                        port.callTimeout())
+                .withNode(port.nodeRole());
     }
 
     private Set<Integer> slotsInUse() {
@@ -108,6 +112,29 @@ public final class RecordLockStore implements LockStore {
         return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempt(claim, bare)))
                 .thenCompose(answer -> replicaAcks.undoUnacknowledged(
                         answer, List.of(claim), ReplicaAcks.granted(List.of(answer.value()))));
+    }
+
+    @Override
+    public CompletionStage<NodeAttempt> tryAcquireAsNode(Claim claim, long counter, boolean raise) {
+        if (traits.node() == NodeRole.NONE) {
+            throw new UnsupportedOperationException(
+                    "A cluster cannot be a node of a quorum: each of its slots fails over on its own");
+        }
+        return port.run(
+                        calls.asNode(claim, counter, raise),
+                        reply -> ReplicaAcks.read(reply, bare -> nodeAttempt(claim, bare)))
+                .thenCompose(answer -> replicaAcks.undoUnacknowledged(
+                        answer,
+                        List.of(claim),
+                        ReplicaAcks.granted(List.of(answer.value().attempt()))));
+    }
+
+    private NodeAttempt nodeAttempt(Claim claim, Object reply) {
+        List<?> parts = Replies.list(reply);
+        return new NodeAttempt(
+                attempt(claim, parts.get(2)),
+                Replies.number(parts, 0),
+                ClaimArguments.micros(Replies.number(parts, 1)));
     }
 
     private Attempt attempt(Claim claim, Object reply) {

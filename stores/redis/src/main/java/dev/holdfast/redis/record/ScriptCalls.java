@@ -6,6 +6,7 @@ import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.NodeAttempt;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -73,6 +74,25 @@ public final class ScriptCalls {
         byte[][] arguments = new byte[1 + CONTEXT + ClaimArguments.FIELDS][];
         ClaimArguments.put(arguments, 1 + CONTEXT, claim);
         return acknowledged(addressed(script, claim.name(), arguments));
+    }
+
+    /**
+     * A call that acquires as one node of a quorum.
+     *
+     * @param counter the counter that the caller would like
+     * @param raise whether another node has given this counter to the claim
+     */
+    public ServerCall asNode(Claim claim, long counter, boolean raise) {
+        byte[][] arguments = new byte[2 + CONTEXT + ClaimArguments.FIELDS + 3][];
+        arguments[0] = keys.key(claim.name());
+        arguments[1] = keys.mark();
+        arguments[2] = context(0);
+        ClaimArguments.put(arguments, 2 + CONTEXT, claim);
+        int at = 2 + CONTEXT + ClaimArguments.FIELDS;
+        arguments[at] = ServerCall.number(counter);
+        arguments[at + 1] = ServerCall.number(NodeAttempt.CLOCK_TOLERANCE.toNanos() / 1_000);
+        arguments[at + 2] = ClaimArguments.flag(raise);
+        return acknowledged(new ServerCall(Script.ACQUIRE_AS_NODE, 2, arguments));
     }
 
     /** A call about several claims in the same slot, which may grant them. */

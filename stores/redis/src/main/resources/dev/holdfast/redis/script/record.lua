@@ -151,9 +151,9 @@ local function next_counter(r)
   return math.max((tonumber(r.counter) or 0) + 1, now)
 end
 
--- Writes a grant that lasts for this long (ms) from now.
-local function grant(r, id, c, life)
-  local counter, ends = next_counter(r), now + life * 1000
+-- Writes a grant that lasts for this long (ms) from now, with this counter or, if it is nil, the next one.
+local function grant(r, id, c, life, number)
+  local counter, ends = number or next_counter(r), now + life * 1000
   put_grant(r, id, { permits = c.permits, counter = counter, since = now, ends = ends, lease = c.lease,
     repeated = c.repeated, owner = c.owner })
   r.counter, r.granted, r.ends, r.changed =

@@ -1,0 +1,189 @@
+package dev.holdfast.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.NodeAttempt;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.spi.StoreTraits.NodeRole;
+import dev.holdfast.testkit.StoreTest;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+
+/** A server as one node of a quorum: it never passes for one that has kept its data if it may have lost some. */
+public abstract class NodeLaws extends StoreTest {
+
+    private static final String MARK = "holdfast:node";
+
+    private final RedisServer server = closing(RedisServer.start("--appendonly", "yes", "--appendfsync", "always"));
+
+    /**
+     * Opens a store.
+     *
+     * @param url the URL in the form for Jedis
+     */
+    protected abstract LockStore open(String url);
+
+    /** How a store of one server can be a node. */
+    protected abstract NodeRole role();
+
+    private LockStore connected(RedisServer to) {
+        return closing(open(to.url()));
+    }
+
+    private NodeAttempt asked(LockStore store) {
+        LockName fresh = new LockName("test-" + UUID.randomUUID());
+        NodeAttempt attempt = get(store.tryAcquireAsNode(alice.mutex(fresh), 1, false));
+        assertThat(attempt.attempt()).isInstanceOf(Granted.class);
+        return attempt;
+    }
+
+    /** Asks a server whose client may find its connections closed. */
+    private NodeAttempt askedAfterARestart(LockStore store) {
+        awaitUntil(() -> {
+            try {
+                asked(store);
+                return true;
+            } catch (StoreException stillConnecting) {
+                return false;
+            }
+        });
+        return asked(store);
+    }
+
+    /** Lets the mark look as if the server had kept its data for a day. */
+    private static void growOld(RedisServer node) {
+        node.ask(jedis -> {
+            String[] parts = jedis.get(MARK).split(" ", -1);
+            long since = Long.parseLong(parts[2]) - 86_400_000_000L;
+            return jedis.set(MARK, parts[0] + " " + parts[1] + " " + since);
+        });
+    }
+
+    /** A node that has kept its data for a day, by its mark. */
+    private NodeAttempt old(LockStore store) {
+        asked(store);
+        growOld(server);
+        NodeAttempt old = asked(store);
+        assertThat(old.age()).hasHours(24);
+        return old;
+    }
+
+    private static void lostItsAge(NodeAttempt old, NodeAttempt after) {
+        assertThat(after.incarnation()).isGreaterThan(old.incarnation());
+        assertThat(after.age()).isLessThan(old.age().dividedBy(2));
+    }
+
+    @Test
+    void oneServerIsANodeAndAClusterIsNot() {
+        assertThat(connected(server).traits().node()).isEqualTo(role());
+        RedisCluster cluster = closing(RedisCluster.start());
+        LockStore ofCluster = closing(open(cluster.url()));
+        assertThat(ofCluster.traits().node()).isEqualTo(NodeRole.NONE);
+        assertThatThrownBy(() -> ofCluster.tryAcquireAsNode(alice.mutex(name), 1, false))
+                .isInstanceOf(UnsupportedOperationException.class);
+    }
+
+    @Test
+    void allClientsSeeOneIncarnation() {
+        LockStore one = connected(server);
+        NodeAttempt old = old(one);
+        assertThat(asked(connected(server)).incarnation()).isEqualTo(old.incarnation());
+    }
+
+    @Test
+    void restartThatKeepsTheDataIsNoticed() {
+        LockStore store = connected(server);
+        NodeAttempt old = old(store);
+        server.stop();
+        server.startAgain();
+        boolean kept = server.ask(jedis -> jedis.exists(MARK));
+        assertThat(kept).isTrue();
+        lostItsAge(old, askedAfterARestart(store));
+    }
+
+    @Test
+    void restartWithoutDataIsNoticed() {
+        LockStore store = connected(server);
+        NodeAttempt old = old(store);
+        server.ask(Jedis::flushAll);
+        server.kill();
+        server.startAgain();
+        lostItsAge(old, askedAfterARestart(store));
+    }
+
+    @Test
+    void deletionOfAllKeysIsNoticed() {
+        LockStore store = connected(server);
+        NodeAttempt old = old(store);
+        server.ask(Jedis::flushAll);
+        lostItsAge(old, asked(store));
+    }
+
+    @Test
+    void promotedReplicaIsNoticed() {
+        LockStore store = connected(server);
+        NodeAttempt old = old(store);
+        RedisServer replica = closing(RedisServer.start());
+        replica.follow(server);
+        replica.ask(Jedis::replicaofNoOne);
+        lostItsAge(old, asked(connected(replica)));
+    }
+
+    /** What it had before was replaced by what the other server has, with its own old mark. */
+    @Test
+    void serverThatWasAReplicaInBetweenIsNoticed() {
+        LockStore store = connected(server);
+        NodeAttempt old = old(store);
+        RedisServer other = closing(RedisServer.start());
+        other.follow(server);
+        other.ask(Jedis::replicaofNoOne);
+        server.follow(other);
+        server.ask(Jedis::replicaofNoOne);
+        lostItsAge(old, askedAfterARestart(connected(server)));
+    }
+
+    @Test
+    void replicaGrantsNothing() {
+        RedisServer replica = closing(RedisServer.start());
+        old(connected(server));
+        LockStore store = connected(replica);
+        replica.follow(server);
+        StoreException failure = failure(store.tryAcquireAsNode(alice.mutex(name), 1, false));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+    }
+
+    @Test
+    void clockThatWasSetBackGivesNoNegativeAge() {
+        LockStore store = connected(server);
+        asked(store);
+        server.ask(jedis -> {
+            String[] parts = jedis.get(MARK).split(" ", -1);
+            return jedis.set(MARK, parts[0] + " " + parts[1] + " " + (Long.parseLong(parts[2]) + 86_400_000_000L));
+        });
+        assertThat(asked(store).age()).isZero();
+    }
+
+    @Test
+    void markIsNoLock() {
+        LockStore store = connected(server);
+        granted(store, alice.mutex(name));
+        asked(store);
+        assertThat(get(store.list("", 10))).hasSize(2);
+        long timeToLive = server.ask(jedis -> jedis.ttl(MARK));
+        assertThat(timeToLive).isEqualTo(-1);
+    }
+
+    @Test
+    void foreignMarkIsReplaced() {
+        LockStore store = connected(server);
+        NodeAttempt old = old(store);
+        server.ask(jedis -> jedis.set(MARK, "something else"));
+        lostItsAge(old, asked(store));
+    }
+}
