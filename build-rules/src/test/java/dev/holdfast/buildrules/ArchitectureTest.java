@@ -37,6 +37,7 @@ class ArchitectureTest {
                 ".zookeeper",
                 ".etcd",
                 ".memcached",
+                ".quorum",
                 ".workload",
                 ".cli",
                 ".benchmarks")) {

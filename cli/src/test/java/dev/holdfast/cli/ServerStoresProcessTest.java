@@ -10,19 +10,21 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The tool on stores that are servers: the same commands, and an exit code of its own if the server is not there. */
 class ServerStoresProcessTest extends ToolTest {
 
-    private @Nullable Process server;
+    private final List<Process> servers = new ArrayList<>();
 
     @AfterEach
-    void stopTheServer() throws InterruptedException {
-        if (server != null) {
+    void stopTheServers() throws InterruptedException {
+        for (Process server : servers) {
             server.destroyForcibly().waitFor();
         }
     }
@@ -66,6 +68,16 @@ class ServerStoresProcessTest extends ToolTest {
     }
 
     @Test
+    void quorum() {
+        List<Integer> ports = List.of(Ports.reserve(), Ports.reserve(), Ports.reserve());
+        for (int port : ports) {
+            start("redis-server", port, "redis-server", "--port", "" + port, "--save", "", "--bind", "127.0.0.1");
+        }
+        String nodes = ports.stream().map(port -> "redis://127.0.0.1:" + port).collect(Collectors.joining(","));
+        commandsWork("quorum:" + nodes + "#newNodes=true&nodeTimeout=5s", false);
+    }
+
+    @Test
     void h2() {
         commandsWork("jdbc:h2:" + tool.file("h2") + ";AUTO_SERVER=TRUE");
     }
@@ -79,11 +91,18 @@ class ServerStoresProcessTest extends ToolTest {
                 "jdbc:mariadb://127.0.0.1:" + nobody + "/app",
                 "etcd://127.0.0.1:" + nobody + "?timeout=200ms",
                 "zookeeper://127.0.0.1:" + nobody + "?timeout=200ms",
-                "memcached://127.0.0.1:" + nobody + "?timeout=200ms")) {
+                "memcached://127.0.0.1:" + nobody + "?timeout=200ms",
+                "quorum:" + nodesAt(nobody))) {
             Result result = tool.run("run", "--store", url, "-n", "a", "--", "true");
             assertThat(result.exit()).as(url + ": " + result.err()).isEqualTo(ExitCode.UNAVAILABLE);
             assertThat(result.err()).as(url).hasLineCount(1).contains("127.0.0.1");
         }
+    }
+
+    private static String nodesAt(int port) {
+        return IntStream.range(1, 4)
+                .mapToObj(host -> "redis://127.0.0." + host + ":" + port + "?timeout=200ms")
+                .collect(Collectors.joining(","));
     }
 
     private void commandsWork(String url) {
@@ -113,11 +132,11 @@ class ServerStoresProcessTest extends ToolTest {
 
     private void start(String debianPackage, int port, String... command) {
         try {
-            server = new ProcessBuilder(command)
+            servers.add(new ProcessBuilder(command)
                     .directory(tool.file(".").toFile())
                     .redirectErrorStream(true)
-                    .redirectOutput(tool.file("server.log").toFile())
-                    .start();
+                    .redirectOutput(tool.file("server" + port + ".log").toFile())
+                    .start());
         } catch (IOException missing) {
             throw new AssertionError(
                     command[0] + " is needed: apt-get install " + debianPackage + ", or run ./test", missing);

@@ -1,0 +1,126 @@
+package dev.holdfast.quorum;
+
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.ResourceState.Entry;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** What the nodes know together. It needs the answers of a majority. */
+final class Inspection {
+
+    private final Nodes nodes;
+
+    Inspection(Nodes nodes) {
+        this.nodes = nodes;
+    }
+
+    /** The holders that a majority of the nodes names. What only a minority keeps is no grant; it ends with its lease. */
+    CompletionStage<Optional<ResourceState>> inspect(LockName name) {
+        return this.<Optional<ResourceState>>all("inspect \"" + name + "\"", store -> store.inspect(name))
+                .thenApply(answers ->
+                        merged(name, answers.stream().flatMap(Optional::stream).toList()));
+    }
+
+    /** The names that at least one node has in use. */
+    CompletionStage<List<LockName>> list(String prefix, int limit) {
+        return this.<List<LockName>>all("list the names in use", store -> store.list(prefix, limit))
+                .thenApply(answers -> {
+                    TreeSet<LockName> names = new TreeSet<>();
+                    answers.forEach(names::addAll);
+                    return names.stream().limit(limit).toList();
+                });
+    }
+
+    private Optional<ResourceState> merged(LockName name, List<ResourceState> states) {
+        Map<ClaimId, List<Entry>> byClaim = new LinkedHashMap<>();
+        for (ResourceState state : states) {
+            state.holders()
+                    .forEach(entry -> byClaim.computeIfAbsent(entry.claim().id(), id -> new ArrayList<>())
+                            .add(entry));
+        }
+        List<Entry> holders = byClaim.values().stream()
+                .filter(entries -> entries.size() >= nodes.majority())
+                .map(this::merged)
+                .sorted(Comparator.comparing(Entry::age).reversed())
+                .toList();
+        if (holders.isEmpty()) {
+            return Optional.empty();
+        }
+        long counter = states.stream().mapToLong(ResourceState::counter).max().orElse(0);
+        return Optional.of(new ResourceState(name, holders.get(0).claim().limit(), counter, holders, List.of()));
+    }
+
+    private Entry merged(List<Entry> entries) {
+        long counter = entries.stream().mapToLong(Entry::counter).max().orElseThrow();
+        Duration age =
+                entries.stream().map(Entry::age).max(Comparator.naturalOrder()).orElseThrow();
+        List<Duration> remaining =
+                entries.stream().map(Entry::remaining).sorted().toList();
+        return new Entry(entries.get(0).claim(), counter, age, remaining.get(remaining.size() - nodes.majority()));
+    }
+
+    private <T> CompletionStage<List<T>> all(String what, Function<LockStore, CompletionStage<T>> call) {
+        CompletableFuture<List<T>> result = new CompletableFuture<>();
+        @Nullable Object[] answers = new Object[nodes.size()];
+        String[] failures = new String[nodes.size()];
+        AtomicInteger open = new AtomicInteger(nodes.size());
+        Runnable end = () -> {
+            if (open.decrementAndGet() == 0) {
+                finish(what, answers, failures, result);
+            }
+        };
+        for (Node node : nodes) {
+            node.ask(Node.Lane.UPKEEP, call, new OneEnd<T>(end) {
+                @Override
+                void in(T answer) {
+                    answers[node.index()] = answer;
+                }
+
+                @Override
+                void out(@Nullable StoreException cause) {
+                    failures[node.index()] = cause == null ? "no answer in time" : String.valueOf(cause.getMessage());
+                }
+            });
+        }
+        return result;
+    }
+
+    @SuppressWarnings("unchecked") // the answers of one call
+    private <T> void finish(
+            String what, @Nullable Object[] answers, String[] failures, CompletableFuture<List<T>> result) {
+        List<T> answered = new ArrayList<>();
+        StringBuilder problems = new StringBuilder();
+        for (int i = 0; i < answers.length; i++) {
+            if (answers[i] == null) {
+                problems.append("; ").append(nodes.get(i)).append(": ").append(failures[i]);
+            } else {
+                answered.add((T) Objects.requireNonNull(answers[i]));
+            }
+        }
+        if (answered.size() >= nodes.majority()) {
+            result.complete(answered);
+        } else {
+            result.completeExceptionally(StoreException.unavailable(
+                    Effect.NONE,
+                    "No majority of the " + answers.length + " nodes answered to " + what + problems,
+                    null));
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package dev.holdfast.quorum;
+
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+
+/** The nodes of a quorum, and what is a majority of them. Thread-safe. */
+final class Nodes implements Iterable<Node> {
+
+    private final List<Node> nodes;
+    private final int majority;
+
+    Nodes(List<Node> nodes) {
+        this.nodes = List.copyOf(nodes);
+        this.majority = nodes.size() / 2 + 1;
+    }
+
+    int size() {
+        return nodes.size();
+    }
+
+    int majority() {
+        return majority;
+    }
+
+    Node get(int index) {
+        return nodes.get(index);
+    }
+
+    /**
+     * Which nodes are worth a request: those in rotation, or all of them if those in rotation are no majority. The index is
+     * that of the node.
+     */
+    boolean[] worthAsking() {
+        boolean[] worth = new boolean[nodes.size()];
+        int count = 0;
+        for (int i = 0; i < worth.length; i++) {
+            worth[i] = nodes.get(i).isInRotation();
+            count += worth[i] ? 1 : 0;
+        }
+        if (count < majority) {
+            Arrays.fill(worth, true);
+        }
+        return worth;
+    }
+
+    @Override
+    public Iterator<Node> iterator() {
+        return nodes.iterator();
+    }
+}

@@ -1,0 +1,28 @@
+package dev.holdfast.quorum;
+
+import dev.holdfast.spi.Claim;
+import dev.holdfast.store.OptionTimes;
+import java.time.Duration;
+
+/**
+ * The options of a quorum. All clients of the same nodes must have the same {@code maxLease}.
+ *
+ * @param maxLease the longest lease that a claim may have; 5 s to 24 h. A node that may have lost data is not counted for
+ *     this time, so a short one lets a node return soon
+ * @param nodeTimeout how long a node is waited for; 10 ms to 10 s. It should be far below the leases
+ * @param newNodes whether the nodes count at once although they have just begun to keep data. It is for the first start of
+ *     new nodes, and for tests; with nodes that have been used before, two could hold one lock
+ */
+public record QuorumOptions(Duration maxLease, Duration nodeTimeout, boolean newNodes) {
+
+    private static final Duration SHORTEST_MAX_LEASE = Duration.ofSeconds(5);
+
+    public static final QuorumOptions DEFAULTS =
+            new QuorumOptions(Duration.ofMinutes(1), Duration.ofMillis(500), false);
+
+    /** @throws IllegalArgumentException if a time is out of its range */
+    public QuorumOptions {
+        OptionTimes.check("maxLease", maxLease, SHORTEST_MAX_LEASE, Claim.MAX_LEASE);
+        OptionTimes.check("nodeTimeout", nodeTimeout, Duration.ofMillis(10), Duration.ofSeconds(10));
+    }
+}
