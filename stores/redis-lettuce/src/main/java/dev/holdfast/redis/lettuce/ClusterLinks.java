@@ -37,7 +37,7 @@ final class ClusterLinks implements Links {
 
     // Nothing is ever replaced here, because Lettuce itself replaces lost connections to the nodes.
     private static <T extends AsyncCloseable> ServerLinks.Once<T> once(Supplier<CompletableFuture<T>> maker) {
-        return new ServerLinks.Once<>(maker, made -> false, AsyncCloseable::closeAsync);
+        return new ServerLinks.Once<>(() -> Connecting.connect(maker), made -> false, AsyncCloseable::closeAsync);
     }
 
     @Override

@@ -20,8 +20,7 @@ final class ConnectFailure {
 
     /** @param endpoint the name of the servers in messages */
     static StoreException meaning(Throwable failure, String endpoint) {
-        Set<Throwable> all = new LinkedHashSet<>();
-        collect(failure, all);
+        Set<Throwable> all = all(failure);
         List<Throwable> reasons =
                 all.stream().filter(one -> one.getCause() == null).toList();
         // A server that answers, even with a refusal, says more than one that cannot be reached.
@@ -47,7 +46,13 @@ final class ConnectFailure {
                 failure);
     }
 
-    // If several servers were tried, Lettuce keeps the failure of each in suppressed exceptions.
+    /** The failure and all that caused it. If several servers were tried, Lettuce keeps each one's failure suppressed. */
+    static Set<Throwable> all(Throwable failure) {
+        Set<Throwable> all = new LinkedHashSet<>();
+        collect(failure, all);
+        return all;
+    }
+
     private static void collect(@Nullable Throwable failure, Set<Throwable> all) {
         if (failure == null || !all.add(failure)) {
             return;

@@ -104,7 +104,7 @@ public final class LettuceRedis {
                 endOfClient);
         try {
             // Asks the nodes which of them serves which slot, unless the client knows.
-            client.getPartitions();
+            Connecting.connectNow(client::getPartitions);
         } catch (RedisException unreachable) {
             port.close();
             throw port.unreachable(unreachable);

@@ -35,14 +35,14 @@ final class ServerLinks implements Links {
     private volatile @Nullable StatefulRedisPubSubConnection<byte[], byte[]> asked;
 
     ServerLinks(RedisClient client, RedisURI uri, Duration timeout) {
-        Supplier<CompletableFuture<Link>> link = () -> client.connectAsync(ByteArrayCodec.INSTANCE, uri)
-                .toCompletableFuture()
-                .thenApply(connection -> new Link(connection, "", timeout));
+        Supplier<CompletableFuture<Link>> link =
+                () -> Connecting.connect(() -> client.connectAsync(ByteArrayCodec.INSTANCE, uri))
+                        .thenApply(connection -> new Link(connection, "", timeout));
         this.timeout = timeout;
         this.work = new Once<>(link, Link::isSpent, Link::close);
         this.renewals = new Once<>(link, Link::isSpent, Link::close);
         this.pubSub = new Once<>(
-                () -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture(),
+                () -> Connecting.connect(() -> client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri)),
                 open -> !open.isOpen() || spentPubSub == open,
                 AsyncCloseable::closeAsync);
     }

@@ -1,0 +1,103 @@
+package dev.holdfast.redis.lettuce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.redis.RedisServer;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.StoreTest;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.protocol.RedisHandshakeHandler;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Connections whose handler of the handshake is gone when Lettuce looks for it. That is what Lettuce finds if a server
+ * refuses and closes a connection before the thread that opened it has gone on.
+ */
+class ConnectingTest extends StoreTest {
+
+    private final AtomicInteger without = new AtomicInteger();
+    private final ClientResources resources = ClientResources.builder()
+            .nettyCustomizer(new NettyCustomizer() {
+                @Override
+                public void afterChannelInitialized(Channel channel) {
+                    if (without.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                        channel.pipeline().remove(RedisHandshakeHandler.class);
+                    }
+                }
+            })
+            .build();
+
+    private RedisServer server;
+
+    @BeforeEach
+    void start() {
+        server = closing(RedisServer.start("--requirepass", "secret"));
+    }
+
+    @AfterEach
+    void endResources() {
+        resources.shutdown();
+    }
+
+    @Test
+    void wrongPasswordIsReportedThoughTheFirstFailureHasNoReason() {
+        RedisClient client = closing(RedisClient.create(resources));
+        without.set(1);
+        assertThatThrownBy(() -> LettuceRedis.over(client, uri("wrong"), ""))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("password is wrong");
+        assertThat(without).hasValue(0);
+    }
+
+    @Test
+    void wrongPasswordOfAClusterIsReportedThoughTheFirstFailureHasNoReason() {
+        RedisClusterClient client = closing(RedisClusterClient.create(resources, uri("wrong")));
+        without.set(1);
+        assertThatThrownBy(() -> LettuceRedis.over(client, ""))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("password is wrong");
+        assertThat(without).hasValue(0);
+    }
+
+    @Test
+    void everyConnectionIsMadeThoughItsFirstFailureHasNoReason() {
+        RedisClient client = closing(RedisClient.create(resources));
+        without.set(1);
+        try (LockStore store = LettuceRedis.over(client, uri("secret"), "")) {
+            without.set(1);
+            assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Granted.class);
+            without.set(1);
+            assertThat(get(store.renew(List.of(alice.mutex(name))))).isNotEmpty();
+        }
+    }
+
+    @Test
+    void failuresWithoutReasonForEverEnd() {
+        RedisClient client = closing(RedisClient.create(resources));
+        without.set(1_000);
+        assertThatThrownBy(() -> LettuceRedis.over(client, uri("secret"), ""))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("Cannot connect");
+        assertThat(without.get()).isGreaterThan(900);
+    }
+
+    private RedisURI uri(String password) {
+        return RedisURI.builder()
+                .withHost("127.0.0.1")
+                .withPort(server.port())
+                .withPassword(password.toCharArray())
+                .build();
+    }
+}
