@@ -17,7 +17,6 @@ import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -43,12 +42,9 @@ class ConnectingTest extends StoreTest {
 
     @BeforeEach
     void start() {
+        // The resources must live longer than the clients: a client that ends after them waits for ever.
+        closing(() -> resources.shutdown().await());
         server = closing(RedisServer.start("--requirepass", "secret"));
-    }
-
-    @AfterEach
-    void endResources() {
-        resources.shutdown();
     }
 
     @Test
