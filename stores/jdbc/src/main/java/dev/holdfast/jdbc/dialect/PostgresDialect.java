@@ -87,7 +87,8 @@ public final class PostgresDialect extends ServerDialect {
     }
 
     // The settings are made while the row to insert is computed, before an existing row is locked. The time is read
-    // once, so that all columns get the same value.
+    // once, so that all columns get the same value. A row that is in use is refused by a read: ON CONFLICT alone would lock
+    // it, also when its WHERE is false, and write the lock to the log; meanwhile the holder's renewals and release skip it.
     @Override
     public String acquireFree() {
         return """
@@ -100,7 +101,10 @@ public final class PostgresDialect extends ServerDialect {
                     CAST(? AS integer) AS permits, CAST(? AS integer) AS capacity, CAST(? AS bigint) AS lease,
                     CAST(? AS text) AS owner, $now AS now, set_config('lock_timeout', '100ms', true) AS waits, %s AS durable
                 ) AS c
-                WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL
+                WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND NOT EXISTS (
+                  SELECT 1 FROM holdfast_lock AS k
+                  WHERE k.name = c.name AND k.clock = c.clock AND (k.more <> 0 OR k.expires > c.now)
+                )
                 ON CONFLICT (name) DO UPDATE SET version = l.version + 1, counter = GREATEST(l.counter + 1, excluded.counter),
                   clock = excluded.clock, holder = excluded.holder, held = GREATEST(l.counter + 1, excluded.counter),
                   permits = excluded.permits, capacity = excluded.capacity, since = excluded.since,
