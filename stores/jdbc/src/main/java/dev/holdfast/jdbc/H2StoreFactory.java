@@ -27,7 +27,7 @@ final class H2StoreFactory {
         Duration timeout = options.store().busyTimeout();
         return open(
                 dialect,
-                new ConnectionPool(database, H2Dialect.PREPARES, shown, timeout, "holdfast-h2"),
+                new ConnectionPool(database, H2Dialect.PREPARES, options.all(), shown, timeout, "holdfast-h2"),
                 options,
                 clock);
     }
@@ -54,7 +54,12 @@ final class H2StoreFactory {
     static RowLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
         // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread.
         StoreWiring wiring = new StoreWiring(
-                false, options.connections() > 1, Duration.ZERO, new PollSchedule.Rows(false), WaiterNotifier.NONE);
+                false,
+                options.lanes(),
+                options.ownPolls(),
+                Duration.ZERO,
+                new PollSchedule.Rows(false),
+                WaiterNotifier.NONE);
         return ServerStoreFactory.open(dialect, pool, options, wiring, clock);
     }
 

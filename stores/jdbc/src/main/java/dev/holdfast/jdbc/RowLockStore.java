@@ -2,15 +2,17 @@ package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.connection.Lanes;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.connection.SerialConnection.Turn;
-import dev.holdfast.jdbc.row.ContendedNames;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.IdleRowCleaner;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.row.RememberedNames;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.row.RowLockedException;
+import dev.holdfast.jdbc.row.Transition;
 import dev.holdfast.jdbc.row.Transition.Applied;
 import dev.holdfast.jdbc.row.Transition.Read;
 import dev.holdfast.jdbc.waiting.WaitPoller;
@@ -68,13 +70,16 @@ final class RowLockStore implements LockStore {
     private final StoreTraits traits;
     private final ConnectionSource source;
     private final Duration ticketTtl;
-    private final SerialConnection work;
+    private final Lanes lanes;
     private final SerialConnection renewals;
     private final SerialConnection polls;
-    private final BlockingCalls workCalls;
     private final BlockingCalls renewalCalls;
     private final WaiterRegistry waiters = new WaiterRegistry();
-    private final ContendedNames contended = new ContendedNames();
+    /** Names that had more than a sole holder: for them the one-statement paths would be tried in vain. */
+    private final RememberedNames contended = new RememberedNames();
+    /** Names whose row a user's transaction had locked: nothing waits for such a row a second time. */
+    private final RememberedNames locked = new RememberedNames();
+
     private final WaitPoller poller;
     private final IdleRowCleaner idleRowCleaner;
     private final WaiterNotifier notifier;
@@ -95,11 +100,10 @@ final class RowLockStore implements LockStore {
                 options.callTimeout().plus(wiring.statementTimeout()));
         Supplier<SerialConnection> connections =
                 () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
-        this.work = connections.get();
-        this.renewals = connections.get();
-        this.polls = wiring.ownPolls() ? connections.get() : work;
         String threads = "holdfast-" + dialect.product();
-        this.workCalls = new BlockingCalls(threads + "-work", 1, wiring.callerMayWork());
+        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork());
+        this.renewals = connections.get();
+        this.polls = wiring.ownPolls() ? connections.get() : lanes.any();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork());
         this.poller = new WaitPoller(polls, waiters, wiring.schedule(), ticketTtl, threads + "-poller");
         this.idleRowCleaner = new IdleRowCleaner(options.keep(), clock);
@@ -113,22 +117,28 @@ final class RowLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        return workCalls.call(() -> {
+        return lanes.call(claim.name(), work -> {
             Applied<Attempt> applied = work.call(turn -> {
                 Granted granted = acquireFree(turn, claim);
-                return granted != null ? Applied.of(granted) : tryAcquire(turn.further(), claim);
+                return granted != null ? Applied.of(granted) : tryAcquire(turn, claim);
             });
             contended.saw(claim.name(), applied.contended());
-            notifyWaiters(applied.handed());
+            notifyWaiters(applied.handed(), work);
             return applied.answerOrThrow();
         });
     }
 
     // A lock whose row is locked by a user's transaction cannot be acquired now, so the result is Busy.
-    private static Applied<Attempt> tryAcquire(LockTable table, Claim claim) throws SQLException {
+    private Applied<Attempt> tryAcquire(Turn turn, Claim claim) throws SQLException {
         try {
-            return table.look(claim.name(), read -> read.only().tryAcquire(claim, read.now(), read.epoch()));
-        } catch (RowLockedException locked) {
+            return onRows(
+                    List.of(claim.name()),
+                    mayWait -> turn.further()
+                            .look(
+                                    claim.name(),
+                                    read -> read.only().tryAcquire(claim, read.now(), read.epoch()),
+                                    mayWait));
+        } catch (RowLockedException isLocked) {
             return new Applied<>(new Attempt.Busy(LockTable.PATIENCE), null, List.of(), 0, true);
         }
     }
@@ -137,39 +147,38 @@ final class RowLockStore implements LockStore {
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
         List<Claim> several = Bounds.several(claims);
         List<LockName> names = several.stream().map(Claim::name).toList();
-        return workCalls.call(() -> tryAcquireAll(several, names));
+        return lanes.call(names.get(0), work -> tryAcquireAll(several, names, work));
     }
 
     // One transaction: it reads, checks whether all claims can be granted, and writes only then. Otherwise only
     // those records that it looked at are settled.
-    private List<Attempt> tryAcquireAll(List<Claim> claims, List<LockName> names) {
+    private List<Attempt> tryAcquireAll(List<Claim> claims, List<LockName> names, SerialConnection work) {
         Applied<List<Attempt>> tried;
         try {
-            tried = work.call(turn -> acquireAll(turn.table(), claims, names));
+            tried = work.call(turn -> acquireAll(turn, claims, names));
         } catch (NotAll notAll) {
             List<LockName> seen = names.subList(0, notAll.seen);
-            notifyWaiters(work.call(turn -> settle(turn.table(), seen)));
+            notifyWaiters(work.call(turn -> settle(turn, seen)), work);
             if (notAll.refusal != null) {
                 throw notAll.refusal;
             }
             return List.of(notAll.busy);
         }
-        notifyWaiters(tried.handed());
+        notifyWaiters(tried.handed(), work);
         return tried.answerOrThrow();
     }
 
-    private static Applied<List<Attempt>> acquireAll(LockTable table, List<Claim> claims, List<LockName> names)
-            throws SQLException {
+    private Applied<List<Attempt>> acquireAll(Turn turn, List<Claim> claims, List<LockName> names) throws SQLException {
         try {
-            return table.transition(names, read -> acquireEach(claims, read));
+            return transition(turn, names, read -> acquireEach(claims, read));
         } catch (RowLockedException locked) {
             return Applied.of(List.of(new Attempt.Busy(LockTable.PATIENCE)));
         }
     }
 
-    private static List<Handed> settle(LockTable table, List<LockName> names) throws SQLException {
+    private List<Handed> settle(Turn turn, List<LockName> names) throws SQLException {
         try {
-            return table.transition(names, read -> {
+            return transition(turn, names, read -> {
                         read.records().values().forEach(record -> record.settle(read.now(), read.epoch()));
                         return true;
                     })
@@ -203,7 +212,7 @@ final class RowLockStore implements LockStore {
         // The claim is registered before it is sent: then a grant that another process makes at once is a change
         // that the poller finds, and no extra check is needed.
         waiters.add(waiter);
-        workCalls.call(() -> enqueue(claim, waiter)).whenComplete((answer, failure) -> {
+        lanes.call(claim.name(), work -> enqueue(claim, waiter, work)).whenComplete((answer, failure) -> {
             if (failure == null && answer instanceof Renewed.Waiting queued) {
                 if (!waiter.isClosed()) {
                     listener.waiting(queued.position(), queued.retryAfter());
@@ -227,20 +236,45 @@ final class RowLockStore implements LockStore {
     }
 
     private @Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
-        return contended.contains(claim.name()) ? null : turn.table().acquireFree(claim);
+        boolean inVain = contended.contains(claim.name()) || locked.contains(claim.name());
+        return inVain ? null : turn.table().acquireFree(claim);
     }
 
-    private Renewed enqueue(Claim claim, Waiter waiter) {
+    private <T> Applied<T> transition(Turn turn, List<LockName> names, Transition<T> transition) throws SQLException {
+        Applied<T> applied = onRows(names, mayWait -> turn.further().transition(names, transition, mayWait));
+        names.forEach(name -> locked.saw(name, false));
+        return applied;
+    }
+
+    // A row that a transaction of the user's has locked is waited for once, and not again before it was changed: the
+    // calls
+    // about other names on the same connection would wait as well.
+    private <T> T onRows(List<LockName> names, RowCall<T> call) throws SQLException {
+        try {
+            return call.run(names.stream().noneMatch(locked::contains));
+        } catch (RowLockedException isLocked) {
+            names.forEach(name -> locked.saw(name, true));
+            throw isLocked;
+        }
+    }
+
+    /** What is done to rows, which may be locked. */
+    @FunctionalInterface
+    private interface RowCall<T> {
+        T run(boolean mayWait) throws SQLException;
+    }
+
+    private Renewed enqueue(Claim claim, Waiter waiter, SerialConnection work) {
         Applied<Renewed> applied = work.call(turn -> {
             Granted granted = acquireFree(turn, claim);
             if (granted != null) {
                 return Applied.of(granted);
             }
-            return turn.further()
-                    .transition(List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
+            return transition(
+                    turn, List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
         });
         contended.saw(claim.name(), applied.contended());
-        notifyWaiters(applied.handed());
+        notifyWaiters(applied.handed(), work);
         Renewed answer = applied.answerOrThrow();
         if (answer instanceof Renewed.Waiting) {
             waiter.refreshed(goodUntil(claim, applied.now()));
@@ -270,7 +304,7 @@ final class RowLockStore implements LockStore {
             }
             batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(failure)));
         }
-        notifyWaiters(handed);
+        notifyWaiters(handed, renewals);
         answers.forEach(this::notifyIfItWaited);
         removeIdle(batch.get(0).name());
         return batch.stream().map(claim -> answers.get(claim.id())).toList();
@@ -296,8 +330,8 @@ final class RowLockStore implements LockStore {
     // other claims of the batch are not affected.
     private Renewed renewOne(Claim claim, Turn turn, List<Handed> handed) throws SQLException {
         try {
-            Applied<Renewed> applied = turn.further()
-                    .transition(List.of(claim.name()), read -> read.only().renew(claim, read.now(), read.epoch()));
+            Applied<Renewed> applied =
+                    transition(turn, List.of(claim.name()), read -> read.only().renew(claim, read.now(), read.epoch()));
             handed.addAll(applied.handed());
             Renewed answer = applied.answerOrThrow();
             if (answer instanceof Renewed.Waiting) {
@@ -333,17 +367,15 @@ final class RowLockStore implements LockStore {
 
     @Override
     public CompletionStage<Released> release(Claim claim) {
-        return workCalls.call(() -> {
-            Applied<Boolean> applied = work.call(turn ->
-                    !contended.contains(claim.name()) && turn.table().releaseSole(claim)
-                            ? Applied.of(true)
-                            : turn.further()
-                                    .transition(
-                                            List.of(claim.name()),
-                                            read -> read.only().release(claim, read.now(), read.epoch())));
+        return lanes.call(claim.name(), work -> {
+            Applied<Boolean> applied = work.call(turn -> !contended.contains(claim.name())
+                            && turn.table().releaseSole(claim)
+                    ? Applied.of(true)
+                    : transition(
+                            turn, List.of(claim.name()), read -> read.only().release(claim, read.now(), read.epoch())));
             contended.saw(claim.name(), applied.contended());
             waiters.ended(claim.id(), Renewed.Reason.RELEASED);
-            List<Handed> elsewhere = notifyWaiters(applied.handed());
+            List<Handed> elsewhere = notifyWaiters(applied.handed(), work);
             boolean found = applied.answerOrThrow();
             if (elsewhere.isEmpty()) {
                 return found ? Released.ALONE : Released.NOT_OWNER;
@@ -354,10 +386,10 @@ final class RowLockStore implements LockStore {
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        return workCalls.call(() -> {
+        return lanes.call(name, work -> {
             Applied<Optional<ResourceState>> applied = work.call(turn ->
-                    turn.table().look(name, read -> read.only().inspect(read.now(), read.epoch())));
-            notifyWaiters(applied.handed());
+                    turn.table().look(name, read -> read.only().inspect(read.now(), read.epoch()), true));
+            notifyWaiters(applied.handed(), work);
             return applied.answerOrThrow().filter(ResourceState::isInUse);
         });
     }
@@ -365,22 +397,34 @@ final class RowLockStore implements LockStore {
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return workCalls.call(() -> work.call(turn -> turn.table().list(prefix, limit)));
+        return lanes.call(work -> list(prefix, limit, work));
+    }
+
+    // A turn for each page, so that a call about a lock waits for one page at most.
+    private static List<LockName> list(String prefix, int limit, SerialConnection work) {
+        List<LockName> found = new ArrayList<>();
+        String from = prefix;
+        do {
+            String start = from;
+            int most = limit - found.size();
+            from = work.call(turn -> turn.table().list(start, prefix, most, found));
+        } while (!from.isEmpty() && found.size() < limit);
+        return found;
     }
 
     // Claims that wait in this client are notified here, the others through the database if it can push. Returns the
     // others.
-    private List<Handed> notifyWaiters(List<Handed> handed) {
+    private List<Handed> notifyWaiters(List<Handed> handed, SerialConnection connection) {
         List<Handed> elsewhere = waiters.grantedAll(handed);
         if (!elsewhere.isEmpty()) {
-            notifier.notifyGranted(elsewhere, work);
+            notifier.notifyGranted(elsewhere, connection);
         }
         return elsewhere;
     }
 
     /** Opens the first connection and runs a check on it. */
     void start(Starter starter) {
-        work.call(turn -> {
+        lanes.any().call(turn -> {
             starter.check(turn.table().statements());
             return true;
         });
@@ -397,9 +441,8 @@ final class RowLockStore implements LockStore {
         notifier.close();
         poller.close();
         waiters.clear();
-        workCalls.close();
         renewalCalls.close();
-        work.close();
+        lanes.close();
         renewals.close();
         polls.close();
         source.close();

@@ -19,7 +19,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 
 /** Creates a store in a database that is reached through a pool, and has its tables checked. */
@@ -31,26 +31,28 @@ final class ServerStoreFactory {
         ServerDialect dialect = url.dialect(options);
         Duration timeout = options.store().busyTimeout();
         Duration statement = statementTimeout(timeout);
-        int maxConnections = options.connections() + 1 + (options.notifies() ? 1 : 0);
         ConnectionPool pool = new ConnectionPool(
                 url,
                 url.properties(statement, timeout, options.serverPrepare()),
-                maxConnections,
+                options.all(),
                 timeout,
                 "holdfast-" + dialect.product());
-        return open(dialect, pool, options, wiring(pool, options, statement), clock);
+        return open(dialect, pool, options, wiring(pool, options, statement, true), clock);
     }
 
-    /** Creates a store over the user's own pool. */
+    /**
+     * Creates a store over the user's own pool. Calls run on the store's threads: a pool may give the caller's thread the
+     * connection of the transaction that is open there.
+     */
     static RowLockStore over(DataSource database, ServerOptions options, MonotonicClock clock) {
         Duration statement = statementTimeout(options.store().busyTimeout());
         BorrowedConnections pool = new BorrowedConnections(database, statement);
-        String product = product(pool);
+        String product = onOwnThread("holdfast-open", pool, () -> product(pool));
         if (product.equals("H2") && options.clock() == null) {
             return H2StoreFactory.over(pool, options, clock);
         }
         ServerDialect dialect = new DatabaseUrl(url(product), pool + ", a " + product).dialect(options);
-        return open(dialect, pool, options, wiring(pool, options, statement), clock);
+        return open(dialect, pool, options, wiring(pool, options, statement, false), clock);
     }
 
     /**
@@ -80,10 +82,16 @@ final class ServerStoreFactory {
         };
     }
 
-    static StoreWiring wiring(ConnectionSource source, ServerOptions options, Duration statement) {
+    static StoreWiring wiring(
+            ConnectionSource source, ServerOptions options, Duration statement, boolean callerMayWork) {
         WaiterNotifier notifier = options.notifies() ? new PostgresNotifier(source) : WaiterNotifier.NONE;
         return new StoreWiring(
-                true, options.connections() > 1, statement, new PollSchedule.Rows(options.notifies()), notifier);
+                callerMayWork,
+                options.lanes(),
+                options.ownPolls(),
+                statement,
+                new PollSchedule.Rows(options.notifies()),
+                notifier);
     }
 
     /**
@@ -98,26 +106,31 @@ final class ServerStoreFactory {
             Dialect dialect, ConnectionSource pool, ServerOptions options, StoreWiring wiring, MonotonicClock clock) {
         RowLockStore store = new RowLockStore(dialect, pool, options.store(), wiring, clock);
         boolean ready = false;
-        // The start runs on a thread of its own, which nobody interrupts.
-        try (BlockingCalls first = new BlockingCalls("holdfast-" + dialect.product() + "-open", 1, false)) {
+        try {
             TableSchema schema = new TableSchema(dialect, pool.toString());
-            CompletionStage<Boolean> started = first.call(() -> {
+            ready = onOwnThread("holdfast-" + dialect.product() + "-open", pool, () -> {
                 store.start(statements -> {
                     schema.ensure(statements.connection(), options.schema());
                     dialect.start(statements);
                 });
                 return true;
             });
-            ready = started.toCompletableFuture().join();
             return store;
-        } catch (CompletionException failure) {
-            throw failure.getCause() instanceof StoreException ours
-                    ? ours
-                    : StoreException.unavailable(Effect.NONE, pool + " cannot be opened: " + failure, failure);
         } finally {
             if (!ready) {
                 store.close();
             }
+        }
+    }
+
+    // On a thread that nobody interrupts, and to which no transaction of the program's is bound.
+    private static <T> T onOwnThread(String name, ConnectionSource pool, Supplier<T> call) {
+        try (BlockingCalls thread = new BlockingCalls(name, 1, false)) {
+            return thread.call(call).toCompletableFuture().join();
+        } catch (CompletionException failure) {
+            throw failure.getCause() instanceof StoreException ours
+                    ? ours
+                    : StoreException.unavailable(Effect.NONE, pool + " cannot be opened: " + failure, failure);
         }
     }
 }

@@ -70,9 +70,11 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
     }
 
     static RowLockStore open(SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
-        // The driver is native code, which interrupts do not affect, so calls run on the caller's thread.
+        // The driver is native code, which interrupts do not affect, so calls run on the caller's thread. One lane is
+        // enough:
+        // SQLite has one writer at a time.
         StoreWiring wiring =
-                new StoreWiring(true, true, Duration.ZERO, new PollSchedule.DataVersion(), WaiterNotifier.NONE);
+                new StoreWiring(true, 1, true, Duration.ZERO, new PollSchedule.DataVersion(), WaiterNotifier.NONE);
         RowLockStore store = new RowLockStore(dialect, file, options, wiring, clock);
         boolean ready = false;
         try {

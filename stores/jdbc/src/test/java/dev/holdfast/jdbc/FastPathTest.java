@@ -135,7 +135,7 @@ class FastPathTest {
         Granted granted = table.acquireFree(on(BY_STATEMENT, claim));
         Claim other = on(BY_TRANSITION, claim);
         var answer = table.transition(
-                        List.of(BY_TRANSITION), read -> read.only().tryAcquire(other, read.now(), read.epoch()))
+                        List.of(BY_TRANSITION), read -> read.only().tryAcquire(other, read.now(), read.epoch()), true)
                 .answer();
         if (granted != null) {
             assertThat(granted).isEqualTo(answer);
@@ -143,7 +143,8 @@ class FastPathTest {
         }
         table.transition(
                 List.of(BY_STATEMENT),
-                read -> read.only().tryAcquire(on(BY_STATEMENT, claim), read.now(), read.epoch()));
+                read -> read.only().tryAcquire(on(BY_STATEMENT, claim), read.now(), read.epoch()),
+                true);
         return false;
     }
 
@@ -151,14 +152,16 @@ class FastPathTest {
         boolean released = table.releaseSole(on(BY_STATEMENT, claim));
         Claim other = on(BY_TRANSITION, claim);
         var answer = table.transition(
-                        List.of(BY_TRANSITION), read -> read.only().release(other, read.now(), read.epoch()))
+                        List.of(BY_TRANSITION), read -> read.only().release(other, read.now(), read.epoch()), true)
                 .answer();
         if (released) {
             assertThat(answer).isTrue();
             return true;
         }
         table.transition(
-                List.of(BY_STATEMENT), read -> read.only().release(on(BY_STATEMENT, claim), read.now(), read.epoch()));
+                List.of(BY_STATEMENT),
+                read -> read.only().release(on(BY_STATEMENT, claim), read.now(), read.epoch()),
+                true);
         return false;
     }
 
@@ -169,14 +172,16 @@ class FastPathTest {
         Renewed renewed = answers.get(claim.id());
         Claim other = on(BY_TRANSITION, longer);
         var answer = table.transition(
-                        List.of(BY_TRANSITION), read -> read.only().renew(other, read.now(), read.epoch()))
+                        List.of(BY_TRANSITION), read -> read.only().renew(other, read.now(), read.epoch()), true)
                 .answer();
         if (renewed != null) {
             assertThat(renewed).isEqualTo(answer);
             return true;
         }
         table.transition(
-                List.of(BY_STATEMENT), read -> read.only().renew(on(BY_STATEMENT, longer), read.now(), read.epoch()));
+                List.of(BY_STATEMENT),
+                read -> read.only().renew(on(BY_STATEMENT, longer), read.now(), read.epoch()),
+                true);
         return false;
     }
 

@@ -51,7 +51,7 @@ public class HalfRenewedTest {
         };
         JdbcDataSource database = new JdbcDataSource();
         database.setURL("jdbc:h2:mem:" + folder.getFileName());
-        ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, "h2", Duration.ofSeconds(5), "test");
+        ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, 6, "h2", Duration.ofSeconds(5), "test");
         try (RowLockStore store = H2StoreFactory.open(failing, pool, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
             List<Claim> held = new ArrayList<>();
             for (int i = 0; i <= LockTable.MAX_BATCH; i++) {

@@ -117,12 +117,15 @@ class IdleRowCleanerTest {
         granted(holder);
         try (LockTable table = table()) {
             // Enqueued in one transition: one by one, each would read and write all that are there.
-            table.transition(List.of(NAME), read -> {
-                for (int i = 0; i < LockStore.MAX_QUEUE; i++) {
-                    read.only().enqueue(alice.mutex(NAME), read.now(), read.epoch());
-                }
-                return true;
-            });
+            table.transition(
+                    List.of(NAME),
+                    read -> {
+                        for (int i = 0; i < LockStore.MAX_QUEUE; i++) {
+                            read.only().enqueue(alice.mutex(NAME), read.now(), read.epoch());
+                        }
+                        return true;
+                    },
+                    true);
         }
         RecordingListener listener = new RecordingListener();
         store.enqueue(alice.mutex(NAME), listener);

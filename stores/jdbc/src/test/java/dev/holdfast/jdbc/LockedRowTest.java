@@ -2,11 +2,16 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.connection.ConnectionPool;
+import dev.holdfast.jdbc.connection.DatabaseUrl;
+import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
@@ -16,6 +21,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Properties;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -92,6 +98,32 @@ class LockedRowTest extends Servers {
                     .hasMessageContaining("another client's transaction");
             assertThat(get(store.release(other)).wasOwner()).isTrue();
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+            user.commit();
+        }
+        assertThat(get(store.release(guarded)).wasOwner()).isTrue();
+    }
+
+    /** A second wait for the same row would be at the cost of the other names on the connection. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb"})
+    void lockedRowIsWaitedForOnce(String product) throws SQLException {
+        DatabaseUrl url = DatabaseUrl.of(url(product));
+        Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
+        Duration timeout = Duration.ofSeconds(5);
+        CountingSource statements = new CountingSource(
+                new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(), timeout, "test"));
+        StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
+        LockStore store = closing(
+                ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM));
+        Claim guarded = alice.mutex(name);
+        granted(store, guarded);
+        try (Connection user = connect(url.url())) {
+            lock(user, guarded);
+            assertThat(failure(store.release(guarded))).hasMessageContaining("another client's transaction");
+            statements.take();
+            assertThat(failure(store.release(guarded))).hasMessageContaining("another client's transaction");
+            // The short release, and twice a read and a write, which show that the row is locked and not changed.
+            assertThat(statements.take()).hasSizeLessThanOrEqualTo(5);
             user.commit();
         }
         assertThat(get(store.release(guarded)).wasOwner()).isTrue();

@@ -93,13 +93,16 @@ class RowCacheTest {
             applied(another, holders.get(0));
         }
         Claim late = alice.mutex(NAME);
-        Attempt answer = table.transition(List.of(NAME), read -> {
-                    Attempt attempt = read.only().tryAcquire(late, read.now(), read.epoch());
-                    if (attempt instanceof Attempt.Busy) {
-                        throw new IllegalStateException("busy, so nothing is to be written");
-                    }
-                    return attempt;
-                })
+        Attempt answer = table.transition(
+                        List.of(NAME),
+                        read -> {
+                            Attempt attempt = read.only().tryAcquire(late, read.now(), read.epoch());
+                            if (attempt instanceof Attempt.Busy) {
+                                throw new IllegalStateException("busy, so nothing is to be written");
+                            }
+                            return attempt;
+                        },
+                        true)
                 .answerOrThrow();
         assertThat(answer).isInstanceOf(Granted.class);
     }
@@ -136,12 +139,12 @@ class RowCacheTest {
     }
 
     private static Renewed enqueue(LockTable table, Claim claim) throws SQLException {
-        return table.transition(List.of(NAME), read -> read.only().enqueue(claim, read.now(), read.epoch()))
+        return table.transition(List.of(NAME), read -> read.only().enqueue(claim, read.now(), read.epoch()), true)
                 .answerOrThrow();
     }
 
     private static Applied<Boolean> applied(LockTable table, Claim claim) throws SQLException {
-        return table.transition(List.of(NAME), read -> read.only().release(claim, read.now(), read.epoch()));
+        return table.transition(List.of(NAME), read -> read.only().release(claim, read.now(), read.epoch()), true);
     }
 
     /** Releases the holder and returns the next one. */

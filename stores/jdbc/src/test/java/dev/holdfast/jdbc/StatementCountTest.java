@@ -57,14 +57,14 @@ class StatementCountTest {
             JdbcDataSource database = new JdbcDataSource();
             database.setURL("jdbc:h2:mem:" + folder.getFileName());
             statements = new CountingSource(
-                    new ConnectionPool(database, H2Dialect.PREPARES, "h2", Duration.ofSeconds(5), "test"));
+                    new ConnectionPool(database, H2Dialect.PREPARES, 6, "h2", Duration.ofSeconds(5), "test"));
             store = H2StoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM);
         } else {
             DatabaseUrl url = DatabaseUrl.of(Servers.url(product));
             Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
             Duration timeout = Duration.ofSeconds(5);
-            statements = new CountingSource(new ConnectionPool(url, new Properties(), 3, timeout, "test"));
-            StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout);
+            statements = new CountingSource(new ConnectionPool(url, new Properties(), 6, timeout, "test"));
+            StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
             store = ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
         }
         // The second renewal is counted: the first one also looks for idle rows, which it does every ten seconds.

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param store the options that every store in a database has
  * @param schema whether the tables are created and checked
- * @param connections how many connections there are beside that of the renewals: 1 or 2
+ * @param connections how many connections there are at most beside that of the renewals, and that of the notifications
  * @param notifies whether waiters are notified through the database
  * @param relaxed whether commits do not wait for the database's disk
  * @param serverPrepare whether statements are prepared at the server
@@ -25,8 +25,13 @@ public record ServerOptions(
         boolean serverPrepare,
         @Nullable String clock) {
 
+    /** Four for work, and one for polls. */
+    private static final int DEFAULT_CONNECTIONS = 5;
+
+    private static final int MAX_CONNECTIONS = 64;
+
     public static final ServerOptions DEFAULTS =
-            new ServerOptions(StoreOptions.DEFAULTS, SchemaMode.CREATE, 2, false, false, true, null);
+            new ServerOptions(StoreOptions.DEFAULTS, SchemaMode.CREATE, DEFAULT_CONNECTIONS, false, false, true, null);
 
     /** Whether the tables are created and checked when a store is opened. */
     public enum SchemaMode {
@@ -51,12 +56,39 @@ public record ServerOptions(
         Map<String, String> rest = new TreeMap<>(values);
         SchemaMode schema = SchemaMode.valueOf(
                 oneOf(rest, "schema", "create", "check", "none").toUpperCase(java.util.Locale.ROOT));
-        int connections = Integer.parseInt(oneOf(rest, "connections", "2", "1"));
+        int connections = connections(rest.remove("connections"));
         boolean notifies = oneOf(rest, "wakeup", "poll", "notify").equals("notify");
         boolean relaxed = oneOf(rest, "durability", "full", "relaxed").equals("relaxed");
         boolean prepare = oneOf(rest, "serverPrepare", "on", "off").equals("on");
         String clock = rest.remove("clock");
         return new ServerOptions(StoreOptions.of(rest, false), schema, connections, notifies, relaxed, prepare, clock);
+    }
+
+    private static int connections(@Nullable String value) {
+        if (value == null) {
+            return DEFAULT_CONNECTIONS;
+        }
+        int count = value.matches("[0-9]{1,3}") ? Integer.parseInt(value) : 0;
+        if (count < 1 || count > MAX_CONNECTIONS) {
+            throw new IllegalArgumentException(
+                    "Option connections must be 1 to " + MAX_CONNECTIONS + ", but was \"" + value + "\"");
+        }
+        return count;
+    }
+
+    /** How many connections there are for work; if there is only one connection, polls share it. */
+    public int lanes() {
+        return Math.max(1, connections - 1);
+    }
+
+    /** Whether polls have a connection of their own. */
+    public boolean ownPolls() {
+        return connections > 1;
+    }
+
+    /** How many connections there are at most in all. */
+    public int all() {
+        return connections + 1 + (notifies ? 1 : 0);
     }
 
     // The first of the values is the default.

@@ -3,6 +3,7 @@ package dev.holdfast.jdbc.connection;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.IdentityHashMap;
 import javax.sql.DataSource;
@@ -18,6 +19,8 @@ public final class BorrowedConnections implements ConnectionSource {
     private final DataSource pool;
     private final int timeoutMillis;
     private final IdentityHashMap<Connection, Before> borrowed = new IdentityHashMap<>();
+    /** Whether the pool's connections come in autocommit mode, as the first one did; null before that. */
+    private @Nullable Boolean usual;
 
     public BorrowedConnections(DataSource pool, Duration statementTimeout) {
         this.pool = pool;
@@ -29,8 +32,10 @@ public final class BorrowedConnections implements ConnectionSource {
         Connection connection = pool.getConnection();
         boolean ready = false;
         try {
-            Before before = new Before(connection.getAutoCommit(), limit(connection));
-            if (!before.autoCommit()) {
+            boolean autoCommit = connection.getAutoCommit();
+            refuseTransaction(autoCommit);
+            Before before = new Before(autoCommit, limit(connection));
+            if (!autoCommit) {
                 connection.setAutoCommit(true);
             }
             synchronized (borrowed) {
@@ -41,6 +46,23 @@ public final class BorrowedConnections implements ConnectionSource {
         } finally {
             if (!ready) {
                 connection.close();
+            }
+        }
+    }
+
+    // Where connections come in autocommit mode, one that does not is in somebody's transaction, which the change to
+    // autocommit
+    // would commit. Where they do not, nothing shows whether a transaction has begun.
+    private void refuseTransaction(boolean autoCommit) throws SQLException {
+        synchronized (borrowed) {
+            if (usual == null) {
+                usual = autoCommit;
+            }
+            if (usual && !autoCommit) {
+                throw new SQLTransientConnectionException(
+                        this + " gave a connection that is in a transaction of the program's."
+                                + " Locks need connections of their own: give Holdfast the pool itself, not a DataSource that shares"
+                                + " one connection among several callers");
             }
         }
     }

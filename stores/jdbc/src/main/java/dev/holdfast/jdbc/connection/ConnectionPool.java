@@ -15,9 +15,6 @@ import javax.sql.DataSource;
  */
 public final class ConnectionPool implements ConnectionSource {
 
-    /** The default size of the pool: one connection for work, one for renewals, one for polls. */
-    private static final int DEFAULT_MAX_CONNECTIONS = 3;
-
     /** The shortest connection timeout that HikariCP accepts. */
     private static final long LEAST_TIMEOUT_MILLIS = 250;
 
@@ -28,10 +25,12 @@ public final class ConnectionPool implements ConnectionSource {
     /**
      * @param database the source of connections
      * @param prepares a SQL statement that is run on each new connection
+     * @param maxConnections how many connections there are at most
      * @param url the database, for messages
      */
-    public ConnectionPool(DataSource database, String prepares, String url, Duration timeout, String name) {
-        this(config(database, prepares), DEFAULT_MAX_CONNECTIONS, url, timeout, name);
+    public ConnectionPool(
+            DataSource database, String prepares, int maxConnections, String url, Duration timeout, String name) {
+        this(config(database, prepares), maxConnections, url, timeout, name);
     }
 
     /**

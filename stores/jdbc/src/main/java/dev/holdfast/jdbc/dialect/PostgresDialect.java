@@ -87,8 +87,10 @@ public final class PostgresDialect extends ServerDialect {
     }
 
     // The settings are made while the row to insert is computed, before an existing row is locked. The time is read
-    // once, so that all columns get the same value. A row that is in use is refused by a read: ON CONFLICT alone would lock
-    // it, also when its WHERE is false, and write the lock to the log; meanwhile the holder's renewals and release skip it.
+    // once, so that all columns get the same value. A row that is in use is refused by a read: ON CONFLICT alone would
+    // lock
+    // it, also when its WHERE is false, and write the lock to the log; meanwhile the holder's renewals and release skip
+    // it.
     @Override
     public String acquireFree() {
         return """

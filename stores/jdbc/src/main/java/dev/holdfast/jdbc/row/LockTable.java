@@ -143,20 +143,23 @@ public final class LockTable implements AutoCloseable {
     }
 
     /** Like {@link #transition}, for one that often changes nothing: then it is only a single read. */
-    public <T> Applied<T> look(LockName name, Transition<T> transition) throws SQLException {
+    public <T> Applied<T> look(LockName name, Transition<T> transition, boolean mayWait) throws SQLException {
         Rows rows = statements.read(List.of(name));
         List<LockRow> changed = new ArrayList<>();
         Applied<T> applied = apply(rows, transition, changed);
-        return changed.isEmpty() ? applied : transition(List.of(name), transition);
+        return changed.isEmpty() ? applied : transition(List.of(name), transition, mayWait);
     }
 
     /**
      * Applies a transition to the records of some names, atomically.
      *
+     * @param mayWait whether to retry for a while on a row that is locked by somebody else
      * @throws RowLockedException if a transaction that is not the store's keeps one of the rows locked
      * @throws StoreException with effect NONE if other clients came first {@value #MAX_RACES} times, or for too long
      */
-    public <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition) throws SQLException {
+    public <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition, boolean mayWait)
+            throws SQLException {
+        long patience = mayWait ? Math.min(patienceNanos, PATIENCE.toNanos()) : 0;
         List<LockName> sorted = names.stream().distinct().sorted().toList();
         long lockedSince = clock.nanoTime();
         LockRow refused = null;
@@ -186,7 +189,7 @@ public final class LockTable implements AutoCloseable {
             // locked.
             if (refused == null || before == null || !refused.isSameVersion(before)) {
                 lockedSince = now;
-            } else if (now - lockedSince >= Math.min(patienceNanos, PATIENCE.toNanos())) {
+            } else if (now - lockedSince >= patience) {
                 patienceNanos -= now - lockedSince;
                 throw new RowLockedException(sorted, null);
             }
@@ -290,24 +293,25 @@ public final class LockTable implements AutoCloseable {
         return statements.read(names);
     }
 
-    /** The names in use that begin with a prefix. */
-    public List<LockName> list(String prefix, int limit) throws SQLException {
-        List<LockName> found = new ArrayList<>();
-        String from = prefix;
-        while (found.size() < limit) {
-            Rows page = statements.page(from, prefix, Math.min(limit, PAGE));
-            for (LockRow row : page.byName().values()) {
-                if (found.size() < limit && isInUse(row, page)) {
-                    found.add(row.name());
-                }
-                // No name has control characters, so none sorts between this one and this one with U+0001 appended.
-                from = row.name().value() + '\u0001';
+    /**
+     * Adds names in use that begin with a prefix. It reads a bounded number of rows.
+     *
+     * @param from the name to begin with
+     * @param most how many names are added at most
+     * @return the name to continue with; the empty string if the end was reached
+     */
+    public String list(String from, String prefix, int most, List<LockName> found) throws SQLException {
+        int size = Math.min(most, PAGE);
+        Rows page = statements.page(from, prefix, size);
+        String next = "";
+        for (LockRow row : page.byName().values()) {
+            if (isInUse(row, page)) {
+                found.add(row.name());
             }
-            if (page.byName().size() < Math.min(limit, PAGE)) {
-                break;
-            }
+            // No name has control characters, so none sorts between this one and this one with U+0001 appended.
+            next = row.name().value() + '\u0001';
         }
-        return found;
+        return page.byName().size() < size ? "" : next;
     }
 
     /**

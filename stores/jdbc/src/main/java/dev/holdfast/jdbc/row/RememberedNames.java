@@ -5,12 +5,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Names that had more than a sole holder when they were last read: for them the one-statement paths would be tried
- * in vain. This is a guess, which costs a statement if it is wrong. Thread-safe.
+ * Names about which something was true when they were last seen: a guess that saves a statement or a wait if it still
+ * is. Thread-safe.
  */
-public final class ContendedNames {
+public final class RememberedNames {
 
-    /** The most names that are remembered. Each name beyond this limit only costs a statement. */
+    /** The most names that are remembered. Each name beyond this limit only costs what a guess would have saved. */
     private static final int MAX_NAMES = 1_000;
 
     private final Set<LockName> names = ConcurrentHashMap.newKeySet();
@@ -19,8 +19,8 @@ public final class ContendedNames {
         return !names.isEmpty() && names.contains(name);
     }
 
-    public void saw(LockName name, boolean contended) {
-        if (!contended) {
+    public void saw(LockName name, boolean isTrue) {
+        if (!isTrue) {
             names.remove(name);
         } else if (names.size() < MAX_NAMES) {
             names.add(name);
