@@ -52,15 +52,11 @@ final class H2StoreFactory {
     }
 
     static RowLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
-        // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread. It has one
+        // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread. It
+        // has one
         // lane: writers of an embedded database would only wait for each other's row locks.
         StoreWiring wiring = new StoreWiring(
-                false,
-                1,
-                options.ownPolls(),
-                Duration.ZERO,
-                new PollSchedule.Rows(false),
-                WaiterNotifier.NONE);
+                false, 1, options.ownPolls(), Duration.ZERO, new PollSchedule.Rows(false), WaiterNotifier.NONE);
         return ServerStoreFactory.open(dialect, pool, options, wiring, clock);
     }
 
