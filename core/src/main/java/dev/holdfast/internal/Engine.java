@@ -16,6 +16,7 @@ import dev.holdfast.internal.time.RenewalScheduler;
 import dev.holdfast.internal.time.Uptime;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -100,6 +101,7 @@ public final class Engine implements AutoCloseable {
     private final RenewalScheduler renewals;
     private final ReleaseRetrier releases;
     private final LockInspector inspector;
+    private final ListenerRegistration lossWatch;
     private final ReentrantLock closing = new ReentrantLock();
     private volatile @Nullable OwnerInfo lastOwner;
     private volatile boolean closed;
@@ -144,7 +146,8 @@ public final class Engine implements AutoCloseable {
                 new Retries(time, losses, releaseLane::run, ReleaseRetrier.BACKOFF, () -> ended),
                 new Retries(time, losses, cleanupLane::run, ReleaseRetrier.BACKOFF, () -> ended),
                 locks::granted);
-        this.inspector = new LockInspector(store, time, calls, identity.client(), releases, locks::brokenHere);
+        this.inspector = new LockInspector(store, time, calls, identity.client(), releases, locks::lost);
+        this.lossWatch = store.watchLosses(locks::lost);
     }
 
     public LockStore store() {
@@ -344,6 +347,7 @@ public final class Engine implements AutoCloseable {
         long deadline = System.nanoTime() + CLOSE_NANOS;
         interrupted |= awaitUntil(() -> releases.pending() == 0, deadline);
         ended = true;
+        lossWatch.close();
         renewals.close();
         // Rings what is left, so that whatever waits for it ends; then those who wait without a thread make their last
         // pass, and after that nobody calls users any more.

@@ -124,6 +124,17 @@ public interface LockStore extends AutoCloseable {
         return ListenerRegistration.NONE;
     }
 
+    /**
+     * Asks to be notified when a claim of this client that holds is gone: its lock was broken, or its session has ended.
+     * A store that can see this without being asked saves the holder the time until its next renewal. It is no promise: a
+     * report may never come, and the next renewal then finds the same.
+     *
+     * @return a handle that removes the listener; {@link ListenerRegistration#NONE} if the store sees no losses by itself
+     */
+    default ListenerRegistration watchLosses(LossListener listener) {
+        return ListenerRegistration.NONE;
+    }
+
     /** What the store knows about a resource. It is empty if nobody uses the resource and no record of it is left. */
     CompletionStage<Optional<ResourceState>> inspect(LockName name);
 

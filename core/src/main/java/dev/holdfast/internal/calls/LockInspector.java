@@ -5,14 +5,15 @@ import dev.holdfast.internal.time.Uptime;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.Bounds;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** Shows who holds and waits, and breaks what was seen. */
@@ -23,11 +24,11 @@ public final class LockInspector {
     private final StoreCalls calls;
     private final String clientId;
     private final ReleaseRetrier releases;
-    private final Consumer<Claim> broken;
+    private final LossListener losses;
 
     /**
      * @param releases is notified of what a break has granted
-     * @param broken is notified of each claim that was broken, which may be one of this client's own
+     * @param losses is notified of each claim that was broken, which may be one of this client's own
      */
     public LockInspector(
             LockStore store,
@@ -35,13 +36,13 @@ public final class LockInspector {
             StoreCalls calls,
             String clientId,
             ReleaseRetrier releases,
-            Consumer<Claim> broken) {
+            LossListener losses) {
         this.store = store;
         this.time = time;
         this.calls = calls;
         this.clientId = clientId;
         this.releases = releases;
-        this.broken = broken;
+        this.losses = losses;
     }
 
     /** Who holds and waits; empty if nobody does. Waits {@code timeout} nanoseconds for the store. */
@@ -78,7 +79,7 @@ public final class LockInspector {
         long sentAt = time.now();
         Claim claim = seen.claim();
         Released released = ask("break \"" + claim.name() + "\"", () -> store.release(claim.again()), timeout);
-        broken.accept(claim);
+        losses.lost(claim.name(), claim.id(), Renewed.Reason.RELEASED);
         releases.passOn(released, sentAt);
         return released.wasOwner();
     }

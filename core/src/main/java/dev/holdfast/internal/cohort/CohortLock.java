@@ -16,6 +16,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -379,12 +380,12 @@ public final class CohortLock implements GrantHome {
                 && grants.stream().anyMatch(grant -> grant.counter() > counter);
     }
 
-    /** Without the mutex: this client broke a claim, perhaps one of its own. */
-    void brokenHere(ClaimId id) {
+    /** Without the mutex: a claim of this client's holds no more. */
+    void lost(ClaimId id, Renewed.Reason reason) {
         change(() -> {
             for (Grant grant : List.copyOf(grants)) {
                 if (grant.claim().id().equals(id)) {
-                    grant.lose(LossReason.BROKEN);
+                    grant.gone(reason);
                 }
             }
         });

@@ -2,8 +2,10 @@ package dev.holdfast.internal.cohort;
 
 import dev.holdfast.internal.Engine;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released.Handed;
+import dev.holdfast.spi.Renewed;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -78,11 +80,14 @@ public final class CohortLocks {
         return contender == null ? null : contender.handed(handed.id(), handed.granted(), sentAt);
     }
 
-    /** This client broke a claim. If it was one of its own, its holder need not wait for a renewal to learn of it. */
-    public void brokenHere(Claim claim) {
-        CohortLock lock = claim.id().client().equals(clientId) ? peek(claim.name()) : null;
+    /**
+     * A claim holds no more, perhaps one of this client's own: the store has seen it, or this client has broken the lock. The
+     * holder need not wait for a renewal to learn of it.
+     */
+    public void lost(LockName name, ClaimId id, Renewed.Reason reason) {
+        CohortLock lock = id.client().equals(clientId) ? peek(name) : null;
         if (lock != null) {
-            lock.brokenHere(claim.id());
+            lock.lost(id, reason);
         }
     }
 

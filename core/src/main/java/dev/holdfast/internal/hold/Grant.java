@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   renewed       the store says that it is gone, or is another one        lost (EXPIRED, TAKEN, BROKEN)
+ *   gone          the store says so without being asked                    lost (EXPIRED, TAKEN, BROKEN)
  *   examine       its time is over, by the local clock                     lost (EXPIRED, STORE_UNREACHABLE)
  *   lose          another grant of the name shows that it cannot hold      lost (TAKEN), or a close (CLOSED)
  *   leave         its last hold has ended, and nobody here takes it over   to be released
@@ -280,12 +281,17 @@ public final class Grant extends Renewable {
                 lose(expiryReason());
             }
         } else if (answer instanceof Renewed.Gone gone) {
-            boolean late = engine.now() >= validity.deadline();
-            lose(late && gone.reason() == Renewed.Reason.EXPIRED ? expiryReason() : reasonOf(gone.reason()));
+            gone(gone.reason());
         } else {
             // It has another counter, or waits: the store has lost the grant that this was.
             loseToAnother();
         }
+    }
+
+    /** Under the mutex: the store says that it is gone, when asked or unasked. */
+    public void gone(Renewed.Reason reason) {
+        boolean late = engine.now() >= validity.deadline();
+        lose(late && reason == Renewed.Reason.EXPIRED ? expiryReason() : reasonOf(reason));
     }
 
     // False if the answer came too late.

@@ -6,6 +6,7 @@ import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
@@ -183,6 +184,15 @@ public final class FaultyStore extends ForwardingStore {
         return store().watch(name, () -> {
             if (!isPartitioned()) {
                 mayBeFree.run();
+            }
+        });
+    }
+
+    @Override
+    public ListenerRegistration watchLosses(LossListener listener) {
+        return store().watchLosses((name, id, reason) -> {
+            if (!isPartitioned()) {
+                listener.lost(name, id, reason);
             }
         });
     }

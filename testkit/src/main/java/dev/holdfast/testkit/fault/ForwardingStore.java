@@ -6,6 +6,7 @@ import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
@@ -68,6 +69,11 @@ public abstract class ForwardingStore implements LockStore {
     @Override
     public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
         return store.watch(name, mayBeFree);
+    }
+
+    @Override
+    public ListenerRegistration watchLosses(LossListener listener) {
+        return store.watchLosses(listener);
     }
 
     @Override
