@@ -1,5 +1,6 @@
 package dev.holdfast.redis.lettuce;
 
+import dev.holdfast.redis.client.DividedCalls;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerCall;
@@ -37,6 +38,7 @@ final class LettucePort implements RedisPort {
     private final Duration callTimeout;
     private final @Nullable Runnable endOfClient;
     private final Subscriptions subscriptions;
+    private final DividedCalls dividedCalls;
 
     /**
      * @param endpoint the name of the servers in messages
@@ -55,6 +57,7 @@ final class LettucePort implements RedisPort {
         this.callTimeout = callTimeout;
         this.endOfClient = endOfClient;
         this.subscriptions = new Subscriptions(links, timeout, clock);
+        this.dividedCalls = new DividedCalls(timeout, clock);
     }
 
     @Override
@@ -74,6 +77,12 @@ final class LettucePort implements RedisPort {
 
     @Override
     public <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader) {
+        return links.isCluster()
+                ? dividedCalls.call(() -> answered(call, reader), () -> answered(call, reader))
+                : answered(call, reader);
+    }
+
+    private <T> CompletionStage<T> answered(ServerCall call, Function<Object, T> reader) {
         return finished(sent(call, false), call).thenApply(reply -> read(reply, reader));
     }
 
@@ -189,13 +198,17 @@ final class LettucePort implements RedisPort {
         if (failure instanceof StoreException known) {
             return known;
         }
-        links.suspect();
         if (failure instanceof RedisCommandExecutionException) {
+            StoreException refusal = ServerError.of(String.valueOf(failure.getMessage()), call.subject(), failure);
+            if (!ServerError.isDivided(refusal)) {
+                links.suspect();
+            }
             if (ServerError.isOfReplica(String.valueOf(failure.getMessage()))) {
                 subscriptions.replace();
             }
-            return ServerError.of(String.valueOf(failure.getMessage()), call.subject(), failure);
+            return refusal;
         }
+        links.suspect();
         return StoreException.unavailable(
                 Effect.UNKNOWN,
                 endpoint + " has not answered (" + failure + "), so the request may have been done or not",

@@ -1,7 +1,9 @@
 package dev.holdfast.redis.jedis;
 
+import dev.holdfast.redis.client.DividedCalls;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.redis.jedis.Exchange.Redirection;
 import dev.holdfast.spi.MonotonicClock;
@@ -23,6 +25,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
@@ -33,8 +36,9 @@ import redis.clients.jedis.Connection;
 public final class JedisClusterPort implements RedisPort {
 
     /**
-     * How many time-outs a call may take: one to ask for the slot table, the attempts that begin within two
-     * time-outs, and the last attempt as long as on a single server.
+     * How many time-outs a call may take: one until it is repeated for the last time because its slot is being moved, one
+     * for a thread to do that, one to ask for the slot table, the attempts that begin within two time-outs, and the last
+     * attempt as long as on a single server.
      */
     private static final int WAITS = 12;
 
@@ -55,6 +59,8 @@ public final class JedisClusterPort implements RedisPort {
     private final BlockingCalls workCalls;
     private final BlockingCalls renewalCalls;
     private final BlockingCalls nodeCalls;
+    private final BlockingCalls repeatedCalls;
+    private final DividedCalls dividedCalls;
     private final ClusterChannels channels;
     private volatile boolean closed;
 
@@ -79,6 +85,9 @@ public final class JedisClusterPort implements RedisPort {
         this.workCalls = new BlockingCalls("holdfast-redis-work", options.connections(), true, turns);
         this.renewalCalls = new BlockingCalls("holdfast-redis-renewal", 1, true, turns);
         this.nodeCalls = new BlockingCalls("holdfast-redis-node", NODES_AT_ONCE, false);
+        // The thread that repeats a call belongs to all, so the call itself is never made on it.
+        this.repeatedCalls = new BlockingCalls("holdfast-redis-repeat", options.connections(), false, turns);
+        this.dividedCalls = new DividedCalls(timeout, clock);
         this.channels = new ClusterChannels(this::subscriptionOf, slots, clock);
     }
 
@@ -151,7 +160,8 @@ public final class JedisClusterPort implements RedisPort {
 
     @Override
     public <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader) {
-        return workCalls.call(() -> JedisPort.read(() -> reader.apply(routed(call))));
+        Supplier<T> work = () -> JedisPort.read(() -> reader.apply(routed(call)));
+        return dividedCalls.call(() -> workCalls.call(work), () -> repeatedCalls.call(work));
     }
 
     // The number of redirections is limited. If a node is gone, the call is tried once more, if another node serves
@@ -192,11 +202,11 @@ public final class JedisClusterPort implements RedisPort {
     }
 
     /**
-     * The node that serves the slot after a failure that had no effect; null if it is the same node, or if the
-     * failure may have had an effect.
+     * The node that serves the slot after a failure that had no effect; null if it is the same node, if the failure may
+     * have had an effect, or if no node can serve the call yet.
      */
     private @Nullable ServerAddress newOwner(ServerCall call, ServerAddress failed, StoreException failure) {
-        if (!failure.retryable()) {
+        if (!failure.retryable() || ServerError.isDivided(failure)) {
             return null;
         }
         slots.suspect();
@@ -365,6 +375,7 @@ public final class JedisClusterPort implements RedisPort {
         workCalls.close();
         renewalCalls.close();
         nodeCalls.close();
+        repeatedCalls.close();
         channels.close();
         nodes.values().forEach(JedisNode::close);
     }

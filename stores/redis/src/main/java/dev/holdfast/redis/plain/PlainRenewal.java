@@ -30,7 +30,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One batch of renewals in the plain layout: a single command for each string that is known and stays the same,
  * scripts for the rest, all in one flush. If a command did not find its string, or failed, its claim goes to a
- * script in a second flush, because only the script can find out why; its answer is final.
+ * script in a second flush, because only the script can find out why. So do claims whose keys are at two nodes, because
+ * their slot is being moved, each on its own: a node may have both keys of one of them. The answers to the second flush
+ * are final.
  */
 final class PlainRenewal {
 
@@ -74,8 +76,7 @@ final class PlainRenewal {
 
     /** Renews all claims by scripts, in one flush. */
     CompletionStage<List<Renewed>> byScripts() {
-        return flush(scripts(IntStream.range(0, batch.size()).boxed().toList()))
-                .thenApply(done -> Arrays.asList(answers));
+        return run(scripts(IntStream.range(0, batch.size()).boxed().toList(), ScriptCalls.BATCH));
     }
 
     CompletionStage<List<Renewed>> run() {
@@ -93,13 +94,20 @@ final class PlainRenewal {
                 calls.add(new Sent(call.inSlot(slots.applyAsInt(claim.name())), List.of(i), grant));
             }
         }
-        calls.addAll(scripts(forScripts));
+        calls.addAll(scripts(forScripts, ScriptCalls.BATCH));
+        return run(calls);
+    }
+
+    private CompletionStage<List<Renewed>> run(List<Sent> calls) {
+        int most = port.isCluster() ? 1 : ScriptCalls.BATCH;
         return flush(calls)
-                .thenCompose(again -> again.isEmpty() ? CompletableFuture.completedStage(again) : flush(scripts(again)))
+                .thenCompose(again ->
+                        again.isEmpty() ? CompletableFuture.completedStage(again) : flush(scripts(again, most)))
                 .thenApply(done -> Arrays.asList(answers));
     }
 
-    private List<Sent> scripts(List<Integer> claims) {
+    /** The calls of scripts that renew these claims, at most so many each. */
+    private List<Sent> scripts(List<Integer> claims, int most) {
         Map<Integer, List<Integer>> bySlot = new LinkedHashMap<>();
         for (int i : claims) {
             bySlot.computeIfAbsent(slots.applyAsInt(batch.get(i).name()), slot -> new ArrayList<>())
@@ -107,8 +115,8 @@ final class PlainRenewal {
         }
         List<Sent> calls = new ArrayList<>();
         for (List<Integer> indices : bySlot.values()) {
-            for (int from = 0; from < indices.size(); from += ScriptCalls.BATCH) {
-                List<Integer> part = indices.subList(from, Math.min(indices.size(), from + ScriptCalls.BATCH));
+            for (int from = 0; from < indices.size(); from += most) {
+                List<Integer> part = indices.subList(from, Math.min(indices.size(), from + most));
                 calls.add(new Sent(script.apply(part.stream().map(batch::get).toList()), part, null));
             }
         }
@@ -136,7 +144,8 @@ final class PlainRenewal {
 
     // A server may refuse a command where it accepts a script: when it is out of memory, a script can still renew.
     private void failed(Sent sent, StoreException failure, boolean alone, List<Integer> again) {
-        if (sent.grant() != null && failure.effect() == Effect.NONE) {
+        boolean byCommand = sent.grant() != null && failure.effect() == Effect.NONE;
+        if (byCommand || (sent.claims().size() > 1 && ServerError.isDivided(failure))) {
             again.addAll(sent.claims());
         } else if (alone) {
             throw failure;

@@ -5,6 +5,7 @@ import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.Script;
 import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
@@ -122,32 +123,49 @@ public final class KeyScan {
         for (int i = 0; i < candidates.size(); i++) {
             byte[] key = Replies.bytes(candidates, i);
             if (keys.isKey(key) && keys.name(key).value().startsWith(prefix)) {
-                int slot = port.isCluster() ? HashSlot.of(key) : 0;
-                bySlot.computeIfAbsent(slot, number -> new ArrayList<>()).add(key);
+                bySlot.computeIfAbsent(slot(key), number -> new ArrayList<>()).add(key);
             }
         }
-        List<ServerCall> calls = new ArrayList<>();
-        for (Map.Entry<Integer, List<byte[]>> part : bySlot.entrySet()) {
-            List<byte[]> each = part.getValue();
-            int count = each.size();
-            each.addAll(Arrays.asList(arguments));
-            ServerCall call = new ServerCall(script, count, each.toArray(byte[][]::new)).inSlot(part.getKey());
-            calls.add(call);
-        }
-        return calls.isEmpty() ? CompletableFuture.completedStage(true) : port.runAll(calls, this::found);
+        return ask(List.copyOf(bySlot.values()))
+                .thenCompose(divided -> ask(divided.stream().map(List::of).toList()));
     }
 
-    private boolean found(List<Object> replies) {
-        for (Object reply : replies) {
-            if (reply instanceof StoreException failure) {
-                throw failure;
-            }
-            List<?> inUse = Replies.list(reply);
-            for (int i = 0; i < inUse.size(); i++) {
-                found.add(keys.name(Replies.bytes(inUse, i)));
+    private int slot(byte[] key) {
+        return port.isCluster() ? HashSlot.of(key) : 0;
+    }
+
+    /**
+     * Asks which of these keys are in use, in one call for each list. Returns the keys of those lists of which some are at
+     * another node, because their slot is being moved. That cannot be said of a single key.
+     */
+    private CompletionStage<List<byte[]>> ask(List<List<byte[]>> parts) {
+        List<ServerCall> calls = new ArrayList<>();
+        for (List<byte[]> part : parts) {
+            List<byte[]> all = new ArrayList<>(part);
+            all.addAll(Arrays.asList(arguments));
+            calls.add(new ServerCall(script, part.size(), all.toArray(byte[][]::new)).inSlot(slot(part.get(0))));
+        }
+        return calls.isEmpty()
+                ? CompletableFuture.completedStage(List.of())
+                : port.runAll(calls, replies -> take(parts, replies));
+    }
+
+    private List<byte[]> take(List<List<byte[]>> parts, List<Object> replies) {
+        List<byte[]> divided = new ArrayList<>();
+        for (int i = 0; i < replies.size(); i++) {
+            if (replies.get(i) instanceof StoreException failure) {
+                if (parts.get(i).size() == 1 || !ServerError.isDivided(failure)) {
+                    throw failure;
+                }
+                divided.addAll(parts.get(i));
+            } else {
+                List<?> inUse = Replies.list(replies.get(i));
+                for (int j = 0; j < inUse.size(); j++) {
+                    found.add(keys.name(Replies.bytes(inUse, j)));
+                }
             }
         }
-        return true;
+        return divided;
     }
 
     private void take(CompletableFuture<?> page) {
