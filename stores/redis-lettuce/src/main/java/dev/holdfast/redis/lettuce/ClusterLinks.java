@@ -1,5 +1,6 @@
 package dev.holdfast.redis.lettuce;
 
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.AsyncCloseable;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -16,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Connections to the nodes of a cluster, through a client of Lettuce. */
 final class ClusterLinks implements Links {
@@ -66,11 +68,25 @@ final class ClusterLinks implements Links {
     }
 
     @Override
-    public CompletableFuture<Link> to(String host, int port, boolean forRenewals) {
-        return (forRenewals ? renewals : work)
-                .get()
-                .thenCompose(cluster -> cluster.getConnectionAsync(host, port))
-                .thenApply(made -> link(made, host));
+    public CompletableFuture<Link> to(@Nullable String named, int port, boolean forRenewals) {
+        return (forRenewals ? renewals : work).get().thenCompose(cluster -> {
+            String host = named == null ? hostOf(port) : named;
+            return cluster.getConnectionAsync(host, port).thenApply(made -> link(made, host));
+        });
+    }
+
+    private String hostOf(int port) {
+        List<String> hosts = client.getPartitions().stream()
+                .map(RedisClusterNode::getUri)
+                .filter(uri -> uri != null && uri.getPort() == port)
+                .map(RedisURI::getHost)
+                .distinct()
+                .toList();
+        if (hosts.size() != 1) {
+            throw new IllegalStateException("a node of the cluster leads to another one with port " + port
+                    + ", but does not know its host; set cluster-announce-hostname there");
+        }
+        return hosts.get(0);
     }
 
     // Connections to nodes that have left the cluster stay closed, so they are forgotten when a node has come.
@@ -87,6 +103,11 @@ final class ClusterLinks implements Links {
         RedisClusterNode owner = client.getPartitions().getPartitionBySlot(slot);
         if (owner == null) {
             throw new IllegalStateException("no node of the cluster serves slot " + slot);
+        }
+        // The address of a node that is gone may be forgotten before the node is.
+        if (owner.getUri() == null) {
+            throw new IllegalStateException(
+                    "the cluster does not know the address of the node that serves slot " + slot);
         }
         return owner;
     }

@@ -166,7 +166,7 @@ final class LettucePort implements RedisPort {
             if (form == Link.Form.DIGEST) {
                 links.suspect();
             }
-            String host = Replies.host(elsewhere.group(2), link.host());
+            @Nullable String host = Replies.host(elsewhere.group(2), link.host());
             return reached(links.to(host, Integer.parseInt(elsewhere.group(3)), renewals))
                     .thenCompose(other ->
                             repaired(other.send(List.of(call), form).get(0), other, call, renewals, redirections + 1));

@@ -3,6 +3,7 @@ package dev.holdfast.redis.lettuce;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The connections that a client of Lettuce makes to one server, or to the nodes of a cluster. They are opened when
@@ -18,8 +19,12 @@ interface Links extends AutoCloseable {
     /** The connection to the server that serves a slot; renewals have a connection of their own. */
     CompletableFuture<Link> to(int slot, boolean renewals);
 
-    /** The connection to a node that another one has named. */
-    CompletableFuture<Link> to(String host, int port, boolean renewals);
+    /**
+     * The connection to a node that another one has named.
+     *
+     * @param host null if the other one does not know it
+     */
+    CompletableFuture<Link> to(@Nullable String host, int port, boolean renewals);
 
     /** The connection on which the channels of a slot are subscribed. */
     CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> pubSub(int slot);

@@ -107,7 +107,7 @@ final class ServerLinks implements Links {
     }
 
     @Override
-    public CompletableFuture<Link> to(String host, int port, boolean forRenewals) {
+    public CompletableFuture<Link> to(@Nullable String host, int port, boolean forRenewals) {
         return CompletableFuture.failedFuture(new IllegalStateException("one server has no other nodes"));
     }
 

@@ -5,13 +5,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.client.RedisPort.Subscriber;
+import dev.holdfast.redis.client.Script;
+import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.StoreTest;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -55,6 +59,40 @@ class ClusterLinksTest extends StoreTest {
         repaired(() -> get(port.subscribe("channel:b", subscriber)));
         node.ask(redis -> redis.sendCommand(Protocol.Command.SPUBLISH, "channel:b", "text"));
         awaitUntil(() -> subscriber.messages.contains("text"));
+    }
+
+    /** Such as that of one that is gone, until another one has its slots. */
+    @Test
+    void addressOfANodeThatIsNotKnownIsReported() {
+        RedisClusterClient client = client();
+        LettucePort port = closing(new LettucePort(
+                new ClusterLinks(client, TIMEOUT), "the cluster", TIMEOUT, Duration.ofSeconds(1), CLOCK, null));
+        RedisClusterNode known = client.getPartitions().getPartition(0);
+        RedisClusterNode gone =
+                new RedisClusterNode(null, known.getNodeId(), true, null, 0, 0, 0, known.getSlots(), known.getFlags());
+        client.getPartitions().reload(List.of(gone));
+        ServerCall call = new ServerCall(Script.LIST, 1, new byte[][] {{'a'}});
+        assertThat(get(port.slots())).containsExactly(0);
+        assertNotReached(failure(port.run(call, reply -> reply)), "does not know the address");
+        assertNotReached(
+                (StoreException)
+                        get(port.runAll(List.of(call), replies -> replies)).get(0),
+                "does not know the address");
+    }
+
+    @Test
+    void hostThatANodeDoesNotNameIsFoundByItsPort() {
+        ClusterLinks links = closing(new ClusterLinks(client(), Duration.ofSeconds(10)));
+        assertThat(links.to(null, node.port(), false).join().host()).isEqualTo("127.0.0.1");
+        assertThatThrownBy(() -> links.to(null, 1, false).join())
+                .hasMessageContaining("port 1")
+                .hasMessageContaining("cluster-announce-hostname");
+    }
+
+    private static void assertNotReached(StoreException failure, String why) {
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining(why);
     }
 
     /** A client whose own settings allow an hour for each answer. */

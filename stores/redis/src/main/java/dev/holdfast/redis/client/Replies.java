@@ -27,10 +27,14 @@ public final class Replies {
     }
 
     /**
-     * The host of a node that another node has named. A node that does not know the host leaves it out, or writes a
-     * question mark: it is the host that was asked.
+     * The host of a node that another node has named. A node leaves it out if the host is the one that was asked.
+     *
+     * @return null if the node has written a question mark: it should name hosts, and was not told this one
      */
-    public static String host(@Nullable String named, String asked) {
-        return named == null || named.isEmpty() || named.equals("?") ? asked : named;
+    public static @Nullable String host(@Nullable String named, String asked) {
+        if (named == null || named.isEmpty()) {
+            return asked;
+        }
+        return named.equals("?") ? null : named;
     }
 }

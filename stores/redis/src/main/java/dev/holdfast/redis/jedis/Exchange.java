@@ -56,9 +56,11 @@ final class Exchange {
             return new Redirection(elsewhere.getTargetNode(), elsewhere instanceof JedisAskDataException);
         }
 
-        /** The other node. */
+        /** The other node; null if the one that was asked does not know its host. */
+        @Nullable
         ServerAddress target(ServerAddress asked) {
-            return new ServerAddress(Replies.host(named.getHost(), asked.host()), named.getPort());
+            String host = Replies.host(named.getHost(), asked.host());
+            return host == null ? null : new ServerAddress(host, named.getPort());
         }
     }
 

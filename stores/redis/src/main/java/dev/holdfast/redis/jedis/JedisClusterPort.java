@@ -134,7 +134,12 @@ public final class JedisClusterPort implements RedisPort {
 
         @Override
         public void moved(int slot, Redirection owner) {
-            slots.moved(slot, owner.target(node));
+            ServerAddress target = owner.target(node);
+            if (target == null) {
+                slots.suspect();
+            } else {
+                slots.moved(slot, target);
+            }
         }
     }
 
@@ -179,7 +184,7 @@ public final class JedisClusterPort implements RedisPort {
                 if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
                     throw tooManyRedirections(call);
                 }
-                address = redirection.target(address);
+                address = target(call, redirection, address);
                 asking = follow(call, redirection, address);
             } catch (StoreException failure) {
                 ServerAddress owner = newOwner(call, address, failure);
@@ -190,6 +195,13 @@ public final class JedisClusterPort implements RedisPort {
                 asking = false;
             }
         }
+    }
+
+    private ServerAddress target(ServerCall call, Redirection redirection, ServerAddress asked) {
+        ServerAddress target = redirection.target(asked);
+        return target != null
+                ? target
+                : slots.withoutHost(call.slot(), redirection.named().getPort(), redirection.once());
     }
 
     // Returns whether ASKING must be sent first, because the slot is being moved to the node.
@@ -335,7 +347,7 @@ public final class JedisClusterPort implements RedisPort {
                 if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
                     return tooManyRedirections(call);
                 }
-                address = redirection.target(address);
+                address = target(call, redirection, address);
                 boolean asking = follow(call, redirection, address);
                 answer = node(address).runReserved(call, asking);
             }

@@ -65,8 +65,11 @@ public final class JedisPorts {
         options.checkTopology(false);
         Map<String, ConnectionPool> nodes = client.getClusterNodes();
         nodes.values().forEach(BorrowedConnections::checkSize);
-        List<ServerAddress> seeds =
-                nodes.keySet().stream().map(JedisPorts::address).toList();
+        // The client may know a node by its port alone.
+        List<ServerAddress> seeds = nodes.keySet().stream()
+                .filter(node -> !node.startsWith(":") && !node.startsWith("?"))
+                .map(JedisPorts::address)
+                .toList();
         return new JedisClusterPort(
                 seeds,
                 node -> new BorrowedConnections(() -> nodePool(client, node), options, clock),

@@ -102,6 +102,33 @@ final class SlotTable {
         stale = true;
     }
 
+    /**
+     * The node to which another one has led without naming the host.
+     *
+     * @param port the other node's port
+     * @param once whether the slot is still being moved to it, so that no table names it as the owner
+     * @throws StoreException with effect NONE if the table does not show which node it is
+     */
+    ServerAddress withoutHost(int slot, int port, boolean once) {
+        List<ServerAddress> others =
+                known.stream().filter(node -> node.port() == port).toList();
+        if (others.size() == 1) {
+            return others.get(0);
+        }
+        if (!once) {
+            stale = true;
+            ServerAddress owner = ownerOf(slot);
+            if (owner.port() == port) {
+                return owner;
+            }
+        }
+        throw StoreException.unavailable(
+                Effect.NONE,
+                "A node of the cluster leads to another one with port " + port + " for slot " + slot
+                        + ", but does not know its host; set cluster-announce-hostname there",
+                null);
+    }
+
     /** The nodes that serve a slot; empty while the table may be outdated. */
     Set<ServerAddress> serving() {
         return stale ? Set.of() : serving;
@@ -201,10 +228,10 @@ final class SlotTable {
         for (Object part : ranges) {
             List<?> range = Replies.list(part);
             for (int i = 2; i < range.size(); i++) {
-                List<?> node = Replies.list(range.get(i));
-                String host = node.get(0) == null ? null : Replies.text(node, 0);
-                ServerAddress address =
-                        new ServerAddress(Replies.host(host, asked.host()), (int) Replies.number(node, 1));
+                ServerAddress address = NodeEntry.address(range.get(i), asked);
+                if (address == null) {
+                    continue;
+                }
                 nodes.add(address);
                 if (i == 2) {
                     primaries.add(address);
