@@ -159,7 +159,8 @@ public abstract class DividedSlotLaws extends StoreTest {
             }
         }
         assertThat(repaired(() -> renewed(store, holder)))
-                .isInstanceOfSatisfying(Granted.class, held -> assertThat(held.counter()).isEqualTo(counter));
+                .isInstanceOfSatisfying(
+                        Granted.class, held -> assertThat(held.counter()).isEqualTo(counter));
         assertThat(released(store, holder)).isTrue();
         granted(store, bob.mutex(name));
     }

@@ -292,6 +292,19 @@ class FaultTest extends WithServer {
         }
     }
 
+    /** What is over is removed, and the tombstones are counted anew, before the release itself. */
+    @Test
+    void serverOutOfMemoryReleasesBesideTombstones() {
+        LockStore store = open("");
+        Claim holder = alice.mutex(name).withLease(Duration.ofMillis(300));
+        granted(store, holder);
+        assertThat(renewed(store, holder.withLease(LONG))).isInstanceOf(Granted.class);
+        assertThat(released(store, bob.mutex(name).again())).isFalse();
+        pause(301); // The summary still says that a grant may be over by now.
+        server.ask(jedis -> jedis.configSet("maxmemory", "1"));
+        assertThat(released(store, holder)).isTrue();
+    }
+
     @Test
     void replicaIsReportedAsReplica() {
         LockStore store = open("");

@@ -2,11 +2,16 @@ package dev.holdfast.redis.client;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** One call of a script, or of a single command, with its keys and its other arguments. */
 public final class ServerCall {
+
+    /** How many keys a message names. A lock has no more. */
+    private static final int NAMED = 3;
 
     private static final byte[] ONE = {'1'};
     private static final byte[] MATCH = "MATCH".getBytes(StandardCharsets.US_ASCII);
@@ -144,8 +149,15 @@ public final class ServerCall {
 
     /** The keys that this call concerns, for messages. */
     public String subject() {
-        return keys == 0
-                ? "all names"
-                : new String(arguments[0], StandardCharsets.UTF_8) + (keys > 1 ? " and " + (keys - 1) + " more" : "");
+        return keys == 0 ? "all names" : subject(Arrays.copyOf(arguments, keys));
+    }
+
+    /** These keys, for messages: the first ones, and how many more there are. */
+    public static String subject(byte[]... all) {
+        String first = Arrays.stream(all)
+                .limit(NAMED)
+                .map(key -> new String(key, StandardCharsets.UTF_8))
+                .collect(Collectors.joining(" and "));
+        return all.length > NAMED ? first + " and " + (all.length - NAMED) + " more" : first;
     }
 }

@@ -24,6 +24,10 @@ public final class ServerError {
             "the user may not do this; it needs the rights that the documentation of this store lists, and its keys and"
                     + " channels";
 
+    private static final String DAMAGED =
+            "another program has written to the keys of this lock; when it is certain that nobody holds it, remove them, or"
+                    + " set another prefix";
+
     private static final String NO_PASSWORD = "it asks for a password; the URL is redis://[USER]:PASSWORD@HOST";
 
     private static final List<Meaning> MEANINGS = List.of(
@@ -51,12 +55,10 @@ public final class ServerError {
             lasting("NOPERM", RIGHTS),
             lasting("ACL failure", RIGHTS),
             lasting("The user executing the script can't", RIGHTS),
-            lasting(
-                            "WRONGTYPE",
-                            "the key is of another type, so somebody else wrote it; remove it or set another prefix")
+            lasting("WRONGTYPE", "a key is of another type, so somebody else wrote it; remove it or set another prefix")
                     .beforeAnyWrite(),
-            lasting("HOLDFAST-FOREIGN", "the record was written by somebody else; remove it or set another prefix")
-                    .beforeAnyWrite(),
+            lasting("HOLDFAST-FOREIGN", DAMAGED).beforeAnyWrite(),
+            lasting("HOLDFAST-DAMAGED", DAMAGED),
             lasting("HOLDFAST-32-BIT", "use a 64-bit server").beforeAnyWrite(),
             lasting("HOLDFAST-REDISSON", "layout=redisson shares the locks of RLock only; use another name or prefix")
                     .beforeAnyWrite(),
@@ -77,7 +79,9 @@ public final class ServerError {
                             + " renamed or disabled"),
             lasting(
                     "Unknown Redis command called from",
-                    "a command that the scripts need is renamed or disabled, or the server is older than Redis 5"));
+                    "a command that the scripts need is renamed or disabled, or the server is older than Redis 5"),
+            // What Lua says of a value that it cannot use.
+            lasting("attempt to", DAMAGED));
 
     private ServerError() {}
 

@@ -243,7 +243,7 @@ public final class PlainRedisLockStore implements LockStore {
         ServerCall call = new ServerCall(scripts.inspect(), KEYS, arguments.toArray(NONE));
         return port.run(call.inSlot(slot(name)), reply -> {
             List<?> parts = Replies.list(reply);
-            ResourceState record = InspectReply.state(name, parts);
+            ResourceState record = InspectReply.state(name, keys.record(name), parts);
             List<?> held = Replies.list(parts.get(HELD));
             if (held.isEmpty()) {
                 return Optional.of(record).filter(ResourceState::isInUse);
@@ -263,14 +263,15 @@ public final class PlainRedisLockStore implements LockStore {
         Bounds.list(limit);
         CompletionStage<List<LockName>> locks =
                 new KeyScan(port, scripts.list(), keys.locks(), prefix, limit, clock, last).run();
-        if (!layout.hasAllKinds()) {
+        Script others = layout == Layout.TIMESTAMPS ? PlainScripts.LIST_HELD : Script.LIST;
+        if (!layout.hasAllKinds() && layout != Layout.TIMESTAMPS) {
             return locks;
         }
-        return locks.thenCompose(found -> new KeyScan(port, Script.LIST, keys.records(), prefix, limit, clock)
+        return locks.thenCompose(found -> new KeyScan(port, others, keys.records(), prefix, limit, clock)
                 .run()
-                .thenApply(others -> {
+                .thenApply(more -> {
                     TreeSet<LockName> all = new TreeSet<>(found);
-                    all.addAll(others);
+                    all.addAll(more);
                     return all.stream().limit(limit).toList();
                 }));
     }

@@ -178,7 +178,9 @@ final class PlainRenewal {
     private Renewed answered(Claim claim, List<?> numbers, int at) {
         int code = (int) Replies.number(numbers, at);
         if (code == ScriptReply.UNREADABLE) {
-            return new Renewed.Failed(ServerError.returned(Replies.text(numbers, at + 1), claim.name()));
+            return new Renewed.Failed(ServerError.returned(
+                    Replies.text(numbers, at + 1),
+                    ServerCall.subject(keys.lock(claim.name()), keys.record(claim.name()))));
         }
         long first = Replies.number(numbers, at + 1);
         long left = Replies.number(numbers, at + 2);

@@ -14,6 +14,9 @@ record PlainScripts(Script acquire, Script renew, Script release, Script inspect
     /** The lock is the time stamp of {@code SETNX} and {@code GETSET}. */
     static final PlainScripts OF_STAMPS = of("stamp");
 
+    /** Finds the time stamps of ours that other programs have overwritten. */
+    static final Script LIST_HELD = new Script("plain-list-held", "stamp");
+
     private static PlainScripts of(String form) {
         return new PlainScripts(
                 new Script("plain-acquire", form),

@@ -5,7 +5,6 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.OwnerInfo;
-import dev.holdfast.spi.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +19,10 @@ public final class ClaimArguments {
     private static final byte[] ONCE = {'0'};
     private static final byte[] REPEATED = {'1'};
     private static final int HEAD_PARTS = 6;
+
+    /** How much of a text that another program wrote is shown. */
+    private static final int SHOWN = 60;
+
     private static final int OWNER_FIELDS = 5;
 
     private ClaimArguments() {}
@@ -57,31 +60,36 @@ public final class ClaimArguments {
         return Duration.ofNanos(Math.multiplyExact(micros, 1_000L));
     }
 
-    /** Reads {@code ends permits counter since lease repeated\nowner}. */
+    /**
+     * Reads {@code ends permits counter since lease repeated\nowner}.
+     *
+     * @throws IllegalArgumentException if another program wrote the text
+     */
     static StoredClaim grant(LockName name, int limit, byte[] id, byte[] text) {
         String value = new String(text, StandardCharsets.UTF_8);
-        String[] parts = head(name, value);
+        String[] parts = head(value);
         Claim claim = claim(name, limit, id, parts[1], parts[4], parts[5], value);
         return new StoredClaim(claim, Long.parseLong(parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[0]));
     }
 
-    /** Reads {@code ends permits since lease repeated channel\nowner}. */
+    /**
+     * Reads {@code ends permits since lease repeated channel\nowner}.
+     *
+     * @throws IllegalArgumentException if another program wrote the text
+     */
     static StoredClaim waiter(LockName name, int limit, byte[] id, byte[] text) {
         String value = new String(text, StandardCharsets.UTF_8);
-        String[] parts = head(name, value);
+        String[] parts = head(value);
         Claim claim = claim(name, limit, id, parts[1], parts[3], parts[4], value);
         return new StoredClaim(claim, 0, Long.parseLong(parts[2]), Long.parseLong(parts[0]));
     }
 
     // What comes before the owner; grants and waiters have as many parts.
-    private static String[] head(LockName name, String value) {
+    private static String[] head(String value) {
         int end = value.indexOf('\n');
         String[] parts = end < 0 ? new String[0] : value.substring(0, end).split(" ", -1);
         if (parts.length != HEAD_PARTS) {
-            throw StoreException.refused(
-                    "The record of \"" + name + "\" was written by somebody else: \""
-                            + value.substring(0, Math.min(60, value.length())) + "\". Remove the key",
-                    null);
+            throw new IllegalArgumentException(value.substring(0, Math.min(SHOWN, value.length())));
         }
         return parts;
     }

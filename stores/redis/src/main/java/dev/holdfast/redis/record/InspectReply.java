@@ -1,9 +1,11 @@
 package dev.holdfast.redis.record;
 
 import dev.holdfast.redis.client.Replies;
+import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.record.ClaimArguments.StoredClaim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -20,7 +22,22 @@ public final class InspectReply {
 
     private InspectReply() {}
 
-    public static ResourceState state(LockName name, List<?> parts) {
+    /**
+     * Reads a reply about a name.
+     *
+     * @param record the key of the record, for messages
+     */
+    public static ResourceState state(LockName name, byte[] record, List<?> parts) {
+        try {
+            return state(name, parts);
+        } catch (IllegalArgumentException foreign) {
+            String key = new String(record, StandardCharsets.UTF_8);
+            throw ServerError.returned(
+                    "HOLDFAST-FOREIGN key " + key + " was written by somebody else: " + foreign.getMessage(), name);
+        }
+    }
+
+    private static ResourceState state(LockName name, List<?> parts) {
         int limit = (int) Replies.number(parts, LIMIT);
         long now = Replies.number(parts, NOW);
         List<StoredClaim> grants = new ArrayList<>();

@@ -321,7 +321,8 @@ public final class RecordLockStore implements LockStore {
     private Renewed renewed(Claim claim, List<?> numbers, int at) {
         int code = (int) Replies.number(numbers, at);
         if (code == ScriptReply.UNREADABLE) {
-            return new Renewed.Failed(ServerError.returned(Replies.text(numbers, at + 1), claim.name()));
+            return new Renewed.Failed(
+                    ServerError.returned(Replies.text(numbers, at + 1), ServerCall.subject(keys.key(claim.name()))));
         }
         return renewed(
                 claim,
@@ -384,7 +385,7 @@ public final class RecordLockStore implements LockStore {
         return port.run(calls.inspect(name), reply -> {
             List<?> parts = Replies.list(reply);
             waiters.grantedAll(ScriptReply.handed(Replies.list(parts.get(5)), 0));
-            return Optional.of(InspectReply.state(name, parts)).filter(ResourceState::isInUse);
+            return Optional.of(InspectReply.state(name, keys.key(name), parts)).filter(ResourceState::isInUse);
         });
     }
 

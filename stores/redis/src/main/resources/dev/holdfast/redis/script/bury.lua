@@ -6,7 +6,8 @@ local function bury(r, c)
   local another = 1 - redis.call('HDEL', r.key, '!' .. c.id)
   redis.call('HSET', r.key, '!' .. c.id, string.format('%d', ends))
   r.tombs, r.changed = math.max(r.tombs, ends), true
-  if redis.call('HINCRBY', r.key, 'graves', another) > MAX_TOMBS then
+  local graves = redis.pcall('HINCRBY', r.key, 'graves', another)
+  if type(graves) == 'table' or graves > MAX_TOMBS then -- It is an error if the field is no number; a sweep counts again.
     queue().sweep(r)
   end
 end

@@ -20,7 +20,7 @@
 -- Waiters that are over may fill a queue. The search for them takes some milliseconds, so it is not made at each call.
 local function is_full(r)
   local MAX_QUEUE, SWEEP_PAUSE = 10000, 1000000
-  if r.waiting >= MAX_QUEUE and math.abs(now - (tonumber(redis.call('HGET', r.key, 'swept') or nil) or 0)) > SWEEP_PAUSE then
+  if r.waiting >= MAX_QUEUE and not (math.abs(now - (tonumber(redis.call('HGET', r.key, 'swept') or nil) or 0)) <= SWEEP_PAUSE) then
     redis.call('HSET', r.key, 'swept', string.format('%d', now))
     queue().sweep(r)
   end
@@ -40,7 +40,7 @@ local function add_waiter(r, id, w)
   if r.next == '-' then
     r.next = id
   end
-  r.back, r.waiting, r.changed = id, r.waiting + 1, true
+  r.back, r.waiting, r.changed, r.done = id, r.waiting + 1, true, true
   return back
 end
 

@@ -22,13 +22,14 @@ for i = 1, #fields, 2 do
     grants[#grants + 1] = texts[field]
   end
 end
-local id = r.front
+local id, steps = r.front, 0
 while id ~= '-' do
+  steps = steps + 1
   local w = waiter_of(texts['>' .. id])
   if w and w.ends > now then
     waiters[#waiters + 1] = id
     waiters[#waiters + 1] = texts['>' .. id]
   end
-  id = string.match(texts['@' .. id] or '', '^%S+ (%S+) ') or '-'
+  id = steps <= r.waiting and string.match(texts['@' .. id] or '', '^%S+ (%S+) ') or foreign(r, 'the queue ends after ' .. id)
 end
 return { tonumber(r.counter) or 0, r.limit, now, grants, waiters, handed }

@@ -10,17 +10,18 @@
 -- Cost  O(1), 4 commands on a free name, 7 if it is a hash, 11 if it is a time stamp; else O(grants) when one may be over
 -- include plain-take-FORM.lua
 local state = ARGV[4] == '1' and redis.call('HMGET', KEYS[2], 'counter', 'use', 'kept')
-if state and not state[2] then
+local last = state and tonumber(state[1] or 0)
+if last and last <= 2 ^ 53 and not state[2] then
   local clock = redis.call('TIME')
   local now = clock[1] * 1000000 + clock[2]
-  local last, ends = tonumber(state[1]), now + ARGV[5] * 1000
-  local counter = (not last or now > last) and now or last + 1
+  local ends, kept = now + ARGV[5] * 1000, tonumber(state[3])
+  local counter = now > last and now or last + 1
   local since = string.format('%d', now)
   local number = counter == now and since or string.format('%d', counter)
   local text = 'holdfast1 ' .. ARGV[2] .. ' ' .. number .. ' ' .. since .. ' ' .. string.format('%d', ends) .. ' ' .. ARGV[5] ..
     '\n' .. ARGV[7]
   if take(text) then
-    if state[3] and ends <= tonumber(state[3]) then
+    if kept and ends <= kept and kept <= 2 ^ 53 then
       redis.call('HSET', KEYS[2], 'counter', number)
     else
       local keep = string.match(ARGV[1], '%d+$')

@@ -11,6 +11,8 @@ if found and ARGV[4] == '0' then
   finish(field)
   return 1
 end
+-- The first write needs no memory; see renew.lua.
+redis.call('HDEL', KEYS[2], '-')
 local clock
 -- include record.lua
 -- include bury.lua
@@ -18,11 +20,12 @@ local c, r = { id = ARGV[2], lease = tonumber(ARGV[3]), repeated = ARGV[4] }, op
 settle(r)
 if found then
   finish(field)
+  r.done = true
 else
   if r.grant then
     local g = grant_of(r, r.grant)
     redis.call('HDEL', r.key, c.id)
-    r.granted, r.changed, found = r.granted - g.permits, true, true
+    r.granted, r.changed, r.done, found = r.granted - g.permits, true, true, true
     if r.granted == 0 then
       r.ends = 2 ^ 53
     end

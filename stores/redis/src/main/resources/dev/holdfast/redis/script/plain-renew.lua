@@ -19,7 +19,8 @@ local function keep_record(key, life, counter)
   if not f[1] then
     redis.call('HSET', key, 'counter', string.format('%d', counter))
   end
-  if not f[2] or ends > tonumber(f[2]) then
+  local kept = tonumber(f[2] or nil)
+  if not (kept and ends <= kept and kept <= 2 ^ 53) then
     redis.call('HSET', key, 'kept', string.format('%d', ends + keep * 1000))
     redis.call('PEXPIRE', key, string.format('%d', life + 2 * keep))
   end

@@ -33,6 +33,10 @@ local function over_at(key, text)
   return over(text) or error('HOLDFAST-STAMP key ' .. key .. ' holds no time stamp of this form: ' .. string.sub(text, 1, 60))
 end
 
+local function foreign_record(record, text)
+  error('HOLDFAST-FOREIGN key ' .. record .. ' was written by somebody else: ' .. string.sub(text, 1, 60))
+end
+
 -- Forgets the last grant.
 local function forget(record)
   redis.call('HDEL', record, 'holder', 'stamp', 'until')
@@ -40,7 +44,9 @@ end
 
 -- Returns when the last grant is over; 0 if it is not known.
 local function until_of(record)
-  return tonumber(redis.call('HGET', record, 'until') or nil) or 0
+  local text = redis.call('HGET', record, 'until') or '0'
+  local ends = string.find(text, '^%d+$') and text + 0
+  return ends and ends <= 2 ^ 53 and ends or foreign_record(record, 'until ' .. text)
 end
 
 -- Returns the text of the lock, and what it says if it is ours, and whether others have taken or deleted it; nothing if the
@@ -48,13 +54,14 @@ end
 -- lost; until then no other one of ours is granted.
 local function look(key, record, renewed)
   local value, f, ends = redis.call('GET', key), redis.call('HMGET', record, 'holder', 'stamp'), until_of(record)
-  local p = f[1] and f[2] and plain_of(f[1])
+  local p = f[1] and (f[2] and plain_of(f[1]) or foreign_record(record, f[1]))
   if p and ends > moment then
     local lost = not value or value ~= f[2] and moment > ends - p.lease * 500
     if not lost or p.id ~= renewed then
       return f[1], p, lost
     end
     forget(record)
+    return value -- Whatever it is, it is not ours.
   end
   if value and over_at(key, value) > moment then
     return value

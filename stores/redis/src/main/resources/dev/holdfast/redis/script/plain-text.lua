@@ -7,7 +7,7 @@ local HEAD = '^holdfast1 (%S+) (%d+) (%d+) (%d+) (%d+)\n(.*)$'
 -- Returns nil if another program wrote the text.
 local function plain_of(text)
   local id, counter, since, ends, lease, owner = string.match(text, HEAD)
-  return id and { id = id, counter = tonumber(counter), since = tonumber(since), ends = tonumber(ends), lease = tonumber(lease),
+  return id and math.max(counter, since, ends, lease) <= 2 ^ 53 and { id = id, counter = tonumber(counter), since = tonumber(since), ends = tonumber(ends), lease = tonumber(lease),
     owner = owner }
 end
 

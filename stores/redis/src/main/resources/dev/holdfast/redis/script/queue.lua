@@ -12,9 +12,19 @@ local function put_place(r, id, ...)
   redis.call('HSET', r.key, '@' .. id, place_text(...))
 end
 
+-- Counts the steps of a walk along the queue, which another program may have made a ring.
+local function counted(r, steps)
+  if steps >= r.waiting then
+    foreign(r, 'queue has no end')
+  end
+  return steps + 1
+end
+
 -- Returns the first waiter, from this one on, that is not skipped.
 local function unskipped(r, id)
+  local steps = 0
   while id ~= '-' and r.skipped > 0 do
+    steps = counted(r, steps)
     local _, after, skipped = place(r, id)
     if not skipped then
       break
@@ -24,23 +34,32 @@ local function unskipped(r, id)
   return id
 end
 
+-- Everything is read, and compared, before anything is written.
 local function remove_waiter(r, id)
   local before, after, skipped = place(r, id)
+  local first, own, other, mine, last, another
+  if id ~= r.front then
+    first, own, other = place(r, before)
+    if after ~= '-' then
+      mine, last, another = place(r, after)
+    end
+  end
+  local next = id == r.next and unskipped(r, after) or r.next
+  if (own or id) ~= id or (mine or id) ~= id or (skipped and r.skipped == 0)
+    or (r.waiting == 1) ~= (id == r.front and after == '-') or (id == r.back) ~= (after == '-')
+  then
+    foreign(r, 'the places beside ' .. id .. ' in the queue do not fit')
+  end
   redis.call('HDEL', r.key, '>' .. id, '@' .. id)
-  r.waiting, r.changed = r.waiting - 1, true
+  r.waiting, r.changed, r.next = r.waiting - 1, true, next
   if skipped then
     r.skipped = r.skipped - 1
-  end
-  if id == r.next then
-    r.next = unskipped(r, after)
   end
   if id == r.front then
     r.front, before = after, '-'
   else
-    local first, _, other = place(r, before)
     put_place(r, before, first, after, other)
     if after ~= '-' then
-      local _, last, another = place(r, after)
       put_place(r, after, before, last, another)
     end
   end
@@ -76,7 +95,8 @@ local function sweep(r)
     local field, text = fields[i], fields[i + 1]
     local kind = string.sub(field, 1, 1)
     if kind == '!' then
-      tombs[#tombs + 1] = { field = field, ends = tonumber(text) or 0 }
+      local tomb_ends = tonumber(text)
+      tombs[#tombs + 1] = { field = field, ends = tomb_ends and tomb_ends <= 2 ^ 53 and tomb_ends or 0 }
     elseif kind == '>' then
       local w = waiter_of(text)
       if not w or w.ends <= now then
@@ -110,16 +130,14 @@ local function has_subscriber(to)
   return commands[to] and true
 end
 
--- Publishes a text at the end of the script. Returns whether the channel has a subscriber.
+-- Publishes a text at the end of the script, if the channel has a subscriber.
 local function publish(to, text)
-  if not has_subscriber(to) then
-    return false
+  if has_subscriber(to) then
+    outbox = outbox or {}
+    for _, word in ipairs({ commands[to], to, text }) do
+      outbox[#outbox + 1] = word
+    end
   end
-  outbox = outbox or {}
-  for _, word in ipairs({ commands[to], to, text }) do
-    outbox[#outbox + 1] = word
-  end
-  return true
 end
 
 -- A waiter whose client is not subscribed keeps its place, and is passed over.
@@ -141,17 +159,18 @@ local function admit(r)
       return
     else
       local life = math.min(ticket, w.lease)
-      local counter = next_counter(r)
-      if w.channel == channel then
-        handed[#handed + 1] = id
-        handed[#handed + 1] = counter
-        handed[#handed + 1] = life
-      end
-      if w.channel == channel or publish(w.channel, string.format('granted %s %d %d', id, counter, life)) then
-        remove_waiter(r, id)
-        grant(r, id, w, life)
-      else
+      if w.channel ~= channel and not has_subscriber(w.channel) then
         skip(r, id)
+      else
+        remove_waiter(r, id)
+        local counter = grant(r, id, w, life)
+        if w.channel == channel then
+          handed[#handed + 1] = id
+          handed[#handed + 1] = counter
+          handed[#handed + 1] = life
+        else
+          publish(w.channel, string.format('granted %s %d %d', id, counter, life))
+        end
       end
     end
   end
@@ -161,8 +180,9 @@ end
 -- come back at once; otherwise a later one that asks first would be served before an earlier one. So do those of other
 -- clients that are subscribed again, which saves a walk for each of these clients.
 local function revive(r, client_channel)
-  local id, left, next = r.front, r.skipped, '-'
+  local id, left, next, steps = r.front, r.skipped, '-', 0
   while id ~= '-' and left > 0 do
+    steps = counted(r, steps)
     local before, after, skipped = place(r, id)
     if skipped then
       left = left - 1

@@ -41,21 +41,16 @@ local function claim_at(i)
     repeated = ARGV[at + 4], owner = ARGV[at + 5] }
 end
 
-local function foreign(key, text)
-  error('HOLDFAST-FOREIGN key ' .. key .. ' was written by somebody else: ' .. string.sub(text, 1, 60))
-end
-
 local function put_grant(r, id, g)
   redis.call('HSET', r.key, id,
     string.format('%d %d %d %d %d %s\n%s', g.ends, g.permits, g.counter, g.since, g.lease, g.repeated, g.owner))
 end
 
--- Returns nil if another program wrote the text: an error in the middle of a transition would leave grants that the
--- summary does not count.
+-- Returns nil if another program wrote the text.
 local function waiter_of(text)
   local ends, permits, since, lease, repeated, client_channel, owner =
     string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) ([01]) (%S+)\n(.*)$')
-  return ends and { ends = ends + 0, permits = permits + 0, since = since + 0, lease = lease + 0,
+  return ends and math.max(ends, permits, since, lease) <= 2 ^ 53 and { ends = ends + 0, permits = permits + 0, since = since + 0, lease = lease + 0,
     repeated = repeated, channel = client_channel, owner = owner }
 end
 
@@ -73,36 +68,10 @@ local function place_text(before, after, skipped)
   return before .. ' ' .. after .. (skipped and ' 1' or ' 0')
 end
 
-local function place(r, id)
-  local before, after, skipped = string.match(redis.call('HGET', r.key, '@' .. id) or '', '^(%S+) (%S+) ([01])$')
-  return before or '-', after or '-', skipped == '1'
-end
-
--- Reads what a request of this claim, if it is about one, needs. A script that has just read 'use' and 'kept' passes them.
-local function open(key, id, state)
-  local use, kept = unpack(state or redis.call('HMGET', key, 'use', 'kept'), 1, 2)
-  local f = redis.call('HMGET', key, 'counter', 'queue', id or '-', '>' .. (id or '-'))
-  local granted, limit, ends, waiting, tombs = 0, 0, 2 ^ 53, 0, 0
-  if use then
-    granted, limit, ends, waiting, tombs = string.match(use, '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
-    if not granted then
-      foreign(key, use)
-    end
-  end
-  local front, back, next, skipped
-  if f[2] then
-    front, back, next, skipped = string.match(f[2], '^(%S+) (%S+) (%S+) (%d+)$')
-  end
-  return { key = key, counter = f[1] or '0', limit = limit + 0, granted = granted + 0,
-    ends = ends + 0, waiting = waiting + 0, tombs = tombs + 0, kept = tonumber(kept) or 0, front = front or '-',
-    back = back or '-', next = next or '-', skipped = (skipped or 0) + 0, queued = f[2], changed = false,
-    asking = id, grant = f[3], waiter = f[4] } -- the texts of the claim that asks, or false
-end
-
 -- Lets the record live while a part of it does, for this long (ms).
 local function prolong(r, life)
   local ends = now + life * 1000
-  if ends > r.kept then
+  if not (r.kept and ends <= r.kept and r.kept <= 2 ^ 53) then
     r.kept = ends + keep * 1000
     redis.call('HSET', r.key, 'kept', string.format('%d', r.kept))
     redis.call('PEXPIRE', r.key, string.format('%d', life + 2 * keep))
@@ -136,19 +105,57 @@ local function close(r, life)
   outbox = nil
 end
 
+-- Ends the script, because another program has changed the record. What was done so far must agree with the summary. The
+-- code of the error tells whether something was done about the claim that asks.
+local function foreign(r, text)
+  close(r, ticket)
+  error((r.done and 'HOLDFAST-DAMAGED' or 'HOLDFAST-FOREIGN') .. ' key ' .. r.key .. ' was written by somebody else: '
+    .. string.sub(text, 1, 60))
+end
+
+-- Reads what a request of this claim, if it is about one, needs. A script that has just read 'use' and 'kept' passes them.
+local function open(key, id, state)
+  local use, kept = unpack(state or redis.call('HMGET', key, 'use', 'kept'), 1, 2)
+  local f = redis.call('HMGET', key, 'counter', 'queue', id or '-', '>' .. (id or '-'))
+  local granted, limit, ends, waiting, tombs = string.match(use or '0 0 9007199254740992 0 0', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+  local front, back, next, skipped = string.match(f[2] or '- - - 0', '^(%S+) (%S+) (%S+) (%d+)$')
+  local r = { key = key, counter = f[1] or '0', kept = tonumber(kept), front = front, back = back, next = next,
+    queued = f[2], changed = false, done = false,
+    asking = id, grant = f[3], waiter = f[4] } -- the texts of the claim that asks, or false
+  if not granted or math.max(granted, limit, ends, waiting, tombs) > 2 ^ 53 or granted - limit > 0
+    or (granted == '0' and r.grant)
+  then
+    foreign(r, 'use ' .. use)
+  elseif not front or skipped - waiting > 0 or (waiting == '0') ~= (front == '-') or (waiting == '0' and r.waiter) then
+    foreign(r, 'queue ' .. (f[2] or 'is missing'))
+  elseif not string.find(r.counter, '^%d+$') or r.counter - 2 ^ 53 > 0 then
+    foreign(r, 'counter ' .. r.counter)
+  end
+  r.limit, r.granted, r.ends, r.waiting, r.tombs, r.skipped = limit + 0, granted + 0, ends + 0, waiting + 0, tombs + 0, skipped + 0
+  return r
+end
+
+local function place(r, id)
+  local text = redis.call('HGET', r.key, '@' .. id) or 'is missing'
+  local before, after, skipped = string.match(text, '^(%S+) (%S+) ([01])$')
+  if not before then
+    foreign(r, '@' .. id .. ' ' .. text)
+  end
+  return before, after, skipped == '1'
+end
+
 local function grant_of(r, text)
   local ends, permits, counter, since, lease, repeated, owner =
     string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) ([01])\n(.*)$')
-  if not permits then
-    close(r, ticket) -- What was done so far must agree with the summary.
-    foreign(r.key, text)
+  if not permits or math.max(ends, permits, counter, since, lease) > 2 ^ 53 then
+    foreign(r, text)
   end
   return { permits = permits + 0, counter = counter + 0, since = since + 0, ends = ends + 0, lease = lease + 0,
     repeated = repeated, owner = owner }
 end
 
 local function next_counter(r)
-  return math.max((tonumber(r.counter) or 0) + 1, now)
+  return math.max(r.counter + 1, now)
 end
 
 -- Writes a grant that lasts for this long (ms) from now, with this counter or, if it is nil, the next one.
@@ -156,8 +163,8 @@ local function grant(r, id, c, life, number)
   local counter, ends = number or next_counter(r), now + life * 1000
   put_grant(r, id, { permits = c.permits, counter = counter, since = now, ends = ends, lease = c.lease,
     repeated = c.repeated, owner = c.owner })
-  r.counter, r.granted, r.ends, r.changed =
-    string.format('%d', counter), r.granted + c.permits, math.min(r.ends, ends), true
+  r.counter, r.granted, r.ends, r.changed, r.done =
+    string.format('%d', counter), r.granted + c.permits, math.min(r.ends, ends), true, r.done or id == r.asking
   return counter
 end
 

@@ -18,13 +18,14 @@ if permits and permits == granted and tonumber(ends) > now then
     string.match(f and f[1] or '', '^(%d+) (%d+) %d+ (%d+) ([01]) (%S+)\n(.*)$')
   local after = string.match(f and f[2] or '', '^%S+ (%S+) 0$')
   local channel, ticket = string.match(ARGV[1], '^(%S+) (%d+)')
-  local is_usual = after and wanted == limit and tonumber(ticket_ends) > now and f[4]
-    and now + (ARGV[3] + ticket) * 1000 <= tonumber(f[4])
+  local last, kept = tonumber(f and f[3] or 0), tonumber(f and f[4])
+  local is_usual = after and wanted == limit and tonumber(ticket_ends) > now and (after == '-') == (waiting == '1')
+    and last and last <= 2 ^ 53 and kept and kept <= 2 ^ 53 and now + (ARGV[3] + ticket) * 1000 <= kept
   -- include subscribers.lua
   local command = is_usual and (client_channel == channel or subscribers(client_channel))
   if command then
     local life = math.min(ticket, lease)
-    local counter = string.format('%d', math.max((tonumber(f[3]) or 0) + 1, now))
+    local counter = string.format('%d', math.max(last + 1, now))
     local over = string.format('%d', now + life * 1000)
     local grant = string.format('%s %s %s %d %s %s\n', over, wanted, counter, now, lease, repeated) .. owner
     local use = limit .. ' ' .. limit .. ' ' .. over .. ' ' .. waiting - 1 .. ' 0'

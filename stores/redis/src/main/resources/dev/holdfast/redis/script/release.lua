@@ -24,6 +24,8 @@ if use and not ARGV[4] then
     -- include release-handoff.lua
   end
 end
+-- The first write needs no memory; see renew.lua.
+redis.call('HDEL', KEYS[1], '-')
 -- include record.lua
 -- include bury.lua
 local c, r = { id = ARGV[2], lease = tonumber(ARGV[3]) }, open(KEYS[1], ARGV[2])
@@ -32,7 +34,7 @@ local found = 0
 if r.grant then
   local g = grant_of(r, r.grant)
   redis.call('HDEL', r.key, c.id)
-  r.granted, r.changed, found = r.granted - g.permits, true, 1
+  r.granted, r.changed, r.done, found = r.granted - g.permits, true, true, 1
   if r.granted == 0 then
     r.ends = 2 ^ 53
   end
@@ -40,7 +42,7 @@ else
   local w = live_waiter(r.waiter)
   if w then
     queue().remove(r, c.id)
-    found = 1
+    r.done, found = true, 1
     if w.channel ~= channel then
       queue().publish(w.channel, 'ended ' .. c.id)
     end

@@ -37,14 +37,15 @@ local function renew_sole(key, at)
   end
   local ends, middle, permits, counter = string.match(f[3], '^(%d+) ((%d+) (%d+) %d+) ')
   ends = tonumber(ends)
-  if not ends or ends <= sent or permits ~= string.match(f[1], '^(%d+) %d+ %d+ 0 0$') then
+  if not ends or ends <= sent or ends > 2 ^ 53 or permits ~= string.match(f[1], '^(%d+) %d+ %d+ 0 0$') then
     return
   end
   ends = math.max(ends, sent + ARGV[at + 3] * 1000)
   -- The end in 'use' need not change: it only means that no grant ends earlier.
   redis.call('HSET', key, ARGV[at],
     string.format('%d', ends) .. ' ' .. middle .. ' ' .. ARGV[at + 3] .. ' ' .. ARGV[at + 4] .. '\n' .. ARGV[at + 5])
-  if ends > (tonumber(f[2]) or 0) then
+  local kept = tonumber(f[2])
+  if not (kept and ends <= kept and kept <= 2 ^ 53) then
     redis.call('HSET', key, 'kept', string.format('%d', ends + kept_for * 1000))
     redis.call('PEXPIRE', key, string.format('%d', math.ceil((ends - sent) / 1000) + 2 * kept_for))
   end

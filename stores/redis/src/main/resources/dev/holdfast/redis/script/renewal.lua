@@ -28,7 +28,7 @@ local function position(r, id, before)
     local ends = tonumber(string.match(f[1] or '', '^%d+'))
     if ends and ends > now then
       id = before
-      before = string.match(f[2] or '', '^%S+') or '-'
+      before = string.match(f[2] or '', '^%S+') or foreign(r, '@' .. before .. ' is missing')
       count = string.sub(f[2] or '', -1) == '1' and count or count + 1
     else
       queue().remove(r, before)

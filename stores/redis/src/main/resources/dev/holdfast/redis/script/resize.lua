@@ -11,7 +11,7 @@ local function resize(r, g, c)
   -- that WAIT after a call that has written nothing would confirm an older one.
   put_grant(r, c.id, g)
   if fewer > 0 then
-    r.granted, r.changed = r.granted - fewer, true
+    r.granted, r.changed, r.done = r.granted - fewer, true, true
     admit(r)
   end
   return g

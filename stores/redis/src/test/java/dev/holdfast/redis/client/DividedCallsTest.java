@@ -42,8 +42,8 @@ class DividedCallsTest {
 
     @Test
     void pausesGrowAndTheLastRepetitionBeginsInTime() {
-        CompletableFuture<String> call = calls.<String>call(() -> failed(DIVIDED), () -> failed(DIVIDED))
-                .toCompletableFuture();
+        CompletableFuture<String> call =
+                calls.<String>call(() -> failed(DIVIDED), () -> failed(DIVIDED)).toCompletableFuture();
         long start = clock.nanoTime();
         while (!call.isDone()) {
             passPause();
@@ -51,8 +51,7 @@ class DividedCallsTest {
         assertThat(pauses.subList(0, 6)).extracting(Duration::toMillis).containsExactly(5L, 10L, 20L, 40L, 80L, 100L);
         assertThat(pauses).allMatch(pause -> pause.compareTo(DividedCalls.LONGEST_PAUSE) <= 0);
         assertThat(clock.nanoTime() - start)
-                .isBetween(
-                        PATIENCE.minus(DividedCalls.LONGEST_PAUSE).toNanos(), PATIENCE.toNanos());
+                .isBetween(PATIENCE.minus(DividedCalls.LONGEST_PAUSE).toNanos(), PATIENCE.toNanos());
         assertThat(StoreTest.failure(call)).isSameAs(DIVIDED);
     }
 
