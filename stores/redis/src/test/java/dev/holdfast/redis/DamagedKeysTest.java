@@ -49,7 +49,7 @@ class DamagedKeysTest extends WithServer {
             "1e999",
             "99999999999999999999999999",
             "1 2",
-            "1 2 3 4 5",
+            "1 2 3 4",
             "99999999999999999999 1 1 1 1 0\nx");
 
     private final Jedis jedis = closing(server.connect());
