@@ -128,17 +128,25 @@ final class ClusterLinks implements Links {
     @Override
     public void suspect() {
         if (!client.isTopologyRefreshInProgress()) {
-            client.refreshPartitionsAsync();
+            refresh();
         }
     }
 
     // The user's client may wait for a minute. Connecting and asking may take one time-out each.
     @Override
     public CompletableFuture<?> refreshed() {
-        return client.refreshPartitionsAsync()
-                .toCompletableFuture()
-                .copy()
-                .orTimeout(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
+        return refresh().copy().orTimeout(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    // Lettuce throws here while its table has a node without an address. That must not replace the failure for which
+    // the
+    // table is doubted; the client's own refreshes go on.
+    private CompletableFuture<Void> refresh() {
+        try {
+            return client.refreshPartitionsAsync().toCompletableFuture();
+        } catch (RuntimeException impossible) {
+            return CompletableFuture.failedFuture(impossible);
+        }
     }
 
     @Override

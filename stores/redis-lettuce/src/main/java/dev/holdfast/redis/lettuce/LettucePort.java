@@ -83,7 +83,7 @@ final class LettucePort implements RedisPort {
     }
 
     private <T> CompletionStage<T> answered(ServerCall call, Function<Object, T> reader) {
-        return finished(sent(call, false), call).thenApply(reply -> read(reply, reader));
+        return finished(sent(call, false), call).thenApply(reply -> Replies.read(() -> reader.apply(reply)));
     }
 
     @Override
@@ -112,7 +112,7 @@ final class LettucePort implements RedisPort {
         return CompletableFuture.allOf(replies).thenApply(done -> {
             List<@Nullable Object> all = new ArrayList<>(
                     Arrays.stream(replies).map(CompletableFuture::join).toList());
-            return read(all, answers -> reader.apply(all));
+            return Replies.read(() -> reader.apply(all));
         });
     }
 
@@ -213,18 +213,6 @@ final class LettucePort implements RedisPort {
                 Effect.UNKNOWN,
                 endpoint + " has not answered (" + failure + "), so the request may have been done or not",
                 failure);
-    }
-
-    // If a reader finds a reply that no script of ours returns, the script is foreign or the server is broken.
-    private static <R, T> T read(R reply, Function<R, T> reader) {
-        try {
-            return reader.apply(reply);
-        } catch (StoreException expected) {
-            throw expected;
-        } catch (RuntimeException unreadable) {
-            throw StoreException.unavailable(
-                    Effect.UNKNOWN, "An answer of the server cannot be read: " + unreadable, unreadable);
-        }
     }
 
     @Override

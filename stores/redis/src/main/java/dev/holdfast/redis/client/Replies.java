@@ -1,14 +1,34 @@
 package dev.holdfast.redis.client;
 
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the replies of a server: lists of numbers and of texts in UTF-8. */
 public final class Replies {
 
     private Replies() {}
+
+    /**
+     * Makes a call and reads its reply. If the reply is none that a script of ours returns, the script is foreign or the
+     * server is broken.
+     *
+     * @throws StoreException with an unknown effect if the reply cannot be read
+     */
+    public static <T> T read(Supplier<T> call) {
+        try {
+            return call.get();
+        } catch (StoreException expected) {
+            throw expected;
+        } catch (RuntimeException unreadable) {
+            throw StoreException.unavailable(
+                    Effect.UNKNOWN, "An answer of the server cannot be read: " + unreadable, unreadable);
+        }
+    }
 
     public static List<?> list(@Nullable Object reply) {
         return (List<?>) Objects.requireNonNull(reply, "a script answered nothing");

@@ -2,6 +2,7 @@ package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.DividedCalls;
 import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.config.RedisOptions;
@@ -165,7 +166,7 @@ public final class JedisClusterPort implements RedisPort {
 
     @Override
     public <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader) {
-        Supplier<T> work = () -> JedisPort.read(() -> reader.apply(routed(call)));
+        Supplier<T> work = () -> Replies.read(() -> reader.apply(routed(call)));
         return dividedCalls.call(() -> workCalls.call(work), () -> repeatedCalls.call(work));
     }
 
@@ -239,7 +240,7 @@ public final class JedisClusterPort implements RedisPort {
 
     @Override
     public <T> CompletionStage<T> runAll(List<ServerCall> calls, Function<List<Object>, T> reader) {
-        return renewalCalls.call(() -> JedisPort.read(() -> {
+        return renewalCalls.call(() -> Replies.read(() -> {
             nodes.values().forEach(node -> node.subscription().check());
             List<Object> replies = scattered(calls);
             leaveFormerNodes();

@@ -1,12 +1,12 @@
 package dev.holdfast.redis.jedis;
 
 import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.Replies;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.config.RedisOptions;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.TimeLimit;
@@ -18,7 +18,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,12 +71,13 @@ final class JedisPort implements RedisPort {
 
     @Override
     public <T> CompletionStage<T> run(ServerCall call, Function<Object, T> reader) {
-        return workCalls.call(() -> read(() -> reader.apply(requireNoRedirection(call, node.run(call, false)))));
+        return workCalls.call(() ->
+                Replies.read(() -> reader.apply(requireNoRedirection(call, node.run(call, false)))));
     }
 
     @Override
     public <T> CompletionStage<T> runAll(List<ServerCall> calls, Function<List<Object>, T> reader) {
-        return renewalCalls.call(() -> read(() -> {
+        return renewalCalls.call(() -> Replies.read(() -> {
             node.subscription().check();
             List<Object> replies = new ArrayList<>(calls.isEmpty() ? List.of() : node.runAll(calls));
             for (int i = 0; i < replies.size(); i++) {
@@ -119,18 +119,6 @@ final class JedisPort implements RedisPort {
     public void unsubscribe(String channel) {
         channels.remove(channel);
         node.subscription().remove(channel);
-    }
-
-    // If a reader finds a reply that no script of ours returns, the script is foreign or the server is broken.
-    static <T> T read(Supplier<T> call) {
-        try {
-            return call.get();
-        } catch (StoreException expected) {
-            throw expected;
-        } catch (RuntimeException unreadable) {
-            throw StoreException.unavailable(
-                    Effect.UNKNOWN, "An answer of the server cannot be read: " + unreadable, unreadable);
-        }
     }
 
     @Override

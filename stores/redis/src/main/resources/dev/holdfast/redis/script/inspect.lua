@@ -32,4 +32,4 @@ while id ~= '-' do
   end
   id = steps <= r.waiting and string.match(texts['@' .. id] or '', '^%S+ (%S+) ') or foreign(r, 'the queue ends after ' .. id)
 end
-return { tonumber(r.counter) or 0, r.limit, now, grants, waiters, handed }
+return { r.counter + 0, r.limit, now, grants, waiters, handed }

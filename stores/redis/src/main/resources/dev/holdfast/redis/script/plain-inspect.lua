@@ -23,4 +23,4 @@ if r.granted > 0 then
     end
   end
 end
-return { tonumber(r.counter) or 0, r.limit, now, grants, {}, {}, held }
+return { r.counter + 0, r.limit, now, grants, {}, {}, held }
