@@ -361,7 +361,10 @@ class DamagedKeysTest extends WithServer {
         assertThat(failure.getMessage()).as(as).contains(lock.value(), damaged).containsAnyOf("remove", "another name");
         assertThat(failure.getMessage()).as(as).doesNotContain("attempt to").doesNotContain("cannot be read");
         if (failure.effect() == Effect.NONE && claim != null) {
-            assertThat(isThere(claim)).as(as).isEqualTo(before);
+            // A short grant may be over, and any request may remove it then.
+            assertThat(isThere(claim) == before || !claim.lease().equals(LONG))
+                    .as(as)
+                    .isTrue();
         } else if (verb.equals("release")) {
             end(claim);
         }
