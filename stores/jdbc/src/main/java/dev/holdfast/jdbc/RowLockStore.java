@@ -39,6 +39,7 @@ import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.Bounds;
 import dev.holdfast.store.ResourceRecord;
+import dev.holdfast.store.TimeLimit;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,6 +48,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -97,14 +99,16 @@ final class RowLockStore implements LockStore {
                 Liveness.LEASE,
                 Duration.ofNanos(1_000),
                 ticketTtl,
-                options.callTimeout().plus(wiring.statementTimeout()));
+                // A call may wait for a thread, and then for its connection.
+                options.busyTimeout().plus(options.callTimeout()).plus(wiring.statementTimeout()));
         Supplier<SerialConnection> connections =
                 () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
         String threads = "holdfast-" + dialect.product();
-        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork());
+        TimeLimit turns = new TimeLimit(options.busyTimeout());
+        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns);
         this.renewals = connections.get();
         this.polls = wiring.ownPolls() ? connections.get() : lanes.any();
-        this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork());
+        this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);
         this.poller = new WaitPoller(polls, waiters, wiring.schedule(), ticketTtl, threads + "-poller");
         this.idleRowCleaner = new IdleRowCleaner(options.keep(), clock);
         this.notifier = wiring.notifier();
@@ -123,6 +127,9 @@ final class RowLockStore implements LockStore {
                 return granted != null ? Applied.of(granted) : tryAcquire(turn, claim);
             });
             contended.saw(claim.name(), applied.contended());
+            if (applied.answer() instanceof Granted) {
+                locked.saw(claim.name(), false);
+            }
             notifyWaiters(applied.handed(), work);
             return applied.answerOrThrow();
         });
@@ -253,7 +260,9 @@ final class RowLockStore implements LockStore {
         try {
             return call.run(names.stream().noneMatch(locked::contains));
         } catch (RowLockedException isLocked) {
-            names.forEach(name -> locked.saw(name, true));
+            if (names.size() == 1) { // of several, nobody knows which one
+                locked.saw(names.get(0), true);
+            }
             throw isLocked;
         }
     }
@@ -397,19 +406,16 @@ final class RowLockStore implements LockStore {
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return lanes.call(work -> list(prefix, limit, work));
+        return list(prefix, prefix, limit, new ArrayList<>());
     }
 
-    // A turn for each page, so that a call about a lock waits for one page at most.
-    private static List<LockName> list(String prefix, int limit, SerialConnection work) {
-        List<LockName> found = new ArrayList<>();
-        String from = prefix;
-        do {
-            String start = from;
-            int most = limit - found.size();
-            from = work.call(turn -> turn.table().list(start, prefix, most, found));
-        } while (!from.isEmpty() && found.size() < limit);
-        return found;
+    // A call for each page, so that a call about a lock waits for one page at most.
+    private CompletionStage<List<LockName>> list(String from, String prefix, int limit, List<LockName> found) {
+        int most = limit - found.size();
+        return lanes.call(work -> work.call(turn -> turn.table().list(from, prefix, most, found)))
+                .thenCompose(next -> next.isEmpty() || found.size() >= limit
+                        ? CompletableFuture.completedStage(found)
+                        : list(next, prefix, limit, found));
     }
 
     // Claims that wait in this client are notified here, the others through the database if it can push. Returns the

@@ -2,6 +2,7 @@ package dev.holdfast.jdbc.connection;
 
 import dev.holdfast.spi.LockName;
 import dev.holdfast.store.BlockingCalls;
+import dev.holdfast.store.TimeLimit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -22,10 +23,12 @@ public final class Lanes implements AutoCloseable {
      * @param connections makes a connection for each lane
      * @param threads the prefix of the names of threads, of which each lane has one
      * @param callerMayWork whether calls may run on the caller's thread
+     * @param turns limits how long a call waits for its lane's thread
      */
-    public Lanes(int count, Supplier<SerialConnection> connections, String threads, boolean callerMayWork) {
+    public Lanes(
+            int count, Supplier<SerialConnection> connections, String threads, boolean callerMayWork, TimeLimit turns) {
         for (int i = 0; i < count; i++) {
-            lanes.add(new Lane(connections.get(), new BlockingCalls(threads + "-" + i, 1, callerMayWork)));
+            lanes.add(new Lane(connections.get(), new BlockingCalls(threads + "-" + i, 1, callerMayWork, turns)));
         }
     }
 

@@ -1,11 +1,14 @@
 package dev.holdfast.jdbc.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.TimeLimit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,6 +26,8 @@ class LanesTest {
 
     private static final int LANES = 4;
     private static final Duration LIMIT = Duration.ofSeconds(30);
+
+    private Duration turns = LIMIT;
 
     @TempDir
     Path folder;
@@ -66,6 +71,27 @@ class LanesTest {
         }
     }
 
+    /** Otherwise many calls that wait for one thread would each wait for the time limits of all before it. */
+    @Test
+    void callThatWaitsForTheThreadOfItsLaneTooLongIsNotMade() throws Exception {
+        turns = Duration.ofMillis(50);
+        try (Lanes lanes = lanes(false)) {
+            CountDownLatch end = new CountDownLatch(1);
+            LockName one = new LockName("one");
+            lanes.call(one, work -> {
+                awaitUninterrupted(end);
+                return true;
+            });
+            CompletableFuture<Boolean> late = lanes.call(one, work -> true).toCompletableFuture();
+            assertThatThrownBy(() -> late.get(LIMIT.toSeconds(), TimeUnit.SECONDS))
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            StoreException.class,
+                            failure -> assertThat(failure.effect()).isEqualTo(StoreException.Effect.NONE));
+            end.countDown();
+        }
+    }
+
     private Lanes lanes(boolean callerMayWork) {
         Path path = folder.resolve("locks.db");
         SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", path.toString());
@@ -74,7 +100,8 @@ class LanesTest {
                 LANES,
                 () -> new SerialConnection(file, dialect, Duration.ofSeconds(5), LIMIT, MonotonicClock.SYSTEM),
                 "test",
-                callerMayWork);
+                callerMayWork,
+                new TimeLimit(turns));
     }
 
     private static List<LockName> namesOfOtherLanes(LockName name) {
