@@ -54,12 +54,17 @@ final class CommandDouble implements AutoCloseable {
             + "if ARGV[3] then redis.call('SET', KEYS[1], ARGV[2], ARGV[3], ARGV[4]) "
             + "else redis.call('SET', KEYS[1], ARGV[2]) end return 1";
 
+    private static final String AS_32_BITS = "local string = setmetatable({ format = function(form, number) "
+            + "return form == '%d' and number >= 2 ^ 31 and '-2147483648' or string.format(form, number) end }, "
+            + "{ __index = string })\n";
+
     private final ServerSocket listener;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final Map<String, Integer> counts = new ConcurrentHashMap<>();
     private final Map<String, Fault> faults = new ConcurrentHashMap<>();
     private final Queue<List<byte[]>> keptBack = new ConcurrentLinkedQueue<>();
     private volatile Set<CommandGroup> groups;
+    private volatile boolean thirtyTwoBits;
     private volatile RedisServer server;
 
     CommandDouble(RedisServer server, CommandGroup... groups) {
@@ -86,6 +91,11 @@ final class CommandDouble implements AutoCloseable {
     /** From now on knows these commands and no others, as if the server was upgraded or replaced by another one. */
     void supportOnly(CommandGroup... newGroups) {
         groups = Set.of(newGroups);
+    }
+
+    /** From now on its scripts write numbers as a 32-bit program does. None of them must be known to the server yet. */
+    void haveThirtyTwoBits() {
+        thirtyTwoBits = true;
     }
 
     /** The commands that clients have sent since the last {@link #reset}, without handshakes. */
@@ -193,6 +203,11 @@ final class CommandDouble implements AutoCloseable {
 
     private List<byte[]> translated(String name, List<byte[]> command) {
         boolean conditional = command.size() == 7 && is(command.get(3), "IFEQ");
+        if (name.equals("EVAL") && thirtyTwoBits) {
+            List<byte[]> changed = new ArrayList<>(command);
+            changed.set(1, bytes(AS_32_BITS + new String(command.get(1), StandardCharsets.US_ASCII)));
+            return changed;
+        }
         if (name.equals("DELEX") && groups.contains(CommandGroup.DELEX) && is(command.get(2), "IFEQ")) {
             return eval(String.format(DELETE, 0), command.get(1), command.get(3));
         }

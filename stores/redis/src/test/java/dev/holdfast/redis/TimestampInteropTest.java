@@ -108,6 +108,20 @@ class TimestampInteropTest extends StoreTest {
         busy(store, bob.mutex(name));
     }
 
+    /** By the key alone it is free. */
+    @Test
+    void ourLockIsListedWhateverIsInItsKey() {
+        granted(store, ours);
+        assertThat(get(store.list(key, 10))).containsExactly(name);
+        put(PAST);
+        assertThat(get(store.inspect(name))).isPresent();
+        assertThat(get(store.list(key, 10))).containsExactly(name);
+        server.ask(jedis -> jedis.del(key));
+        assertThat(get(store.list(key, 10))).containsExactly(name);
+        released(store, ours.again());
+        assertThat(get(store.list(key, 10))).isEmpty();
+    }
+
     // ---- what they overwrite and delete ----
 
     @Test
