@@ -38,6 +38,7 @@ abstract class SharedLockProcesses extends StoreTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final int LEAST = 50;
+    private static final long BETWEEN_LOOKS_MILLIS = 100;
     static final String LOCK = "counted";
     private static final String COUNTER = "counter";
     private static final String LEDGER = "ledger";
@@ -94,9 +95,28 @@ abstract class SharedLockProcesses extends StoreTest {
             kills.get(i).run();
         }
         pause(TimeUnit.NANOSECONDS.toMillis(Math.max(0, end - System.nanoTime())));
+        awaitIncrementsOfBoth();
         running.forEach(one -> one.process().send("stop"));
         running.forEach(one -> one.process().expect("DONE", PATIENCE));
         check();
+    }
+
+    // Each kill of a holder stops all of them for a lease, so how many there are after a while is up to chance and the
+    // machine.
+    private void awaitIncrementsOfBoth() {
+        long giveUp = System.nanoTime() + PATIENCE.toNanos();
+        while (increments(Side.THEIRS) <= LEAST || increments(Side.OURS) <= LEAST) {
+            assertThat(System.nanoTime())
+                    .as("both sides go on, but there are %s", server.ask(jedis -> jedis.lrange(LEDGER, 0, -1)))
+                    .isLessThan(giveUp);
+            pause(BETWEEN_LOOKS_MILLIS);
+        }
+    }
+
+    private long increments(Side side) {
+        return server.ask(jedis -> jedis.lrange(LEDGER, 0, -1)).stream()
+                .filter(entry -> entry.startsWith(side.name()))
+                .count();
     }
 
     // Two are killed while they hold the lock, at the worst moment, one of each side; the others wherever they are.
