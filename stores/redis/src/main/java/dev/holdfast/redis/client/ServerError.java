@@ -30,7 +30,20 @@ public final class ServerError {
 
     private static final String NO_PASSWORD = "it asks for a password; the URL is redis://[USER]:PASSWORD@HOST";
 
+    private static final String DIVIDED = "its cluster is moving the slot of this key at the moment";
+
     private static final List<Meaning> MEANINGS = List.of(
+            // What our scripts say comes first, because it names keys and their contents, in which any other word may
+            // be.
+            lasting("HOLDFAST-FOREIGN", DAMAGED).beforeAnyWrite(),
+            lasting("HOLDFAST-DAMAGED", DAMAGED),
+            lasting("HOLDFAST-32-BIT", "use a 64-bit server").beforeAnyWrite(),
+            lasting("HOLDFAST-REDISSON", "layout=redisson shares the locks of RLock only; use another name or prefix")
+                    .beforeAnyWrite(),
+            lasting(
+                            "HOLDFAST-STAMP",
+                            "check the option stamp, and what other programs write; use another name or prefix")
+                    .beforeAnyWrite(),
             passing("LOADING", "it is reading its data after a start; try again when it is done"),
             passing("MASTERDOWN", "its primary is gone; wait for the fail-over"),
             passing("READONLY", "it is a replica, perhaps since a fail-over; the URL must lead to the primary")
@@ -43,7 +56,7 @@ public final class ServerError {
                     .beforeAnyWrite(),
             passing("BUSY", "a script of another client keeps it busy; see SCRIPT KILL"),
             passing("CLUSTERDOWN", "its cluster is not complete"),
-            passing("TRYAGAIN", "its cluster is moving the slot of this key at the moment"),
+            passing("TRYAGAIN", DIVIDED),
             passing("max number of clients", "it has as many clients as maxclients allows; raise it"),
             passing("NOSCRIPT", "it has forgotten a script that was sent a moment ago"),
             lasting("NOAUTH", NO_PASSWORD),
@@ -56,15 +69,6 @@ public final class ServerError {
             lasting("ACL failure", RIGHTS),
             lasting("The user executing the script can't", RIGHTS),
             lasting("WRONGTYPE", "a key is of another type, so somebody else wrote it; remove it or set another prefix")
-                    .beforeAnyWrite(),
-            lasting("HOLDFAST-FOREIGN", DAMAGED).beforeAnyWrite(),
-            lasting("HOLDFAST-DAMAGED", DAMAGED),
-            lasting("HOLDFAST-32-BIT", "use a 64-bit server").beforeAnyWrite(),
-            lasting("HOLDFAST-REDISSON", "layout=redisson shares the locks of RLock only; use another name or prefix")
-                    .beforeAnyWrite(),
-            lasting(
-                            "HOLDFAST-STAMP",
-                            "check the option stamp, and what other programs write; use another name or prefix")
                     .beforeAnyWrite(),
             lasting("MOVED", "it is a node of a cluster; add cluster=true to the options"),
             lasting("ASK", "it is a node of a cluster; add cluster=true to the options"),
@@ -140,7 +144,10 @@ public final class ServerError {
 
     /** Whether a request was refused because its keys are at two nodes, as their slot is being moved. */
     public static boolean isDivided(StoreException failure) {
-        return failure.getMessage() != null && failure.getMessage().contains("TRYAGAIN");
+        // The remedy is at the end. Before it is the name of the lock, which may contain the server's word.
+        return failure.effect() == Effect.NONE
+                && failure.getMessage() != null
+                && failure.getMessage().endsWith(DIVIDED);
     }
 
     /** Whether this is the error of a replica, so that a new connection may lead to the primary. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -106,5 +107,19 @@ class ServerErrorTest {
     @ValueSource(strings = {"ERR something new", "SOMETHING ELSE"})
     void whatIsNotKnownHasAnUnknownEffect(String message) {
         assertThat(of(message).effect()).isEqualTo(Effect.UNKNOWN);
+    }
+
+    /** The name of a lock may contain any word, also those by which errors are recognised. */
+    @Test
+    void wordsInTheNameOfALockMeanNothing() {
+        StoreException unknown = ServerError.of("ERR something else", "batch-TRYAGAIN", null);
+        assertThat(ServerError.isDivided(unknown)).isFalse();
+        assertThat(ServerError.isDivided(ServerError.of("LOADING data", "batch-TRYAGAIN", null)))
+                .isFalse();
+        assertThat(ServerError.isDivided(of("TRYAGAIN Multiple keys request during rehashing of slot")))
+                .isTrue();
+        StoreException damaged = ServerError.returned(
+                "HOLDFAST-DAMAGED key holdfast:{batch-OOM} was written by somebody else: x", "name");
+        assertThat(damaged.effect()).isEqualTo(Effect.UNKNOWN);
     }
 }
