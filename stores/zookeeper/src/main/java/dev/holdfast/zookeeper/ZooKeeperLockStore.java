@@ -7,6 +7,7 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
@@ -16,10 +17,12 @@ import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
+import dev.holdfast.store.LossListeners;
 import dev.holdfast.store.TimeLimit;
 import dev.holdfast.zookeeper.claim.ClaimState;
 import dev.holdfast.zookeeper.claim.ClaimTable;
 import dev.holdfast.zookeeper.claim.LeaseExpiry;
+import dev.holdfast.zookeeper.claim.NodeWatches;
 import dev.holdfast.zookeeper.claim.OneShotListener;
 import dev.holdfast.zookeeper.claim.OrphanCleaner;
 import dev.holdfast.zookeeper.config.ZooKeeperOptions;
@@ -81,6 +84,7 @@ import org.apache.zookeeper.data.ACL;
 public final class ZooKeeperLockStore implements LockStore {
 
     private final StoreContext context;
+    private final LossListeners losses;
     private final TimeLimit timeLimit;
     private final StoreTraits traits;
     private final Acquire acquire;
@@ -92,10 +96,13 @@ public final class ZooKeeperLockStore implements LockStore {
     private ZooKeeperLockStore(
             Sessions sessions, ZnodePaths paths, List<ACL> acl, Duration timeout, MonotonicClock clock) {
         Timer timer = new Timer();
-        ClaimTable claims = new ClaimTable(clock);
+        NodeWatches watches = new NodeWatches();
+        ClaimTable claims = new ClaimTable(clock, watches);
         OrphanCleaner orphans = new OrphanCleaner(sessions, clock, timer);
         LeaseExpiry leaseExpiry = new LeaseExpiry(claims, sessions, orphans, clock, timer);
-        this.context = new StoreContext(sessions, paths, acl, clock, claims, orphans, leaseExpiry, timer);
+        this.losses = new LossListeners();
+        this.context =
+                new StoreContext(sessions, paths, acl, clock, claims, watches, losses, orphans, leaseExpiry, timer);
         this.timeLimit = new TimeLimit(timeout);
         Duration ticketTtl = Sessions.guaranteedLifetime(sessions.timeout());
         PredecessorWatch predecessorWatch = new PredecessorWatch(context);
@@ -211,6 +218,11 @@ public final class ZooKeeperLockStore implements LockStore {
     @Override
     public CompletionStage<Released> release(Claim claim) {
         return call(claim.name().value(), () -> release.release(claim));
+    }
+
+    @Override
+    public ListenerRegistration watchLosses(LossListener listener) {
+        return losses.add(listener);
     }
 
     @Override

@@ -24,6 +24,7 @@ public final class OneServer implements AutoCloseable {
 
     private OneServer(boolean syncs) {
         System.setProperty("zookeeper.forceSync", syncs ? "yes" : "no");
+        System.setProperty("zookeeper.4lw.commands.whitelist", "srvr,wchs");
         try {
             server = new TestingServer(
                     new InstanceSpec(null, Ports.reserve(), -1, -1, true, -1, TICK_MILLIS, 1_000, null, "127.0.0.1"),
@@ -35,6 +36,10 @@ public final class OneServer implements AutoCloseable {
 
     public String hosts() {
         return server.getConnectString();
+    }
+
+    int port() {
+        return server.getPort();
     }
 
     TestingServer server() {

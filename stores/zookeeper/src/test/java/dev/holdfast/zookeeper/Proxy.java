@@ -49,6 +49,8 @@ public final class Proxy implements AutoCloseable {
             Map.entry(12, "getChildren2"),
             Map.entry(14, "multi"),
             Map.entry(15, "create2"),
+            Map.entry(17, "checkWatches"),
+            Map.entry(18, "removeWatches"),
             Map.entry(19, "createContainer"),
             Map.entry(103, "getEphemerals"),
             Map.entry(-11, "closeSession"));
@@ -60,7 +62,9 @@ public final class Proxy implements AutoCloseable {
     private volatile Function<String, Action> actions = kind -> Action.PASS;
     private volatile long delayNanos;
     private volatile boolean open = true;
+    private volatile boolean holdsReplies;
     private int roundTrips;
+    private long replyBytes;
     private boolean repliedSince = true;
 
     Proxy(String hosts) {
@@ -91,6 +95,15 @@ public final class Proxy implements AutoCloseable {
         return this;
     }
 
+    /** Keeps all replies back, so that whatever is requested now is requested before any reply. */
+    void holdReplies() {
+        holdsReplies = true;
+    }
+
+    void letReplies() {
+        holdsReplies = false;
+    }
+
     /** Sets what the proxy does with requests from now on, by their kind. */
     void onRequest(Function<String, Action> what) {
         actions = what;
@@ -109,6 +122,7 @@ public final class Proxy implements AutoCloseable {
     synchronized void reset() {
         counts.clear();
         roundTrips = 0;
+        replyBytes = 0;
         repliedSince = true;
     }
 
@@ -127,6 +141,11 @@ public final class Proxy implements AutoCloseable {
         return roundTrips;
     }
 
+    /** The size of all replies. */
+    synchronized long replyBytes() {
+        return replyBytes;
+    }
+
     private synchronized void requested(String kind) {
         counts.merge(kind, 1, Integer::sum);
         if (repliedSince) {
@@ -135,8 +154,9 @@ public final class Proxy implements AutoCloseable {
         }
     }
 
-    private synchronized void answered() {
+    private synchronized void answered(int bytes) {
         repliedSince = true;
+        replyBytes += bytes;
     }
 
     private void accept() {
@@ -217,8 +237,11 @@ public final class Proxy implements AutoCloseable {
                 if (early > 0) {
                     LockSupport.parkNanos(early);
                 }
+                while (frame.counted() && holdsReplies && !to.isClosed()) {
+                    LockSupport.parkNanos(1_000_000);
+                }
                 if (frame.counted()) {
-                    answered();
+                    answered(frame.bytes().length);
                 }
                 out.writeInt(frame.bytes().length);
                 out.write(frame.bytes());

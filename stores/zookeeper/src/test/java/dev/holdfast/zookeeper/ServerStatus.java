@@ -6,25 +6,35 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** What a server on this machine says of itself. Its settings must allow the word {@code srvr}. */
+/** What a server on this machine says of itself. Its settings must allow the words {@code srvr} and {@code wchs}. */
 final class ServerStatus {
 
     private static final int PATIENCE_MILLIS = 300;
-    private static final String MODE = "Mode: ";
+    private static final String MODE = "Mode:";
+    private static final String WATCHES = "Total watches:";
 
     private ServerStatus() {}
 
     /** What it is, such as "leader" or "standalone"; empty if it does not serve clients now. */
     static String mode(int port) {
+        return value(port, "srvr", MODE);
+    }
+
+    /** How many watches of clients it has. */
+    static int watches(int port) {
+        return Integer.parseInt(value(port, "wchs", WATCHES));
+    }
+
+    private static String value(int port, String word, String label) {
         try (Socket socket = new Socket()) {
             socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), PATIENCE_MILLIS);
             socket.setSoTimeout(PATIENCE_MILLIS);
-            socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
+            socket.getOutputStream().write(word.getBytes(StandardCharsets.US_ASCII));
             socket.getOutputStream().flush();
             String text = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
             return text.lines()
-                    .filter(line -> line.startsWith(MODE))
-                    .map(line -> line.substring(MODE.length()))
+                    .filter(line -> line.startsWith(label))
+                    .map(line -> line.substring(label.length()).strip())
                     .findFirst()
                     .orElse("");
         } catch (IOException notThere) {

@@ -30,6 +30,16 @@ public final class ClaimState {
         OVER
     }
 
+    /** What is known of the watch on the claim's own node. */
+    private enum OwnWatch {
+        /** There is none, or its events may come out of order, because the client has reconnected. */
+        NONE,
+        /** It was asked for. */
+        ASKED,
+        /** The node existed when the watch was set, and an event about it comes before those of later changes. */
+        SET
+    }
+
     private final LockName name;
     private final ClaimId id;
     private final String parent;
@@ -42,9 +52,11 @@ public final class ClaimState {
     private long expires;
     private boolean shrunk;
     private boolean marked;
+    private boolean releasing;
     private @Nullable String watched;
-    private boolean ownWatchSet;
+    private OwnWatch ownWatch = OwnWatch.NONE;
     private int ahead;
+    private int position;
 
     public ClaimState(Claim claim, String parent, @Nullable OneShotListener listener) {
         this.name = claim.name();
@@ -110,11 +122,22 @@ public final class ClaimState {
         counter = counter == 0 ? zxid : counter;
     }
 
-    /** Records that the node was replaced by one with fewer permits. */
-    public synchronized void shrinkTo(NodeName smaller) {
-        node = smaller;
-        shrunk = true;
-        claim = claim.withPermits(smaller.permits());
+    /** Records that the node is about to be replaced by one with fewer permits, so that it may be either from now on. */
+    public synchronized void beginShrink() {
+        claim = claim.again();
+    }
+
+    /**
+     * Records what the claim's node was found to be: the known one, or the one with fewer permits that has replaced it. A
+     * list that was taken before the replacement changes nothing.
+     */
+    public synchronized void adopt(NodeName found) {
+        if (node == null || found.permits() < node.permits()) {
+            node = found;
+            shrunk = true;
+            ownWatch = OwnWatch.NONE;
+            claim = claim.withPermits(found.permits());
+        }
     }
 
     /**
@@ -196,9 +219,35 @@ public final class ClaimState {
         return changed;
     }
 
-    /** Records how many nodes were ahead in the queue when it was listed. */
-    public synchronized void setAhead(int nodes) {
+    /** Records that the claim is being released, so that the deletion of its node is no loss. */
+    public synchronized void beginRelease() {
+        releasing = true;
+    }
+
+    /** Whether the claim holds, and nobody has asked to release it. */
+    public synchronized boolean isHeld() {
+        return state == State.HELD && !releasing;
+    }
+
+    /**
+     * Records the place in the queue when it was listed.
+     *
+     * @param nodes how many nodes were ahead
+     * @param waiters how many of them waited
+     */
+    public synchronized void setPlace(int nodes, int waiters) {
         ahead = nodes;
+        position = waiters;
+    }
+
+    /** How many claims waited before this one when the queue was last listed. It can only have become less. */
+    public synchronized int position() {
+        return position;
+    }
+
+    /** The watched path; null if there is none. */
+    public synchronized @Nullable String watched() {
+        return watched;
     }
 
     /** Records the watched path. Returns false if this path is watched already. */
@@ -210,16 +259,21 @@ public final class ClaimState {
         return true;
     }
 
-    /** Records that the claim's own node is watched. Returns false if it is watched already. */
-    public synchronized boolean setOwnWatch() {
-        boolean changed = !ownWatchSet;
-        ownWatchSet = true;
+    /** Records that a watch on the claim's own node is asked for. Returns false if there is one already. */
+    public synchronized boolean askOwnWatch() {
+        boolean changed = ownWatch == OwnWatch.NONE;
+        ownWatch = changed ? OwnWatch.ASKED : ownWatch;
         return changed;
     }
 
-    /** Records that the claim's own node is not watched any more. */
+    /** Records that the claim's own node exists and is watched. */
+    public synchronized void confirmOwnWatch() {
+        ownWatch = OwnWatch.SET;
+    }
+
+    /** Records that the claim's own node is not watched any more, or not reliably. */
     public synchronized void clearOwnWatch() {
-        ownWatchSet = false;
+        ownWatch = OwnWatch.NONE;
     }
 
     /** Forgets a watch that has fired or failed. Returns whether it was the current watch of a waiting claim. */
@@ -232,10 +286,10 @@ public final class ClaimState {
     }
 
     /**
-     * Whether this is a mutex with exactly one node ahead in the last list: it is granted when that node is
-     * deleted.
+     * Whether this is a mutex with exactly one node ahead in the last list, and would have been notified of the deletion of
+     * its own node: it is granted when the node ahead is deleted.
      */
     public synchronized boolean isNext() {
-        return ahead == 1 && claim.limit() == 1;
+        return ahead == 1 && claim.limit() == 1 && ownWatch == OwnWatch.SET;
     }
 }

@@ -21,11 +21,13 @@ public final class ClaimTable {
     static final int MAX_TOMBSTONES = 10_000;
 
     private final MonotonicClock clock;
+    private final NodeWatches watches;
     private final Map<ClaimId, ClaimState> live = new ConcurrentHashMap<>();
     private final Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
 
-    public ClaimTable(MonotonicClock clock) {
+    public ClaimTable(MonotonicClock clock, NodeWatches watches) {
         this.clock = clock;
+        this.watches = watches;
     }
 
     @Nullable
@@ -42,7 +44,16 @@ public final class ClaimTable {
     /** Removes and ends a claim. Returns false if it was over already. */
     public boolean remove(ClaimState claimState) {
         live.remove(claimState.id(), claimState);
-        return claimState.end();
+        boolean ended = claimState.end();
+        String own = claimState.path();
+        String watched = claimState.watched();
+        if (own != null) {
+            watches.forget(claimState, own);
+        }
+        if (watched != null) {
+            watches.leave(claimState, watched);
+        }
+        return ended;
     }
 
     /** Removes and ends a claim, and notifies its listener. */

@@ -68,6 +68,10 @@ public final class LeaseExpiry {
         if (!claims.remove(claimState) || path == null) {
             return;
         }
+        if (claimState.claim().repeated()) {
+            // A request that makes or replaces its node may have worked, or may still do so, without a reply.
+            orphans.expectLateNode(claimState.id(), claimState.parent());
+        }
         try {
             orphans.remove(sessions.current(), path);
         } catch (StoreException notConnected) {

@@ -94,12 +94,21 @@ public final class AdmissionQueue {
         return nodes.stream().filter(node -> node.id().equals(id)).toList();
     }
 
-    /** The index of a node, which is the number of nodes before it; -1 if it is not in the queue. */
-    public int indexOf(String node) {
-        for (int i = 0; i < nodes.size(); i++) {
-            if (nodes.get(i).text().equals(node)) {
-                return i;
+    /**
+     * The index of a node, which is the number of nodes before it; -1 if it is not in the queue. The node may have been
+     * replaced by one of the same claim with other permits, which has the same sequence.
+     */
+    public int indexOf(NodeName node) {
+        int low = 0;
+        int high = nodes.size() - 1;
+        while (low <= high) {
+            int middle = (low + high) >>> 1;
+            int difference = nodes.get(middle).sequence() - node.sequence();
+            if (difference == 0) {
+                return nodes.get(middle).isOfSameClaim(node) ? middle : -1;
             }
+            low = difference < 0 ? middle + 1 : low;
+            high = difference < 0 ? high : middle - 1;
         }
         return -1;
     }

@@ -76,6 +76,11 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         return new NodeName(prefix(id, newPermits, limit) + sequenceText, id, newPermits, limit, sequence, foreign);
     }
 
+    /** Whether this is the other node, or the one that has replaced it when the grant was shrunk. */
+    public boolean isOfSameClaim(@Nullable NodeName other) {
+        return other != null && sequence == other.sequence && id.equals(other.id);
+    }
+
     public boolean isWrite() {
         return limit == Claim.ALL && permits == Claim.ALL;
     }

@@ -146,7 +146,7 @@ public final class Acquire {
     // Decides from the list whether a claim whose node is known holds, waits or ends.
     private CompletionStage<Renewed> evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
         NodeName own = claimState.node();
-        int index = own == null ? -1 : queue.indexOf(own.text());
+        int index = own == null ? -1 : queue.indexOf(own);
         if (own == null || index < 0) {
             context.claims().remove(claimState);
             return done(RELEASED);
@@ -246,11 +246,12 @@ public final class Acquire {
         // Deletes the nodes of creates that arrived twice, if there are any. The first node is that of the claim.
         nodes.subList(1, nodes.size()).forEach(copy -> context.orphans().remove(client, parent + '/' + copy.text()));
         NodeName node = nodes.get(0);
-        if (known != null && node.equals(known.node()) && known.session() == client.session()) {
+        if (known != null && node.isOfSameClaim(known.node()) && known.session() == client.session()) {
+            known.adopt(node);
             return resume(client, known, request, queue, searches);
         }
         String path = parent + '/' + node.text();
-        return client.stat(path, null).thenCompose(reply -> {
+        return client.stat(path).thenCompose(reply -> {
             if (reply.isMissing()) {
                 return search(client, request, searches + 1);
             }
@@ -292,7 +293,7 @@ public final class Acquire {
             return search(client, request, searches + 1);
         }
         if (listener == null) {
-            int index = queue.indexOf(node.text());
+            int index = queue.indexOf(node);
             boolean waits = index >= 0 && !queue.isHolder(index);
             if (claimState.state() == ClaimState.State.WAITING && waits) {
                 return done(new Renewed.Waiting(queue.position(index), Duration.ZERO));
@@ -325,13 +326,14 @@ public final class Acquire {
         NodeData old = claimState.data();
         byte[] data = new NodeData(old.lease(), claimState.counter(), old.granted(), old.owner()).bytes();
         String parent = claimState.parent();
+        claimState.beginShrink();
         return client.replace(parent + '/' + node.text(), parent + '/' + smaller.text(), data, context.acl())
                 .thenCompose(reply -> {
                     if (reply.code() == Code.NONODE || reply.code() == Code.NODEEXISTS) {
                         return search(client, request, searches + 1);
                     }
                     reply.get();
-                    claimState.shrinkTo(smaller);
+                    claimState.adopt(smaller);
                     return evaluate(client, claimState, queue.with(node, smaller));
                 });
     }

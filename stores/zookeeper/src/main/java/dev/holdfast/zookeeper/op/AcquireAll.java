@@ -227,7 +227,7 @@ public final class AcquireAll {
             ClaimState claimState = claimStates.get(i);
             AdmissionQueue queue = queues.get(i);
             holds.add(acquire.held(
-                    client, claimState, queue, queue.indexOf(own(claimState).text())));
+                    client, claimState, queue, queue.indexOf(own(claimState))));
         }
         return all(holds).thenApply(held -> {
             for (int i = 0; i < held.size(); i++) {
@@ -238,7 +238,7 @@ public final class AcquireAll {
     }
 
     private boolean isAdmitted(ClaimState claimState, AdmissionQueue queue) {
-        int index = queue.indexOf(own(claimState).text());
+        int index = queue.indexOf(own(claimState));
         if (index < 0 || context.claims().hasTombstone(claimState.id())) {
             return false;
         }

@@ -67,7 +67,7 @@ public final class ParentNodes {
         }
         String path = paths.get(from);
         // Checks first whether the node exists: a client without the right to create it may use an existing one.
-        return client.stat(path, null).thenCompose(existing -> {
+        return client.stat(path).thenCompose(existing -> {
             if (existing.isOk()) {
                 return createFrom(client, paths, from + 1);
             }

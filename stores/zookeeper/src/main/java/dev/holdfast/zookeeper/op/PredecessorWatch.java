@@ -4,12 +4,16 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.zookeeper.claim.ClaimState;
+import dev.holdfast.zookeeper.claim.NodeWatches;
 import dev.holdfast.zookeeper.claim.OneShotListener;
 import dev.holdfast.zookeeper.node.AdmissionQueue;
 import dev.holdfast.zookeeper.node.NodeData;
 import dev.holdfast.zookeeper.node.NodeName;
+import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletionStage;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
@@ -17,8 +21,9 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notifies a claim in the queue when its turn has come. The claim watches its own node, because others may delete
- * it. It also watches one more node, chosen such that a release wakes only those claims that may then be granted:
+ * Notifies a claim in the queue when its turn has come, and a claim that holds when it is gone. Both watch their own
+ * node, because others may delete it: a waiting claim from the beginning, one that holds from its first renewal on. A waiting
+ * claim also watches one more node, chosen such that a release wakes only those claims that may then be granted:
  *
  * <table>
  * <caption>What is watched</caption>
@@ -33,7 +38,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The deletion of the only node ahead is the grant of a mutex. This is safe for three reasons. The list was
  * taken after the claim's own node was created. No node is inserted ahead of it later. And events arrive in order:
- * if the claim's own node had been deleted before, that event would have arrived earlier.
+ * if the claim's own node had been deleted before, that event would have arrived earlier. The last is true only if the own
+ * node was seen, and its watch set, on this connection: after a reconnect the server sends the events of the meantime in any
+ * order. The claim then lists again instead.
  *
  * <p>A claim for permits that waited and is granted marks its node, in the background and only if another node is
  * behind it. The next node is then the first waiter, and its owner must know this, because the holders ahead may be
@@ -48,31 +55,38 @@ public final class PredecessorWatch {
     private static final Duration LIST_RETRY_DELAY = Duration.ofMillis(50);
 
     private final StoreContext context;
+    private final NodeWatches watches;
 
     public PredecessorWatch(StoreContext context) {
         this.context = context;
+        this.watches = context.watches();
     }
 
     /** Sets the watches that a waiting claim needs, if they are not set yet. */
     void arm(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
-        claimState.setAhead(index);
-        if (claimState.setOwnWatch()) {
-            watchOwn(client, claimState);
-        }
+        claimState.setPlace(index, queue.position(index));
+        watchOwn(client, claimState);
         NodeName own = queue.get(index);
         if (own.limit() == 0) {
             return;
         }
         NodeName predecessor = target(queue, index, own);
-        if (predecessor == null) {
-            if (claimState.setWatch(claimState.parent())) {
-                list(client, claimState, true, 0);
-            }
+        String path = claimState.parent() + (predecessor == null ? "" : '/' + predecessor.text());
+        String before = claimState.watched();
+        if (!claimState.setWatch(path)) {
             return;
         }
-        String path = claimState.parent() + '/' + predecessor.text();
-        if (claimState.setWatch(path)) {
-            watchPredecessor(client, claimState, path, isForPermits(own));
+        if (before != null) {
+            watches.leave(claimState, before);
+        }
+        if (predecessor == null) {
+            list(client, claimState, true, 0);
+        } else {
+            readPredecessor(client, claimState, path).thenAccept(blocks -> {
+                if (!blocks && claimState.clearWatch(path)) {
+                    list(client, claimState, false, 0);
+                }
+            });
         }
     }
 
@@ -91,43 +105,86 @@ public final class PredecessorWatch {
         return node.limit() != 1 && !node.isRead() && !node.isWrite();
     }
 
-    private void watchPredecessor(SessionClient client, ClaimState claimState, String path, boolean forPermits) {
-        Watcher watcher = event -> changed(client, claimState, path, event);
-        client.data(path, watcher).thenAccept(reply -> {
-            boolean changedAlready = reply.isMissing()
-                    || (forPermits
-                            && reply.isOk()
-                            && NodeData.parse(reply.get().text())
-                                    .map(NodeData::granted)
-                                    .orElse(false));
-            if ((changedAlready || !reply.isOk()) && claimState.clearWatch(path)) {
-                list(client, claimState, false, 0);
-            }
-        });
-    }
-
-    private void watchOwn(SessionClient client, ClaimState claimState) {
-        String path = claimState.path();
-        if (path == null) {
-            return;
+    /** Watches the node of a claim that waits or holds, unless it is watched already. */
+    void watchOwn(SessionClient client, ClaimState claimState) {
+        if (claimState.askOwnWatch()) {
+            readOwn(client, claimState).thenAccept(reply -> {
+                if (reply.isMissing()) {
+                    ownDeleted(client, claimState);
+                }
+            });
         }
-        client.stat(path, event -> ownChanged(client, claimState, event)).thenAccept(reply -> {
-            if (reply.isMissing()) {
-                endWaiting(claimState, Renewed.Reason.RELEASED);
-            } else if (!reply.isOk()) {
-                claimState.clearOwnWatch();
+    }
+
+    private void ownDeleted(SessionClient client, ClaimState claimState) {
+        if (claimState.isHeld()) {
+            // A downgrade deletes the node, too, and makes another one.
+            list(client, claimState, false, 0);
+        } else {
+            endWaiting(claimState, Renewed.Reason.RELEASED);
+        }
+    }
+
+    /**
+     * Reads the node of a claim, and the one for which it waits, and watches both.
+     *
+     * @return whether both are as they were; if not, the queue must be listed
+     */
+    CompletionStage<Boolean> isUnchanged(SessionClient client, ClaimState claimState) {
+        CompletionStage<Boolean> exists = readOwn(client, claimState).thenApply(Reply::isOk);
+        String watched = claimState.watched();
+        if (watched == null) {
+            return exists;
+        }
+        return exists.thenCombine(readPredecessor(client, claimState, watched), (here, blocks) -> {
+            if (!blocks) {
+                claimState.clearWatch(watched);
             }
+            return here && blocks;
         });
     }
 
-    private void ownChanged(SessionClient client, ClaimState claimState, WatchedEvent event) {
-        if (event.getType() == EventType.NodeDeleted) {
-            endWaiting(claimState, Renewed.Reason.RELEASED);
-        } else if (event.getState() == KeeperState.Expired) {
-            endWaiting(claimState, Renewed.Reason.EXPIRED);
-        } else if (event.getType() != EventType.None) {
+    private CompletionStage<Reply<SessionClient.Data>> readOwn(SessionClient client, ClaimState claimState) {
+        String path = Objects.requireNonNull(claimState.path(), "a claim that waits or holds has a node");
+        return watches.read(client, claimState, path, event -> ownChanged(client, claimState, path, event))
+                .thenApply(reply -> {
+                    if (reply.isOk()) {
+                        claimState.confirmOwnWatch();
+                    } else {
+                        claimState.clearOwnWatch();
+                    }
+                    return reply;
+                });
+    }
+
+    // Whether the claim must still wait for that node, which is then watched.
+    private CompletionStage<Boolean> readPredecessor(SessionClient client, ClaimState claimState, String path) {
+        NodeName own = claimState.node();
+        boolean forPermits = own != null && isForPermits(own);
+        return watches.read(client, claimState, path, event -> changed(client, claimState, path, event))
+                .thenApply(reply -> {
+                    boolean blocks = reply.isOk() && !(forPermits && isGranted(reply.get()));
+                    if (!blocks) {
+                        watches.leave(claimState, path);
+                    }
+                    return blocks;
+                });
+    }
+
+    private static boolean isGranted(SessionClient.Data data) {
+        return NodeData.parse(data.text()).map(NodeData::granted).orElse(false);
+    }
+
+    private void ownChanged(SessionClient client, ClaimState claimState, String path, WatchedEvent event) {
+        if (event.getState() == KeeperState.Expired) {
+            gone(claimState, Renewed.Reason.EXPIRED);
+        } else if (event.getType() == EventType.None) {
             claimState.clearOwnWatch();
-            if (claimState.state() == ClaimState.State.WAITING && claimState.setOwnWatch()) {
+        } else if (path.equals(claimState.path())) {
+            claimState.clearOwnWatch();
+            if (event.getType() == EventType.NodeDeleted) {
+                ownDeleted(client, claimState);
+            } else if (claimState.state() != ClaimState.State.OVER) {
                 watchOwn(client, claimState);
             }
         }
@@ -135,7 +192,20 @@ public final class PredecessorWatch {
 
     private void endWaiting(ClaimState claimState, Renewed.Reason reason) {
         if (claimState.state() == ClaimState.State.WAITING) {
-            context.claims().end(claimState, reason);
+            gone(claimState, reason);
+        }
+    }
+
+    // Somebody has deleted the node of a claim that waits or holds, or its session has ended.
+    private void gone(ClaimState claimState, Renewed.Reason reason) {
+        boolean held = claimState.isHeld();
+        context.claims().end(claimState, reason);
+        if (reason == Renewed.Reason.RELEASED) {
+            // A renewal that is under way gives the same reason.
+            context.claims().addTombstone(claimState.claim());
+        }
+        if (held) {
+            context.losses().lost(claimState.name(), claimState.id(), reason);
         }
     }
 
@@ -168,7 +238,7 @@ public final class PredecessorWatch {
     }
 
     private void listAgain(ClaimState claimState, boolean watchParent, int retries) {
-        if (claimState.state() != ClaimState.State.WAITING) {
+        if (claimState.state() == ClaimState.State.OVER) {
             return;
         }
         try {
@@ -186,19 +256,21 @@ public final class PredecessorWatch {
         }
     }
 
-    /** Grants or ends a waiting claim after the queue was listed, or sets the watches that it needs. */
+    /** Grants or ends a claim after the queue was listed, or sets the watches that it needs. */
     void evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
         NodeName own = claimState.node();
-        if (own == null || claimState.state() != ClaimState.State.WAITING) {
+        boolean waits = claimState.state() == ClaimState.State.WAITING;
+        if (own == null || !(waits || claimState.isHeld())) {
             return;
         }
-        int index = queue.indexOf(own.text());
+        int index = queue.indexOf(own);
         if (index < 0) {
-            endWaiting(claimState, Renewed.Reason.RELEASED);
+            gone(claimState, Renewed.Reason.RELEASED);
+        } else if (!waits) {
+            claimState.adopt(queue.get(index));
+            watchOwn(client, claimState);
         } else if (queue.isHolder(index)) {
-            if (isForPermits(own) && !queue.isLast(index)) {
-                mark(client, claimState);
-            }
+            admitted(client, claimState, queue, index);
             grant(client, claimState);
         } else {
             arm(client, claimState, queue, index);
@@ -220,10 +292,14 @@ public final class PredecessorWatch {
     }
 
     /**
-     * Marks a claim that now holds, because others may have seen it wait: the next node may now be the first
-     * waiter.
+     * A claim holds now. It is marked if others may have seen it wait, because the next node may now be the first waiter.
      */
     void admitted(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
+        String watched = claimState.watched();
+        if (watched != null) {
+            claimState.clearWatch(watched);
+            watches.leave(claimState, watched);
+        }
         if (isForPermits(queue.get(index)) && !queue.isLast(index)) {
             mark(client, claimState);
         }

@@ -16,10 +16,14 @@ import dev.holdfast.zookeeper.session.SessionClient;
 import dev.holdfast.zookeeper.session.SessionNodes;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -28,11 +32,26 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Renews claims. One transaction that changes nothing, to which a majority of the servers agrees, proves that the
- * session is alive. The requests that check whether the claims still exist follow in the same round trip: for claims that hold, if they are many, lists of
- * the session's own nodes, and for each other claim a list of the children of its parent node. A sweep for orphans
- * runs with each renewal.
+ * session is alive. The requests that check whether the claims still exist follow in the same round trip:
+ *
+ * <ul>
+ *   <li>claims that hold, if they are many: lists of the session's own nodes;
+ *   <li>claims that hold, if they are few: each reads its own node;
+ *   <li>a claim far back in a queue: it reads its own node and the one that it watches, so that a queue of many clients is
+ *       not read as often as it is long;
+ *   <li>all others: a list of the children of the parent node, one for all claims below it. It also shows what the other
+ *       checks have missed: a node that was replaced, a claim whose turn has come, or who holds instead.
+ * </ul>
+ *
+ * A sweep for orphans runs with each renewal.
  */
 public final class Renew {
+
+    /**
+     * The maximum number of claims below one parent node that check two nodes each. The parent node is listed once for more
+     * claims, or for one that is nearer to the head of the queue, because its position must be exact.
+     */
+    static final int MAX_FAR = Renewed.Waiting.FAR;
 
     /** Stands for a list whose reply has not arrived yet. */
     private static final Reply<List<String>> NOT_ANSWERED = new Reply<>(Code.CONNECTIONLOSS, null, "");
@@ -53,39 +72,94 @@ public final class Renew {
         SessionClient client = context.sessions().current();
         CompletionStage<Reply<String>> confirmed =
                 client.confirm(context.paths().root());
-        Map<ClaimId, String> held = heldPaths(client, batch);
-        CompletionStage<Map<String, List<String>>> own = held.isEmpty()
-                ? CompletableFuture.completedStage(Map.of())
-                : sessionNodes.find(client, held.values(), paths());
-        CompletionStage<Map<String, Reply<List<String>>>> lists = list(
-                client,
-                batch.stream().filter(claim -> !held.containsKey(claim.id())).toList());
+        CompletionStage<Findings> findings = check(client, batch);
         updateData(client, batch);
         context.orphans().sweep(client);
-        return confirmed
-                .thenCombine(own, Replies::new)
-                .thenCombine(lists, (replies, listed) -> {
-                    if (!replies.confirmed().isOk() && !replies.confirmed().isMissing()) {
-                        throw replies.confirmed().failure();
-                    }
-                    return answersOrSearch(client, batch, held, replies.own(), listed);
-                })
-                .thenCompose(stage -> stage);
+        return confirmed.thenCombine(findings, Replies::new).thenCompose(replies -> {
+            if (!replies.confirmed().isOk() && !replies.confirmed().isMissing()) {
+                throw replies.confirmed().failure();
+            }
+            return listMissed(client, batch, replies.findings())
+                    .thenApply(complete -> answers(client, batch, complete));
+        });
     }
 
-    private record Replies(Reply<String> confirmed, Map<String, List<String>> own) {}
+    private record Replies(Reply<String> confirmed, Findings findings) {}
 
-    // The paths of held claims that are found by prefix; empty if all parent nodes are listed instead.
-    private Map<ClaimId, String> heldPaths(SessionClient client, List<Claim> batch) {
+    /**
+     * What the checks have shown.
+     *
+     * @param byPrefix the claims that were to be found among the session's nodes
+     * @param present the claims that were found to be as they were
+     * @param lists the children of parent nodes
+     */
+    private record Findings(Set<ClaimId> byPrefix, Set<ClaimId> present, Map<String, Reply<List<String>>> lists) {}
+
+    // ---- the checks ----
+
+    private CompletionStage<Findings> check(SessionClient client, List<Claim> batch) {
+        Map<ClaimId, String> byPrefix = pathsToFind(client, batch);
+        List<ClaimState> single = new ArrayList<>();
+        Set<String> parents = new LinkedHashSet<>();
+        Map<String, List<ClaimState>> far = new HashMap<>();
+        for (Claim claim : batch) {
+            ClaimState claimState = own(client, claim);
+            if (claimState == null) {
+                parents.add(context.paths().parent(claim.name()));
+            } else if (claimState.state() == ClaimState.State.WAITING) {
+                far.computeIfAbsent(claimState.parent(), unused -> new ArrayList<>())
+                        .add(claimState);
+            } else if (!byPrefix.containsKey(claim.id())) {
+                single.add(claimState);
+            }
+        }
+        far.forEach((parent, waiting) -> {
+            if (parents.contains(parent)
+                    || waiting.size() > MAX_FAR
+                    || !waiting.stream().allMatch(Renew::isFar)) {
+                parents.add(parent);
+            } else {
+                single.addAll(waiting);
+            }
+        });
+        CompletionStage<Set<ClaimId>> present = find(client, byPrefix);
+        for (ClaimState claimState : single) {
+            present = present.thenCombine(predecessorWatch.isUnchanged(client, claimState), (found, unchanged) -> {
+                if (unchanged) {
+                    found.add(claimState.id());
+                }
+                return found;
+            });
+        }
+        return present.thenCombine(
+                list(client, parents), (found, lists) -> new Findings(byPrefix.keySet(), found, lists));
+    }
+
+    private static boolean isFar(ClaimState waiting) {
+        return waiting.position() >= Renewed.Waiting.FAR && waiting.watched() != null;
+    }
+
+    // A claim of this session whose node is known. One that was sent twice may have another node, so it is searched.
+    private @Nullable ClaimState own(SessionClient client, Claim claim) {
+        ClaimState claimState = context.claims().find(claim.id());
+        return claimState == null
+                        || claimState.path() == null
+                        || claimState.session() != client.session()
+                        || claimState.claim().repeated()
+                        || (claimState.state() != ClaimState.State.HELD
+                                && claimState.state() != ClaimState.State.WAITING)
+                ? null
+                : claimState;
+    }
+
+    // The paths of held claims that are found by prefix; empty if each is looked at.
+    private Map<ClaimId, String> pathsToFind(SessionClient client, List<Claim> batch) {
         Map<ClaimId, String> held = new HashMap<>();
         if (sessionNodes.isWorthwhile(batch.size(), context.claims().count())) {
             for (Claim claim : batch) {
-                ClaimState claimState = context.claims().find(claim.id());
+                ClaimState claimState = own(client, claim);
                 String path = claimState == null ? null : claimState.path();
-                if (claimState != null
-                        && path != null
-                        && claimState.state() == ClaimState.State.HELD
-                        && claimState.session() == client.session()) {
+                if (claimState != null && path != null && claimState.state() == ClaimState.State.HELD) {
                     held.put(claim.id(), path);
                 }
             }
@@ -93,62 +167,55 @@ public final class Renew {
         return held.size() < SessionNodes.MIN_NODES ? Map.of() : held;
     }
 
-    private List<String> paths() {
-        return context.claims().all().stream()
+    private CompletionStage<Set<ClaimId>> find(SessionClient client, Map<ClaimId, String> paths) {
+        if (paths.isEmpty()) {
+            return CompletableFuture.completedStage(new HashSet<>());
+        }
+        List<String> known = context.claims().all().stream()
                 .map(ClaimState::path)
                 .filter(Objects::nonNull)
                 .toList();
+        return sessionNodes.find(client, paths.values(), known).thenApply(found -> {
+            Set<ClaimId> present = new HashSet<>(paths.keySet());
+            present.removeIf(id -> !found.contains(paths.get(id)));
+            return present;
+        });
     }
 
     // All lists are sent at once. Replies arrive in order, so the last stage completes after all others.
-    private CompletionStage<Map<String, Reply<List<String>>>> list(SessionClient client, List<Claim> claims) {
+    private static CompletionStage<Map<String, Reply<List<String>>>> list(
+            SessionClient client, Collection<String> parents) {
         Map<String, Reply<List<String>>> lists = new ConcurrentHashMap<>();
         CompletionStage<Map<String, Reply<List<String>>>> last = CompletableFuture.completedStage(lists);
-        for (Claim claim : claims) {
-            String parent = context.paths().parent(claim.name());
-            if (lists.putIfAbsent(parent, NOT_ANSWERED) == null) {
-                last = client.children(parent).thenApply(reply -> {
-                    lists.put(parent, reply);
-                    return lists;
-                });
-            }
+        for (String parent : parents) {
+            last = client.children(parent).thenApply(reply -> {
+                lists.put(parent, reply);
+                return lists;
+            });
         }
         return last;
     }
 
-    // A claim that was not found by prefix is searched below its parent node before it is reported as gone.
-    private CompletionStage<List<Renewed>> answersOrSearch(
-            SessionClient client,
-            List<Claim> batch,
-            Map<ClaimId, String> held,
-            Map<String, List<String>> own,
-            Map<String, Reply<List<String>>> lists) {
-        Map<ClaimId, AdmissionQueue> confirmed = new HashMap<>();
-        Map<String, AdmissionQueue> queues = new HashMap<>();
-        List<Claim> missed = new ArrayList<>();
+    // The parent nodes of claims that were not found as they were are listed before these are reported as gone.
+    private CompletionStage<Findings> listMissed(SessionClient client, List<Claim> batch, Findings findings) {
+        Set<String> parents = new LinkedHashSet<>();
         for (Claim claim : batch) {
-            String path = held.get(claim.id());
-            if (path != null) {
-                String parent = context.paths().parent(claim.name());
-                AdmissionQueue queue =
-                        queues.computeIfAbsent(parent, key -> AdmissionQueue.of(own.getOrDefault(key, List.of())));
-                if (queue.indexOf(path.substring(parent.length() + 1)) >= 0) {
-                    confirmed.put(claim.id(), queue);
-                } else {
-                    missed.add(claim);
-                }
+            String parent = context.paths().parent(claim.name());
+            if (!findings.present().contains(claim.id()) && !findings.lists().containsKey(parent)) {
+                parents.add(parent);
             }
         }
-        if (missed.isEmpty()) {
-            return CompletableFuture.completedStage(answers(client, batch, confirmed, lists));
+        if (parents.isEmpty()) {
+            return CompletableFuture.completedStage(findings);
         }
-        return list(client, missed).thenApply(more -> {
-            if (confirmed.isEmpty() && more.values().stream().anyMatch(Reply::isOk)) {
+        return list(client, parents).thenApply(more -> {
+            boolean noneFound = !findings.byPrefix().isEmpty()
+                    && findings.byPrefix().stream().noneMatch(findings.present()::contains);
+            if (noneFound && more.values().stream().anyMatch(Reply::isOk)) {
                 sessionNodes.disable();
             }
-            Map<String, Reply<List<String>>> all = new HashMap<>(lists);
-            all.putAll(more);
-            return answers(client, batch, confirmed, all);
+            findings.lists().putAll(more);
+            return findings;
         });
     }
 
@@ -168,21 +235,20 @@ public final class Renew {
         }
     }
 
-    private List<Renewed> answers(
-            SessionClient client,
-            List<Claim> batch,
-            Map<ClaimId, AdmissionQueue> confirmed,
-            Map<String, Reply<List<String>>> lists) {
+    // ---- the answers ----
+
+    private List<Renewed> answers(SessionClient client, List<Claim> batch, Findings findings) {
         Map<String, AdmissionQueue> queues = new HashMap<>();
         List<Renewed> answers = new ArrayList<>(batch.size());
         for (Claim claim : batch) {
-            AdmissionQueue own = confirmed.get(claim.id());
-            if (own != null) {
-                answers.add(answer(client, claim, own));
+            ClaimState claimState = context.claims().find(claim.id());
+            if (claimState != null && findings.present().contains(claim.id())) {
+                predecessorWatch.watchOwn(client, claimState);
+                answers.add(stillPresent(client, claimState, claim));
                 continue;
             }
             String parent = context.paths().parent(claim.name());
-            Reply<List<String>> list = lists.getOrDefault(parent, NOT_ANSWERED);
+            Reply<List<String>> list = findings.lists().getOrDefault(parent, NOT_ANSWERED);
             if (list.isOk() || list.isMissing()) {
                 AdmissionQueue queue = queues.computeIfAbsent(
                         parent, unused -> list.isOk() ? AdmissionQueue.of(list.get()) : AdmissionQueue.EMPTY);
@@ -207,38 +273,35 @@ public final class Renew {
             context.orphans().removeLater(claimState.parent() + '/' + own.text());
             return new Renewed.Gone(queue.isTaken(claim) ? Reason.TAKEN : Reason.EXPIRED);
         }
-        int index = queue.indexOf(own.text());
-        if (index < 0) {
-            return deleted(claimState);
+        if (queue.indexOf(own) < 0) {
+            // The session is alive, so another client deleted the node.
+            context.claims().end(claimState, Reason.RELEASED);
+            context.claims().addTombstone(claim);
+            return new Renewed.Gone(Reason.RELEASED);
         }
-        queue.of(claim.id()).stream()
-                .filter(node -> !node.equals(own))
-                .forEach(copy -> context.orphans().remove(client, claimState.parent() + '/' + copy.text()));
+        if (claimState.claim().repeated()) {
+            queue.of(claim.id()).stream()
+                    .filter(node -> !node.isOfSameClaim(own))
+                    .forEach(copy -> context.orphans().remove(client, claimState.parent() + '/' + copy.text()));
+        }
         predecessorWatch.evaluate(client, claimState, queue);
-        return stillPresent(client, claimState, claim, queue, index);
+        return stillPresent(client, claimState, claim);
     }
 
-    private Renewed stillPresent(
-            SessionClient client, ClaimState claimState, Claim claim, AdmissionQueue queue, int index) {
+    private Renewed stillPresent(SessionClient client, ClaimState claimState, Claim claim) {
         long now = context.now();
         ClaimState.State state = claimState.state();
         claimState.renew(claim, now);
-        if (state == ClaimState.State.HELD) {
-            context.leaseExpiry().track(claimState);
-            return new Granted(
-                    claimState.counter(),
-                    claimState.reportedLease(now, context.sessions().guaranteedLifetime(client)));
-        }
-        if (state == ClaimState.State.OVER) {
-            return new Renewed.Gone(Reason.RELEASED);
-        }
-        return new Renewed.Waiting(Math.max(0, queue.position(index)), Duration.ZERO);
-    }
-
-    // The session is alive, so another client deleted the node. Or the grant was shrunk after this list was taken.
-    private Renewed deleted(ClaimState claimState) {
-        context.claims().end(claimState, Reason.RELEASED);
-        return new Renewed.Gone(Reason.RELEASED);
+        return switch (state) {
+            case HELD -> {
+                context.leaseExpiry().track(claimState);
+                yield new Granted(
+                        claimState.counter(),
+                        claimState.reportedLease(now, context.sessions().guaranteedLifetime(client)));
+            }
+            case WAITING -> new Renewed.Waiting(claimState.position(), Duration.ZERO);
+            case SENT, OVER -> new Renewed.Gone(Reason.RELEASED);
+        };
     }
 
     private @Nullable Renewed releasedBefore(Claim claim) {

@@ -6,12 +6,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.apache.zookeeper.AsyncCallback.VoidCallback;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.CreateOptions;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.Watcher.WatcherType;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
@@ -30,9 +32,12 @@ public final class SessionClient {
     private static final byte[] EMPTY = {};
 
     private final ZooKeeper zooKeeper;
+    private final boolean shared;
 
-    SessionClient(ZooKeeper zooKeeper) {
+    /** @param shared whether others than this store may use the session, too */
+    SessionClient(ZooKeeper zooKeeper, boolean shared) {
         this.zooKeeper = zooKeeper;
+        this.shared = shared;
     }
 
     /** A node that was created. */
@@ -144,11 +149,24 @@ public final class SessionClient {
         return bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
     }
 
-    public CompletionStage<Reply<Stat>> stat(String path, @Nullable Watcher watcher) {
+    /**
+     * Removes a watch on the data of a node, in the background. A server forgets only all watches of a session on a node
+     * together, so it still sends its next event if others use the session, too; the client then ignores it.
+     */
+    public void unwatch(String path, Watcher watcher) {
+        VoidCallback ignored = (code, requestPath, context) -> {};
+        if (shared) {
+            zooKeeper.removeWatches(path, watcher, WatcherType.Data, true, ignored, null);
+        } else {
+            zooKeeper.removeAllWatches(path, WatcherType.Data, true, ignored, null);
+        }
+    }
+
+    public CompletionStage<Reply<Stat>> stat(String path) {
         CompletableFuture<Reply<Stat>> reply = new CompletableFuture<>();
         zooKeeper.exists(
                 path,
-                watcher,
+                false,
                 (code, requestPath, context, stat) -> reply.complete(Reply.of(code, stat, requestPath)),
                 null);
         return reply;

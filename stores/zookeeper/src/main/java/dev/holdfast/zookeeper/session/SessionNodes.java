@@ -3,10 +3,8 @@ package dev.holdfast.zookeeper.session;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -23,10 +21,7 @@ import java.util.concurrent.CompletionStage;
  */
 public final class SessionNodes {
 
-    /**
-     * The minimum number of nodes. For fewer nodes the parent nodes are listed, because those lists contain more
-     * information.
-     */
+    /** The minimum number of nodes. Fewer nodes are looked at one by one. */
     public static final int MIN_NODES = 16;
 
     /**
@@ -61,18 +56,16 @@ public final class SessionNodes {
      *
      * @param wanted the paths of the nodes to find
      * @param all the paths of all known nodes of the session, including the wanted ones
-     * @return for each parent node the names of the session's nodes below it, as far as the replies contain them
+     * @return the paths of the session's nodes, as far as the replies contain them
      */
-    public CompletionStage<Map<String, List<String>>> find(
-            SessionClient client, Collection<String> wanted, Collection<String> all) {
-        Map<String, List<String>> found = new HashMap<>();
-        CompletionStage<Map<String, List<String>>> last = CompletableFuture.completedStage(found);
+    public CompletionStage<Set<String>> find(SessionClient client, Collection<String> wanted, Collection<String> all) {
+        CompletionStage<Set<String>> last = CompletableFuture.completedStage(new HashSet<>());
         for (String prefix : prefixes(new HashSet<>(wanted), all)) {
-            last = last.thenCombine(client.ephemerals(prefix), (nodes, reply) -> {
+            last = last.thenCombine(client.ephemerals(prefix), (found, reply) -> {
                 if (reply.isOk()) {
-                    reply.get().forEach(path -> put(nodes, path));
+                    found.addAll(reply.get());
                 }
-                return nodes;
+                return found;
             });
         }
         return last;
@@ -85,12 +78,6 @@ public final class SessionNodes {
         List<String> prefixes = new ArrayList<>();
         split(sorted, 0, wanted, prefixes);
         return prefixes;
-    }
-
-    private static void put(Map<String, List<String>> nodes, String path) {
-        int slash = path.lastIndexOf('/');
-        nodes.computeIfAbsent(path.substring(0, slash), unused -> new ArrayList<>(1))
-                .add(path.substring(slash + 1));
     }
 
     // Paths with a common prefix are neighbours in the sorted list. If they are too many for one reply, they are

@@ -102,7 +102,7 @@ public final class Sessions implements AutoCloseable {
         }
         SessionClient known = last;
         if (known == null || !known.isOf(zooKeeper)) {
-            known = new SessionClient(zooKeeper);
+            known = new SessionClient(zooKeeper, !owned);
             last = known;
         }
         return known;

@@ -1,0 +1,118 @@
+package dev.holdfast.zookeeper.claim;
+
+import dev.holdfast.zookeeper.session.Reply;
+import dev.holdfast.zookeeper.session.SessionClient;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.Watcher.Event.EventType;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The watches of this client on the nodes of claims: one for each node, however many claims are interested in it. When the
+ * last of these claims loses its interest, the watch is removed. Else each wait that ends without the lock would leave a
+ * watch behind until the node before it is deleted.
+ *
+ * <p>A watch is set by reading the node, which sets none if the node is missing. The first event about the node uses it up.
+ * An event about the connection does not, because the client sets all watches again when it reconnects; only the end of the
+ * session ends them all.
+ *
+ * <p>The requests that set and remove a watch are sent under the lock of this object, so that the server receives them in
+ * the order in which the claims come and go. Nothing else happens under it. Thread-safe.
+ */
+public final class NodeWatches {
+
+    private record Key(long session, String path) {}
+
+    private final Map<Key, NodeWatch> watches = new HashMap<>();
+
+    /** The watch on one node, and who is interested in it. */
+    private final class NodeWatch implements Watcher {
+
+        private final Key key;
+        private final SessionClient client;
+        private final Map<ClaimState, Consumer<WatchedEvent>> claims = new LinkedHashMap<>(2);
+
+        private NodeWatch(Key key, SessionClient client) {
+            this.key = key;
+            this.client = client;
+        }
+
+        @Override
+        public void process(WatchedEvent event) {
+            if (event.getType() != EventType.DataWatchRemoved) {
+                receivers(this, event).forEach(receiver -> receiver.accept(event));
+            }
+        }
+    }
+
+    private synchronized List<Consumer<WatchedEvent>> receivers(NodeWatch watch, WatchedEvent event) {
+        List<Consumer<WatchedEvent>> receivers = new ArrayList<>(watch.claims.values());
+        if (event.getType() != EventType.None || event.getState() == KeeperState.Expired) {
+            watches.remove(watch.key, watch);
+            watch.claims.clear();
+        }
+        return receivers;
+    }
+
+    /**
+     * Reads a node, and watches it from then on, unless the claim is over. If the reply is a failure, such as that the node
+     * is missing, the claim does not watch it.
+     *
+     * @param onEvent receives the events, on the client's event thread
+     */
+    public CompletionStage<Reply<SessionClient.Data>> read(
+            SessionClient client, ClaimState claimState, String path, Consumer<WatchedEvent> onEvent) {
+        Key key = new Key(client.session(), path);
+        CompletionStage<Reply<SessionClient.Data>> read;
+        synchronized (this) {
+            if (claimState.state() == ClaimState.State.OVER) {
+                return client.data(path, null);
+            }
+            NodeWatch watch = watches.computeIfAbsent(key, unused -> new NodeWatch(key, client));
+            watch.claims.put(claimState, onEvent);
+            read = client.data(path, watch);
+        }
+        return read.thenApply(reply -> {
+            if (!reply.isOk()) {
+                forget(key, claimState);
+            }
+            return reply;
+        });
+    }
+
+    /** The claim is not interested any more in another claim's node. */
+    public synchronized void leave(ClaimState claimState, String path) {
+        NodeWatch unused = forget(new Key(claimState.session(), path), claimState);
+        if (unused != null) {
+            unused.client.unwatch(path, unused);
+        }
+    }
+
+    /** The claim is not interested any more in a node that is gone, or about to be deleted, which uses up the watch. */
+    public void forget(ClaimState claimState, String path) {
+        forget(new Key(claimState.session(), path), claimState);
+    }
+
+    // Returns the watch if nobody is interested in it any more.
+    private synchronized @Nullable NodeWatch forget(Key key, ClaimState claimState) {
+        NodeWatch watch = watches.get(key);
+        if (watch == null || watch.claims.remove(claimState) == null || !watch.claims.isEmpty()) {
+            return null;
+        }
+        watches.remove(key);
+        return watch;
+    }
+
+    /** The number of nodes that are watched. */
+    public synchronized int count() {
+        return watches.size();
+    }
+}
