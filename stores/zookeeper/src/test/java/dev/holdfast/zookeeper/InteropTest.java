@@ -7,20 +7,28 @@ import dev.holdfast.DistributedReadWriteLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -138,6 +146,76 @@ class InteropTest extends WithServer {
         granted(store, alice.read(name));
         busy(store, alice.write(name));
         theirs.readLock().release();
+    }
+
+    @Test
+    void pathOfCuratorsSemaphoreIsRefusedByName() throws Exception {
+        InterProcessSemaphoreV2 theirs = new InterProcessSemaphoreV2(curator(), path, 1);
+        Lease lease = theirs.acquire();
+        assertRefused("InterProcessSemaphoreV2");
+        theirs.returnLease(lease);
+    }
+
+    @Test
+    void pathOfCuratorsLeaderLatchIsRefusedByName() throws Exception {
+        try (LeaderLatch theirs = new LeaderLatch(curator(), path)) {
+            theirs.start();
+            theirs.await();
+            assertRefused("LeaderLatch");
+        }
+    }
+
+    private void assertRefused(String recipe) throws Exception {
+        LockStore store = store();
+        CuratorFramework observer = curator();
+        int before = observer.getChildren().forPath(path).size();
+        for (Claim claim :
+                List.of(alice.mutex(name), alice.claim(name, 1, 1), alice.claim(name, 1, 2), alice.read(name))) {
+            assertNamed(recipe, failure(store.tryAcquire(claim)));
+        }
+        assertNamed(
+                recipe,
+                failure(store.tryAcquireAll(List.of(alice.mutex(name), alice.mutex(new LockName(name + "-free"))))));
+        RecordingListener waiter = enqueued(store, alice.mutex(name));
+        awaitUntil(() -> waiter.outcome().isPresent());
+        assertNamed(
+                recipe,
+                waiter.first(RecordingListener.Event.Failed.class).orElseThrow().cause());
+        awaitUntil(() -> {
+            try {
+                return observer.getChildren().forPath(path).size() == before;
+            } catch (Exception failure) {
+                throw new AssertionError(failure);
+            }
+        });
+    }
+
+    private void assertNamed(String recipe, StoreException refused) {
+        assertThat(refused).hasMessageContaining(recipe).hasMessageContaining(path);
+        assertThat(refused.retryable()).isFalse();
+        assertThat(refused.effect()).isEqualTo(StoreException.Effect.NONE);
+    }
+
+    /** A LeaderSelector is an InterProcessMutex, and so takes part. */
+    @Test
+    void leaderSelectorOfCuratorExcludesOurMutex() throws Exception {
+        LockStore store = store();
+        CountDownLatch leads = new CountDownLatch(1);
+        CountDownLatch resigns = new CountDownLatch(1);
+        try (LeaderSelector theirs = new LeaderSelector(curator(), path, new LeaderSelectorListenerAdapter() {
+            @Override
+            public void takeLeadership(CuratorFramework client) throws Exception {
+                leads.countDown();
+                resigns.await();
+            }
+        })) {
+            theirs.start();
+            assertThat(leads.await(20, TimeUnit.SECONDS)).isTrue();
+            RecordingListener waiter = waiting(store, alice.mutex(name));
+            busy(store, bob.mutex(name));
+            resigns.countDown();
+            awaitGrant(waiter);
+        }
     }
 
     @Test

@@ -27,14 +27,16 @@ public final class AdmissionQueue {
             .thenComparing(NodeName::text);
 
     /** The queue of a parent node without children. */
-    public static final AdmissionQueue EMPTY = new AdmissionQueue(List.of());
+    public static final AdmissionQueue EMPTY = new AdmissionQueue(List.of(), null);
 
     private final List<NodeName> nodes;
+    private final @Nullable String otherUse;
     private final int holders;
     private final long granted;
 
-    private AdmissionQueue(List<NodeName> nodes) {
+    private AdmissionQueue(List<NodeName> nodes, @Nullable String otherUse) {
         this.nodes = nodes;
+        this.otherUse = otherUse;
         long sum = 0;
         int count = 0;
         for (NodeName node : nodes) {
@@ -51,30 +53,39 @@ public final class AdmissionQueue {
     /**
      * The queue of the children of a parent node.
      *
-     * @param children the names of the children; names that are not those of claims are ignored
+     * @param children the names of the children; those that are not the names of claims do not count
      */
     public static AdmissionQueue of(List<String> children) {
         List<NodeName> nodes = new ArrayList<>(children.size());
+        String otherUse = null;
         for (String child : children) {
             NodeName node = NodeName.parse(child);
             if (node != null) {
                 nodes.add(node);
+            } else {
+                String recipe = OtherRecipe.of(child);
+                otherUse = recipe == null ? otherUse : recipe + " (node \"" + child + "\")";
             }
         }
         nodes.sort(ORDER);
-        return new AdmissionQueue(nodes);
+        return new AdmissionQueue(nodes, otherUse);
     }
 
     /** The same queue, with one node replaced by another. */
     public AdmissionQueue with(NodeName old, NodeName replacement) {
         List<NodeName> changed = new ArrayList<>(nodes);
         changed.replaceAll(node -> node.equals(old) ? replacement : node);
-        return new AdmissionQueue(changed);
+        return new AdmissionQueue(changed, otherUse);
     }
 
     /** The limit of the lock, which is its kind; 0 if there are no nodes. */
     public int limit() {
         return nodes.isEmpty() ? 0 : nodes.get(0).limit();
+    }
+
+    /** Who else uses the parent node, in another way; null if nobody is known to do so. */
+    public @Nullable String otherUse() {
+        return otherUse;
     }
 
     public List<NodeName> holders() {

@@ -155,9 +155,11 @@ public final class Acquire {
             discard(client, claimState);
             return done(RELEASED);
         }
-        if (queue.isOfAnotherKind(index)) {
+        try {
+            requireSameUse(claimState, queue, index);
+        } catch (StoreException otherUse) {
             discard(client, claimState);
-            throw new KindConflictException(claimState.name(), own.limit(), queue.limit());
+            throw otherUse;
         }
         if (queue.isHolder(index)) {
             return held(client, claimState, queue, index);
@@ -179,6 +181,27 @@ public final class Acquire {
         }
         predecessorWatch.arm(client, claimState, queue, index);
         return done(answer);
+    }
+
+    /**
+     * Refuses a claim on a name that is in use in another way.
+     *
+     * @throws StoreException for a lock of another kind, or for a recipe of another library whose nodes cannot queue with ours
+     */
+    static void requireSameUse(ClaimState claimState, AdmissionQueue queue, int index) {
+        if (queue.isOfAnotherKind(index)) {
+            throw new KindConflictException(claimState.name(), queue.get(index).limit(), queue.limit());
+        }
+        String otherUse = queue.otherUse();
+        if (otherUse != null) {
+            throw StoreException.refused(
+                    "\"" + claimState.name() + "\" cannot be a lock here, because " + claimState.parent()
+                            + " is that of "
+                            + otherUse
+                            + ", and neither would notice the other. Use another name or root; if nobody uses"
+                            + " the other one any more, delete its node",
+                    null);
+        }
     }
 
     /** Grants a claim whose node is among the holders, unless it was released in the meantime. */

@@ -3,7 +3,6 @@ package dev.holdfast.zookeeper.op;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
-import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -226,8 +225,7 @@ public final class AcquireAll {
         for (int i = 0; i < claimStates.size(); i++) {
             ClaimState claimState = claimStates.get(i);
             AdmissionQueue queue = queues.get(i);
-            holds.add(acquire.held(
-                    client, claimState, queue, queue.indexOf(own(claimState))));
+            holds.add(acquire.held(client, claimState, queue, queue.indexOf(own(claimState))));
         }
         return all(holds).thenApply(held -> {
             for (int i = 0; i < held.size(); i++) {
@@ -242,9 +240,7 @@ public final class AcquireAll {
         if (index < 0 || context.claims().hasTombstone(claimState.id())) {
             return false;
         }
-        if (queue.isOfAnotherKind(index)) {
-            throw new KindConflictException(claimState.name(), own(claimState).limit(), queue.limit());
-        }
+        Acquire.requireSameUse(claimState, queue, index);
         return queue.isHolder(index);
     }
 
