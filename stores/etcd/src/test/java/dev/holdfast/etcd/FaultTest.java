@@ -20,6 +20,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.process.Ports;
 import io.etcd.jetcd.api.Event;
@@ -219,6 +220,28 @@ class FaultTest extends WithServer {
             assertThat(reported.poll(10, TimeUnit.SECONDS)).isEqualTo("3");
             assertThat(reported).isEmpty();
         }
+    }
+
+    @Test
+    void watchesThatAreRefusedAreAskedForAtGrowingIntervals() {
+        FaultyClient faulty = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
+        CountingClient client = new CountingClient(faulty);
+        ManualClock clock = new ManualClock();
+        LockStore store = closing(EtcdLockStore.opened(client, EtcdOptions.DEFAULTS, clock));
+        granted(open(""), alice.mutex(name));
+        faulty.refusesWatches = true;
+        waiting(store, bob.mutex(name));
+        for (int i = 0; i < 500; i++) {
+            clock.advance(Duration.ofMillis(10));
+            pause(1);
+        }
+        // After 50, 150, 350, 750 and 1,550 ms, and every 800 ms from then on.
+        assertThat(client.watches.get()).isBetween(2, 2 * 11);
+        faulty.refusesWatches = false;
+        awaitUntil(() -> {
+            clock.advance(Duration.ofMillis(1));
+            return client.started.get() >= 2;
+        });
     }
 
     @Test

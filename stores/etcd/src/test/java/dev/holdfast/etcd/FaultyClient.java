@@ -20,6 +20,7 @@ final class FaultyClient implements EtcdClient {
     volatile Predicate<TxnRequest> losesRequest = request -> false;
     volatile Predicate<TxnRequest> losesAnswer = request -> false;
     volatile boolean silencesWatches;
+    volatile boolean refusesWatches;
 
     FaultyClient(EtcdClient delegate) {
         this.delegate = delegate;
@@ -65,6 +66,10 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public Watch watch(ByteString key, boolean isPrefix, long fromRevision, WatchListener listener) {
+        if (refusesWatches) {
+            listener.onClosed();
+            return () -> {};
+        }
         return delegate.watch(key, isPrefix, fromRevision, new WatchListener() {
             @Override
             public void onEvents(List<Event> events) {

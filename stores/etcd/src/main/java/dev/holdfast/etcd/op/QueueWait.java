@@ -38,10 +38,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueueWait {
 
-    /** The time after a failed read of the queue until the next one. It doubles with each failure. */
+    /** The time after a failed read of the queue, or a closed watch, until the next read. It doubles each time. */
     private static final long READ_AGAIN_NANOS = 50_000_000;
 
-    /** How often the time after a failed read doubles at most. */
+    /** How often that time doubles at most. A watch that has started resets it. */
     private static final int MAX_DOUBLINGS = 4;
 
     /** How many more slots are tried at most when keys of older claims are left in the slots. */
@@ -214,9 +214,11 @@ public final class QueueWait {
         if (state.ownWatch == null) {
             // One read of the queue is enough for both watches: the other one begins later.
             OwnKeyListener listener = new OwnKeyListener(state, blocker == null || same);
-            then.add(() -> keepOwnWatch(state, client.watch(state.key, false, revision + 1, listener)));
+            then.add(() -> keepOwnWatch(listener, client.watch(state.key, false, revision + 1, listener)));
         }
         if (same) {
+            // Nothing else would show that the trouble is over.
+            state.failures = state.ownWatch == null ? state.failures : 0;
             return;
         }
         int watchNumber = ++state.watchNumber;
@@ -238,9 +240,12 @@ public final class QueueWait {
         }
     }
 
-    private void keepOwnWatch(ClaimState state, EtcdClient.Watch watch) {
+    // A watch may have been closed before it was returned.
+    private void keepOwnWatch(OwnKeyListener listener, EtcdClient.Watch watch) {
+        ClaimState state = listener.state;
         claimTable.change(then -> {
-            if (claimTable.has(state) && state.phase == ClaimState.Phase.WAITING && state.ownWatch == null) {
+            boolean waits = claimTable.has(state) && state.phase == ClaimState.Phase.WAITING;
+            if (waits && state.ownWatch == null && !listener.closed) {
                 state.ownWatch = watch;
             } else {
                 then.add(watch::close);
@@ -286,12 +291,9 @@ public final class QueueWait {
                 return;
             }
             if (answer == null || failure != null) {
-                int doublings = Math.min(MAX_DOUBLINGS, state.failedReads++);
-                state.readAt = clock.nanoTime() + (READ_AGAIN_NANOS << doublings);
-                claimTable.wakeBy(state.readAt);
+                readQueueSoon(state);
                 return;
             }
-            state.failedReads = 0;
             AdmissionQueue queue =
                     AdmissionQueue.of(state.queue, answer.getResponses(0).getResponseRange());
             queueSeen(state, queue, answer.getHeader().getRevision(), then);
@@ -413,7 +415,11 @@ public final class QueueWait {
         @Override
         public void onStarted(boolean missed) {
             claimTable.change(then -> {
-                if (missed && !isOver()) {
+                if (isOver()) {
+                    return;
+                }
+                state.failures = 0;
+                if (missed) {
                     then.add(() -> readQueue(state));
                 }
             });
@@ -423,6 +429,7 @@ public final class QueueWait {
         public void onClosed() {
             claimTable.change(then -> {
                 if (!isOver()) {
+                    state.watchNumber++;
                     state.blockerWatch = null;
                     state.blocker = null;
                     readQueueSoon(state);
@@ -441,6 +448,8 @@ public final class QueueWait {
 
         private final ClaimState state;
         private final boolean readsIfMissed;
+        /** Guarded by the mutex of the table. */
+        private boolean closed;
 
         private OwnKeyListener(ClaimState state, boolean readsIfMissed) {
             this.state = state;
@@ -459,14 +468,18 @@ public final class QueueWait {
 
         @Override
         public void onStarted(boolean missed) {
-            if (missed && readsIfMissed) {
-                readQueue(state);
-            }
+            claimTable.change(then -> {
+                state.failures = 0;
+                if (missed && readsIfMissed) {
+                    then.add(() -> readQueue(state));
+                }
+            });
         }
 
         @Override
         public void onClosed() {
             claimTable.change(then -> {
+                closed = true;
                 if (claimTable.has(state) && state.phase == ClaimState.Phase.WAITING) {
                     state.ownWatch = null;
                     readQueueSoon(state);
@@ -475,9 +488,14 @@ public final class QueueWait {
         }
     }
 
-    // Not at once: the server may be gone, and the other watches of this client are closed as well.
+    // Not at once: the server may be gone, and the other watches of this client are closed as well. A watch may be
+    // refused again and again while reads succeed, so only a watch that starts begins the count anew.
     private void readQueueSoon(ClaimState state) {
-        int doublings = Math.min(MAX_DOUBLINGS, state.failedReads);
+        if (state.readAt != Long.MAX_VALUE) {
+            // The other watch of this waiter was closed by the same event.
+            return;
+        }
+        int doublings = Math.min(MAX_DOUBLINGS, state.failures++);
         state.readAt = clock.nanoTime() + (READ_AGAIN_NANOS << doublings);
         claimTable.wakeBy(state.readAt);
     }

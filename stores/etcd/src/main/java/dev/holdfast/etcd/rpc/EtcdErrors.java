@@ -38,9 +38,14 @@ public final class EtcdErrors {
         return cause != null && isLeaseGone(Status.fromThrowable(cause));
     }
 
-    /** Whether the server does not know the token, or no longer knows it. */
+    /**
+     * Whether the server does not know the token, or no longer knows it, or has changed its users or roles since it
+     * signed the token. A refused request had no effect, and a new token may help.
+     */
     static boolean isTokenRefused(Status status) {
-        return status.getCode() == Status.Code.UNAUTHENTICATED && text(status).contains("token");
+        String text = text(status);
+        return (status.getCode() == Status.Code.UNAUTHENTICATED && text.contains("token"))
+                || text.contains("revision of auth store is old");
     }
 
     /** Whether the failure is due to this server, so that another one may succeed. */
@@ -69,6 +74,11 @@ public final class EtcdErrors {
         if (isLeaseGone(status)) {
             return StoreException.unavailable(
                     Effect.NONE, "The session of this client is over; the next call makes another" + said, cause);
+        }
+        if (isTokenRefused(status)) {
+            // Also after a new log-in: users were changed again, or this server has not heard of the log-in yet.
+            return StoreException.unavailable(
+                    Effect.NONE, "The token was refused; the next call logs in again" + said, cause);
         }
         if (text(status).contains("database space exceeded")) {
             return StoreException.unavailable(

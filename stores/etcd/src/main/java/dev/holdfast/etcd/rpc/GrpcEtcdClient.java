@@ -57,7 +57,7 @@ public final class GrpcEtcdClient implements EtcdClient {
         this.timeoutNanos = timeout.toNanos();
         this.timeLimit = new TimeLimit(timeout);
         this.where = where;
-        this.watchStream = new WatchStream(data, authToken, OPTIONS);
+        this.watchStream = new WatchStream(data, authToken, OPTIONS, timeoutNanos);
         data.whenLeft(watchStream::onEndpointLeft);
     }
 

@@ -24,20 +24,28 @@ import org.jspecify.annotations.Nullable;
  * so a number belongs to the first watch that has none yet.
  *
  * <p>When the stream ends, {@link EtcdClient.WatchListener#onClosed} is called for every watch on it, and the next
- * watch opens another stream. Guarded by its own monitor; no listener is called while the monitor is held.
+ * watch opens another stream. A stream keeps the token that it was opened with. If the server refuses a watch, that
+ * token may be outdated, so the stream is ended and the next one logs in anew. Guarded by its own monitor; no listener
+ * is called, and no call is started, while the monitor is held.
  */
 final class WatchStream {
 
     private final Endpoints endpoints;
     private final AuthToken authToken;
     private final CallOptions options;
+    private final long logInNanos;
     private @Nullable Stream stream;
+    /** The token of a stream on which a watch was refused. */
+    private @Nullable String refusedToken;
+
     private boolean closed;
 
-    WatchStream(Endpoints endpoints, AuthToken authToken, CallOptions options) {
+    /** @param logInNanos how long the log-in for a stream may take */
+    WatchStream(Endpoints endpoints, AuthToken authToken, CallOptions options, long logInNanos) {
         this.endpoints = endpoints;
         this.authToken = authToken;
         this.options = options;
+        this.logInNanos = logInNanos;
     }
 
     EtcdClient.Watch add(ByteString key, boolean isPrefix, long fromRevision, EtcdClient.WatchListener listener) {
@@ -46,19 +54,27 @@ final class WatchStream {
         if (isPrefix) {
             request.setRangeEnd(LockKeys.endOf(key));
         }
+        Stream opened = null;
+        StreamWatch watch = null;
         synchronized (this) {
             if (!closed) {
                 Stream open = stream;
                 if (open == null) {
-                    open = new Stream(endpoints.current());
+                    open = new Stream(endpoints.current(), refusedToken);
                     stream = open;
-                    open.start();
+                    opened = open;
                 }
-                return open.add(request, fromRevision, listener);
+                watch = open.add(request, fromRevision, listener);
             }
         }
-        listener.onClosed();
-        return () -> {};
+        if (opened != null) {
+            opened.open();
+        }
+        if (watch == null) {
+            listener.onClosed();
+            return () -> {};
+        }
+        return watch;
     }
 
     /**
@@ -89,20 +105,61 @@ final class WatchStream {
     private final class Stream implements StreamObserver<WatchResponse> {
 
         private final int endpoint;
+        private final @Nullable String refused;
         private final Deque<StreamWatch> unnumbered = new ArrayDeque<>();
         private final Map<Long, StreamWatch> numbered = new HashMap<>();
+        /** Requests that were made before the call was started. */
+        private final List<WatchRequest> unsent = new ArrayList<>();
+
+        private @Nullable String token;
         private @Nullable StreamObserver<WatchRequest> requests;
         private boolean ended;
 
-        private Stream(int endpoint) {
+        private Stream(int endpoint, @Nullable String refused) {
             this.endpoint = endpoint;
+            this.refused = refused;
         }
 
-        private void start() {
-            requests = ClientCalls.asyncBidiStreamingCall(
-                    AuthToken.withHeaders(endpoints.channel(endpoint), authToken.token())
+        /** Starts the call, with another token than the refused one. The stream may end before this returns. */
+        private void open() {
+            if (!authToken.isNeeded()) {
+                start(null);
+                return;
+            }
+            authToken
+                    .renew(endpoints.channel(endpoint), options, refused, logInNanos)
+                    .whenComplete((known, failure) -> {
+                        if (failure == null) {
+                            start(known);
+                        } else {
+                            onError(failure);
+                        }
+                    });
+        }
+
+        private void start(@Nullable String known) {
+            synchronized (WatchStream.this) {
+                if (ended) {
+                    return;
+                }
+                token = known;
+            }
+            StreamObserver<WatchRequest> open = ClientCalls.asyncBidiStreamingCall(
+                    AuthToken.withHeaders(endpoints.channel(endpoint), known)
                             .newCall(WatchGrpc.getWatchMethod(), options),
                     this);
+            boolean late;
+            synchronized (WatchStream.this) {
+                late = ended;
+                if (!late) {
+                    requests = open;
+                    unsent.forEach(open::onNext);
+                    unsent.clear();
+                }
+            }
+            if (late) {
+                complete(open);
+            }
         }
 
         private StreamWatch add(
@@ -115,7 +172,9 @@ final class WatchStream {
 
         private void send(WatchRequest request) {
             StreamObserver<WatchRequest> open = requests;
-            if (open != null && !ended) {
+            if (open == null) {
+                unsent.add(request);
+            } else if (!ended) {
                 open.onNext(request);
             }
         }
@@ -132,10 +191,14 @@ final class WatchStream {
             StreamWatch watch;
             boolean canceled = false;
             boolean started = false;
+            if (response.getCreated() && response.getCanceled()) {
+                refused();
+                return;
+            }
             synchronized (WatchStream.this) {
                 if (response.getCreated()) {
                     watch = unnumbered.poll();
-                    if (watch != null && !response.getCanceled()) {
+                    if (watch != null) {
                         watch.number = response.getWatchId();
                         numbered.put(response.getWatchId(), watch);
                         started = true;
@@ -165,6 +228,14 @@ final class WatchStream {
             }
         }
 
+        // The number in such an answer is not that of the watch; it may even be that of another one.
+        private void refused() {
+            synchronized (WatchStream.this) {
+                refusedToken = token;
+            }
+            end();
+        }
+
         @Override
         public void onError(Throwable failure) {
             endpoints.leave(endpoint);
@@ -192,12 +263,7 @@ final class WatchStream {
                 stream = stream == this ? null : stream;
             }
             if (open != null) {
-                try {
-                    open.onCompleted();
-                } catch (IllegalStateException alreadyEnded) {
-                    // The server has ended the stream already.
-                    ended = true;
-                }
+                complete(open);
             }
             boolean mayNotify;
             synchronized (WatchStream.this) {
@@ -208,6 +274,15 @@ final class WatchStream {
                     watch.listener.onClosed();
                 }
             }
+        }
+    }
+
+    private static void complete(StreamObserver<WatchRequest> open) {
+        try {
+            open.onCompleted();
+        } catch (IllegalStateException alreadyEnded) {
+            // The server has ended the stream already, which is all that this was for.
+            return;
         }
     }
 

@@ -72,7 +72,8 @@ public final class ClaimState {
     /** When to read the queue again after a failed read or a closed watch; {@code Long.MAX_VALUE} if not due. */
     public long readAt = Long.MAX_VALUE;
 
-    public int failedReads;
+    /** How many reads failed, or watches were closed, since a watch was last started. */
+    public int failures;
 
     ClaimState(LockKeys keys, Claim claim, @Nullable ClaimListener listener) {
         this.queue = keys.queue(claim.name());
