@@ -24,6 +24,11 @@ import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.process.Ports;
 import io.etcd.jetcd.api.Event;
+import io.grpc.ConnectivityState;
+import io.grpc.ManagedChannel;
+import io.grpc.internal.BackoffPolicy;
+import io.grpc.netty.NettyChannelBuilder;
+import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -76,6 +81,36 @@ class FaultTest extends WithServer {
         // The watch broke with the server, and was made again.
         repaired(() -> get(other.release(holder)));
         awaitGrant(listener);
+    }
+
+    // After a long outage gRPC waits up to two minutes before it connects again. Here it would wait for an hour.
+    @Test
+    void serverThatIsBackIsFoundWhateverGrpcsBackOffIs() throws ReflectiveOperationException {
+        ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port())
+                .usePlaintext()
+                .build();
+        closing((AutoCloseable) channel::shutdownNow);
+        waitsForAnHour(channel);
+        LockStore store = closing(EtcdLockStore.over(channel, "session=5m&timeout=4s"));
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        server.kill();
+        awaitUntil(() -> {
+            assertThat(failure(store.renew(List.of(holder))).retryable()).isTrue();
+            return channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE;
+        });
+        server.startAgain();
+        assertThat(repaired(() -> renewed(store, holder))).isInstanceOf(Granted.class);
+    }
+
+    private static void waitsForAnHour(ManagedChannel channel) throws ReflectiveOperationException {
+        Field real = Class.forName("io.grpc.internal.ForwardingManagedChannel").getDeclaredField("delegate");
+        real.setAccessible(true);
+        Object delegate = real.get(channel);
+        Field backOff = delegate.getClass().getDeclaredField("backoffPolicyProvider");
+        backOff.setAccessible(true);
+        BackoffPolicy hour = () -> Duration.ofHours(1).toNanos();
+        backOff.set(delegate, (BackoffPolicy.Provider) () -> hour);
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.netty.NettyChannelBuilder;
+import io.netty.channel.ChannelOption;
 import java.io.File;
 import java.io.IOException;
 import java.util.List;
@@ -22,7 +23,13 @@ public final class EtcdChannels {
     /** A connection is dead if its ping is not answered within this time. */
     private static final long ANSWER_SECONDS = 3;
 
-    /** Large enough for the answer of a long queue: 10,000 waiters of half a kilobyte. */
+    /**
+     * An attempt to connect ends after this time. While packets are dropped, the system would repeat an attempt at
+     * ever longer intervals, and come late when the network is back.
+     */
+    private static final int CONNECT_MILLIS = 2_000;
+
+    /** Queues are read in pages of a megabyte; this is for the keys of a session, which are listed at once. */
     private static final int MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
     private EtcdChannels() {}
@@ -48,6 +55,7 @@ public final class EtcdChannels {
         return NettyChannelBuilder.forAddress(server.host(), server.port(), credentials)
                 .directExecutor()
                 .disableRetry()
+                .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS)
                 .maxInboundMessageSize(MAX_ANSWER_BYTES)
                 .keepAliveTime(SILENT_SECONDS, TimeUnit.SECONDS)
                 .keepAliveTimeout(ANSWER_SECONDS, TimeUnit.SECONDS)
