@@ -3,6 +3,7 @@ package dev.holdfast.etcd;
 import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.config.EtcdOptions;
 import dev.holdfast.etcd.op.Inspect;
+import dev.holdfast.etcd.op.QueueReader;
 import dev.holdfast.etcd.op.QueueWait;
 import dev.holdfast.etcd.op.Renew;
 import dev.holdfast.etcd.op.TryAcquire;
@@ -79,6 +80,7 @@ public final class EtcdLockStore implements LockStore {
     private final LockKeys keys;
     private final ClaimTable claimTable;
     private final Session session;
+    private final QueueReader reader;
     private final QueueWait queueWait;
     private final TryAcquire tryAcquire;
     private final Renew renew;
@@ -90,10 +92,11 @@ public final class EtcdLockStore implements LockStore {
         this.session = session;
         this.keys = new LockKeys(options.prefix());
         this.claimTable = new ClaimTable(keys, clock, ttl);
-        this.queueWait = new QueueWait(client, session, claimTable, keys, clock, ttl);
-        this.tryAcquire = new TryAcquire(client, session, claimTable, keys, clock);
-        this.renew = new Renew(client, session, claimTable, queueWait, keys, clock);
-        this.inspect = new Inspect(client, claimTable, keys, clock, ttl);
+        this.reader = new QueueReader(client);
+        this.queueWait = new QueueWait(client, reader, session, claimTable, keys, clock, ttl);
+        this.tryAcquire = new TryAcquire(client, reader, session, claimTable, keys, clock);
+        this.renew = new Renew(client, reader, session, claimTable, queueWait, keys, clock);
+        this.inspect = new Inspect(client, reader, claimTable, keys, clock, ttl);
         this.maintenance = new SessionMaintenance(client, session, claimTable, queueWait::readQueue, clock, ttl);
         claimTable.whenAdmitted(queueWait::wakeNext);
         queueWait.whenSweepNeeded(maintenance::requestSweep);
@@ -224,7 +227,7 @@ public final class EtcdLockStore implements LockStore {
             request.addSuccess(Txns.put(tombstone, ByteString.EMPTY, life.lease()));
         }
         if (!known) {
-            request.addSuccess(Txns.range(keys.queue(claim.name())));
+            request.addSuccess(Txns.some(keys.queue(claim.name()), QueueWait.SHORT_QUEUE));
         }
         return released(claim, state, known, tombstone, request);
     }
@@ -248,8 +251,14 @@ public final class EtcdLockStore implements LockStore {
         });
     }
 
-    private CompletionStage<Boolean> deleted(Claim claim, RangeResponse range) {
-        AdmissionQueue queue = AdmissionQueue.of(keys.queue(claim.name()), range);
+    private CompletionStage<Boolean> deleted(Claim claim, RangeResponse some) {
+        ByteString queue = keys.queue(claim.name());
+        return some.getMore()
+                ? reader.readAll(queue).thenCompose(seen -> deleted(claim, seen.queue()))
+                : deleted(claim, AdmissionQueue.of(queue, some.getKvsList(), true));
+    }
+
+    private CompletionStage<Boolean> deleted(Claim claim, AdmissionQueue queue) {
         int index = queue.indexOf(claim.id());
         if (index < 0) {
             return CompletableFuture.completedStage(false);

@@ -5,7 +5,6 @@ import dev.holdfast.etcd.queue.AdmissionQueue;
 import dev.holdfast.etcd.queue.LockKeys;
 import dev.holdfast.etcd.queue.QueueEntry;
 import dev.holdfast.etcd.rpc.EtcdClient;
-import dev.holdfast.etcd.rpc.Txns;
 import dev.holdfast.etcd.session.ClaimState;
 import dev.holdfast.etcd.session.ClaimTable;
 import dev.holdfast.spi.Claim;
@@ -33,13 +32,21 @@ public final class Inspect {
     private static final int PAGE = 5_000;
 
     private final EtcdClient client;
+    private final QueueReader reader;
     private final ClaimTable claimTable;
     private final LockKeys keys;
     private final MonotonicClock clock;
     private final Duration ticketTtl;
 
-    public Inspect(EtcdClient client, ClaimTable claimTable, LockKeys keys, MonotonicClock clock, Duration ticketTtl) {
+    public Inspect(
+            EtcdClient client,
+            QueueReader reader,
+            ClaimTable claimTable,
+            LockKeys keys,
+            MonotonicClock clock,
+            Duration ticketTtl) {
         this.client = client;
+        this.reader = reader;
         this.claimTable = claimTable;
         this.keys = keys;
         this.clock = clock;
@@ -47,12 +54,7 @@ public final class Inspect {
     }
 
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        ByteString queue = keys.queue(name);
-        TxnRequest request =
-                TxnRequest.newBuilder().addSuccess(Txns.range(queue)).build();
-        return client.txn(request, false)
-                .thenApply(answer -> state(
-                        name, AdmissionQueue.of(queue, answer.getResponses(0).getResponseRange())));
+        return reader.readAll(keys.queue(name)).thenApply(seen -> state(name, seen.queue()));
     }
 
     private Optional<ResourceState> state(LockName name, AdmissionQueue queue) {

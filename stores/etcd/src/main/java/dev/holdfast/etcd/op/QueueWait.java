@@ -1,6 +1,7 @@
 package dev.holdfast.etcd.op;
 
 import com.google.protobuf.ByteString;
+import dev.holdfast.etcd.op.QueueReader.Seen;
 import dev.holdfast.etcd.queue.AdmissionQueue;
 import dev.holdfast.etcd.queue.LockKeys;
 import dev.holdfast.etcd.queue.QueueEntry;
@@ -17,9 +18,10 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import io.etcd.jetcd.api.Event;
+import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
-import io.etcd.jetcd.api.TxnResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -47,9 +49,13 @@ public final class QueueWait {
     /** How many more slots are tried at most when keys of older claims are left in the slots. */
     private static final int MAX_SLOTS = 3;
 
+    /** A queue of at most so many claims is read with the request that changes it. */
+    public static final int SHORT_QUEUE = 32;
+
     private static final CompletionStage<Void> DONE = CompletableFuture.completedStage(null);
 
     private final EtcdClient client;
+    private final QueueReader reader;
     private final Session session;
     private final ClaimTable claimTable;
     private final LockKeys keys;
@@ -59,12 +65,14 @@ public final class QueueWait {
 
     public QueueWait(
             EtcdClient client,
+            QueueReader reader,
             Session session,
             ClaimTable claimTable,
             LockKeys keys,
             MonotonicClock clock,
             Duration ticketTtl) {
         this.client = client;
+        this.reader = reader;
         this.session = session;
         this.claimTable = claimTable;
         this.keys = keys;
@@ -95,25 +103,28 @@ public final class QueueWait {
             return put(state, claim, life, MAX_SLOTS);
         }
         long sentAt = clock.nanoTime();
-        TxnRequest read =
-                TxnRequest.newBuilder().addSuccess(Txns.range(state.queue)).build();
-        return client.txn(read, false).thenCompose(answer -> {
-            AdmissionQueue queue =
-                    AdmissionQueue.of(state.queue, answer.getResponses(0).getResponseRange());
-            return queue.indexOf(claim.id()) < 0
-                    ? put(state, claim, life, MAX_SLOTS)
-                    : found(state, claim, life, sentAt, answer, queue);
+        return reader.readAll(state.queue).thenCompose(seen -> {
+            int index = seen.queue().indexOf(claim.id());
+            return index < 0 ? put(state, claim, life, MAX_SLOTS) : found(state, claim, life, sentAt, false, seen);
         });
     }
 
     private CompletionStage<Void> put(ClaimState state, Claim claim, Session.Life life, int slotsLeft) {
         long sentAt = clock.nanoTime();
-        return client.txn(request(state, claim, life.lease()), true).thenCompose(answer -> {
-            boolean put = answer.getSucceeded();
-            AdmissionQueue queue = AdmissionQueue.of(
-                    state.queue, answer.getResponses(put ? 1 : 0).getResponseRange());
-            if (queue.indexOf(claim.id()) >= 0) {
-                return found(state, claim, life, sentAt, answer, queue);
+        long now = clock.epochMicros();
+        state.since = state.since == 0 ? now : state.since;
+        ByteString key = claimTable.key(state, life.lease());
+        return client.txn(request(state, key, claim, now, life.lease()), true).thenCompose(answer -> {
+            if (answer.getSucceeded()) {
+                long revision = answer.getHeader().getRevision();
+                QueueEntry own = QueueEntry.put(key, claim, now, revision, life.lease());
+                return placed(
+                        state, claim, life, sentAt, own, answer.getResponses(1).getResponseRange());
+            }
+            RangeResponse inSlot = answer.getResponses(0).getResponseRange();
+            QueueEntry own = inSlot.getCount() == 0 ? null : QueueEntry.of(state.queue, inSlot.getKvs(0));
+            if (own != null && own.id().equals(claim.id())) {
+                return reader.readAll(state.queue).thenCompose(seen -> found(state, claim, life, sentAt, false, seen));
             }
             if (answer.getResponses(1).getResponseRange().getCount() > 0 || slotsLeft == 0) {
                 claimTable.gone(state, Reason.RELEASED);
@@ -126,26 +137,47 @@ public final class QueueWait {
         });
     }
 
-    private TxnRequest request(ClaimState state, Claim claim, long lease) {
-        ByteString key = claimTable.key(state, lease);
+    private TxnRequest request(ClaimState state, ByteString key, Claim claim, long now, long lease) {
         ByteString tombstone = keys.tombstone(claim.name(), claim.id());
-        long now = clock.epochMicros();
-        state.since = state.since == 0 ? now : state.since;
         return TxnRequest.newBuilder()
                 .addCompare(Txns.absent(tombstone))
                 .addCompare(Txns.absent(key))
                 .addSuccess(Txns.put(key, QueueEntry.value(claim, now), lease))
-                .addSuccess(Txns.range(state.queue))
-                .addFailure(Txns.range(state.queue))
+                .addSuccess(Txns.some(state.queue, SHORT_QUEUE))
+                .addFailure(Txns.get(key))
                 .addFailure(Txns.getKey(tombstone))
                 .build();
     }
 
+    // The answer has all of a short queue. Of a long one, the end is read, by all claims together that joined it
+    // meanwhile. If that fails the claim is in the queue all the same.
+    private CompletionStage<Void> placed(
+            ClaimState state, Claim claim, Session.Life life, long sentAt, QueueEntry own, RangeResponse some) {
+        if (!some.getMore()) {
+            Seen seen = new Seen(AdmissionQueue.of(state.queue, some.getKvsList(), true), own.created());
+            return found(state, claim, life, sentAt, true, seen);
+        }
+        claimTable.change(then -> {
+            if (claimTable.has(state)) {
+                claimTable.keyFound(state, own);
+            }
+        });
+        CompletionStage<Seen> read = some.getCount() > LockStore.MAX_QUEUE
+                ? reader.readAll(state.queue)
+                : reader.readFor(state.queue, own.created());
+        return read.exceptionallyCompose(failure -> CompletableFuture.failedStage(StoreException.unavailable(
+                        Effect.UNKNOWN, "The claim is in the queue, which could not be read", failure)))
+                .thenCompose(seen -> found(state, claim, life, sentAt, true, seen));
+    }
+
     private CompletionStage<Void> found(
-            ClaimState state, Claim claim, Session.Life life, long sentAt, TxnResponse answer, AdmissionQueue queue) {
+            ClaimState state, Claim claim, Session.Life life, long sentAt, boolean put, Seen seen) {
+        AdmissionQueue queue = seen.queue();
         int index = queue.indexOf(claim.id());
-        boolean put =
-                answer.getHeader().getRevision() == queue.entries().get(index).created();
+        if (index < 0) {
+            claimTable.gone(state, Reason.RELEASED);
+            return DONE;
+        }
         QueueEntry own = queue.entries().get(index);
         if (put && queue.limitBefore(index, claim.limit()) != claim.limit()) {
             int inUse = queue.limitBefore(index, claim.limit());
@@ -174,7 +206,7 @@ public final class QueueWait {
             if (listener != null) {
                 then.add(() -> listener.waiting(queue.position(index), Duration.ZERO));
             }
-            watch(state, answer.getHeader().getRevision(), then);
+            watch(state, seen.revision(), then);
         });
         return DONE;
     }
@@ -276,13 +308,11 @@ public final class QueueWait {
             state.reading = true;
         });
         if (send[0]) {
-            TxnRequest request =
-                    TxnRequest.newBuilder().addSuccess(Txns.range(state.queue)).build();
-            client.txn(request, false).whenComplete((answer, failure) -> queueRead(state, answer, failure));
+            reader.readFor(state.queue, state.created).whenComplete((seen, failure) -> queueRead(state, seen));
         }
     }
 
-    private void queueRead(ClaimState state, @Nullable TxnResponse answer, @Nullable Throwable failure) {
+    private void queueRead(ClaimState state, @Nullable Seen seen) {
         claimTable.change(then -> {
             state.reading = false;
             boolean again = state.readAgain;
@@ -290,13 +320,11 @@ public final class QueueWait {
             if (!claimTable.has(state) || state.phase != ClaimState.Phase.WAITING) {
                 return;
             }
-            if (answer == null || failure != null) {
+            if (seen == null) {
                 readQueueSoon(state);
                 return;
             }
-            AdmissionQueue queue =
-                    AdmissionQueue.of(state.queue, answer.getResponses(0).getResponseRange());
-            queueSeen(state, queue, answer.getHeader().getRevision(), then);
+            queueSeen(state, seen, then);
             if (again && state.phase == ClaimState.Phase.WAITING) {
                 then.add(() -> readQueue(state));
             }
@@ -304,7 +332,8 @@ public final class QueueWait {
     }
 
     /** Under the mutex: ends, grants or continues a wait, after the queue was read at a revision. */
-    void queueSeen(ClaimState state, AdmissionQueue queue, long revision, List<Runnable> then) {
+    void queueSeen(ClaimState state, Seen seen, List<Runnable> then) {
+        AdmissionQueue queue = seen.queue();
         int index = queue.indexOf(state.claim.id());
         if (index < 0) {
             claimTable.gone(state, Reason.RELEASED, then);
@@ -312,7 +341,7 @@ public final class QueueWait {
             grant(state, then);
         } else {
             state.seen = queue;
-            watch(state, revision, then);
+            watch(state, seen.revision(), then);
         }
     }
 
@@ -401,6 +430,8 @@ public final class QueueWait {
             AdmissionQueue.Blocker before = state.blocker;
             if (index < 0) {
                 claimTable.gone(state, Reason.RELEASED, then);
+            } else if (!queue.isCertain(index)) {
+                then.add(() -> readQueue(state));
             } else if (queue.isAdmitted(index)) {
                 grant(state, then);
             } else {

@@ -11,38 +11,42 @@ import dev.holdfast.etcd.session.ClaimTable;
 import dev.holdfast.etcd.session.Session;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
-import io.etcd.jetcd.api.KeyValue;
-import io.etcd.jetcd.api.ResponseOp;
+import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews a batch: one renewal of the session for the whole batch, and at the same time a read of the key of each
- * holder and of the queue of each waiter, {@value #CALL_BATCH} claims in a transaction. So a batch is one round
- * trip, and a claim that another client has ended is found to be gone.
+ * Renews a batch: one renewal of the session for the whole batch, and at the same time a check of the keys of holders
+ * and waiters. So a batch is one round trip, and a claim that another client has ended is found to be gone.
+ *
+ * <p>Of a holder only its own key is read, {@value #CALL_BATCH} holders in a transaction. Of the waiters of a name the
+ * own keys are read and those of the nearest claims before them; only where one of these has changed, the queue is
+ * read, once for all waiters of the name. So the cost of a refresh grows with the waiters of this client, and not with
+ * the length of the queue.
  */
 public final class Renew {
 
     /**
-     * The number of claims in a transaction. Each claim needs two operations, and a server accepts 128 in a
-     * transaction unless it is configured otherwise.
+     * The number of holders in a transaction. Each needs two operations, and a server accepts 128 in a transaction
+     * unless it is configured otherwise.
      */
     static final int CALL_BATCH = 60;
 
     private final EtcdClient client;
+    private final QueueReader reader;
     private final Session session;
     private final ClaimTable claimTable;
     private final QueueWait queueWait;
@@ -51,12 +55,14 @@ public final class Renew {
 
     public Renew(
             EtcdClient client,
+            QueueReader reader,
             Session session,
             ClaimTable claimTable,
             QueueWait queueWait,
             LockKeys keys,
             MonotonicClock clock) {
         this.client = client;
+        this.reader = reader;
         this.session = session;
         this.claimTable = claimTable;
         this.queueWait = queueWait;
@@ -64,29 +70,45 @@ public final class Renew {
         this.clock = clock;
     }
 
-    public CompletionStage<List<Renewed>> renew(List<Claim> batch) {
-        if (batch.isEmpty()) {
+    public CompletionStage<List<Renewed>> renew(List<Claim> claims) {
+        if (claims.isEmpty()) {
             return CompletableFuture.completedStage(List.of());
         }
-        long sentAt = clock.nanoTime();
-        CompletionStage<Session.Life> sessionRenewal = session.renew();
-        CompletionStage<List<Renewed>> all = CompletableFuture.completedStage(new ArrayList<>(batch.size()));
-        for (int from = 0; from < batch.size(); from += CALL_BATCH) {
-            List<Claim> part = batch.subList(from, Math.min(batch.size(), from + CALL_BATCH));
-            CompletionStage<List<Renewed>> answers = new Part(part, sentAt, sessionRenewal)
-                    .run()
-                    .exceptionally(failure -> {
-                        StoreException cause = EtcdErrors.of(failure, true, client.toString());
-                        return part.stream()
-                                .<Renewed>map(claim -> new Renewed.Failed(cause))
-                                .toList();
-                    });
-            all = all.thenCombine(answers, (list, more) -> {
-                list.addAll(more);
-                return list;
-            });
+        Batch batch = new Batch(clock.nanoTime(), session.renew());
+        List<Answer> answers = new ArrayList<>(claims.size());
+        List<Answer> holders = new ArrayList<>();
+        Map<LockName, List<Answer>> waiters = new LinkedHashMap<>();
+        for (Claim claim : claims) {
+            ClaimState state = claimTable.find(claim.name(), claim.id());
+            Answer answer = new Answer(claim, state, new CompletableFuture<>());
+            answers.add(answer);
+            if (state != null && state.phase == ClaimState.Phase.HELD) {
+                holders.add(answer);
+            } else {
+                waiters.computeIfAbsent(claim.name(), unused -> new ArrayList<>())
+                        .add(answer);
+            }
         }
-        return all.thenApply(Renew::orFail);
+        for (int from = 0; from < holders.size(); from += CALL_BATCH) {
+            List<Answer> part = holders.subList(from, Math.min(holders.size(), from + CALL_BATCH));
+            or(part, batch.renewHolders(part));
+        }
+        waiters.forEach((name, part) -> or(part, batch.refreshWaiters(name, part)));
+        return CompletableFuture.allOf(answers.stream().map(Answer::renewed).toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> orFail(
+                        answers.stream().map(answer -> answer.renewed().join()).toList()));
+    }
+
+    /** A claim of the batch and what becomes of it. The state is null if this client does not know the claim. */
+    private record Answer(Claim claim, @Nullable ClaimState state, CompletableFuture<Renewed> renewed) {}
+
+    private void or(List<Answer> part, CompletionStage<?> work) {
+        work.whenComplete((done, failure) -> {
+            if (failure != null) {
+                StoreException cause = EtcdErrors.of(failure, true, client.toString());
+                part.forEach(answer -> answer.renewed().complete(new Renewed.Failed(cause)));
+            }
+        });
     }
 
     private static List<Renewed> orFail(List<Renewed> answers) {
@@ -101,49 +123,42 @@ public final class Renew {
         return Session.shorter(claim.lease(), left);
     }
 
-    /** The claims of one transaction. */
-    private final class Part {
+    /** What the claims of a batch share. */
+    private final class Batch {
 
-        private final List<Claim> claims;
         private final long sentAt;
         private final CompletionStage<Session.Life> sessionRenewal;
-        /**
-         * The states of claims that hold, as far as is known, and null for the others. Of a holder, only the key is
-         * read.
-         */
-        private final List<@Nullable ClaimState> holders;
+        /** The remaining time of other clients' leases, whose claims this client was asked to renew. */
+        private final Map<Long, CompletionStage<Duration>> foreign = new ConcurrentHashMap<>();
 
-        private Part(List<Claim> claims, long sentAt, CompletionStage<Session.Life> sessionRenewal) {
-            this.claims = claims;
+        private Batch(long sentAt, CompletionStage<Session.Life> sessionRenewal) {
             this.sentAt = sentAt;
             this.sessionRenewal = sessionRenewal;
-            this.holders = new ArrayList<>(claims.size());
         }
 
-        private CompletionStage<List<Renewed>> run() {
+        // Only if a claim was made through another store object, that object's lease is renewed too.
+        private CompletionStage<Duration> left(long lease, Session.Life life) {
+            return lease == life.lease()
+                    ? CompletableFuture.completedStage(life.leftAt(sentAt))
+                    : foreign.computeIfAbsent(lease, unknown -> session.leftOf(unknown, life, sentAt));
+        }
+
+        // ---- holders ----
+
+        private CompletionStage<?> renewHolders(List<Answer> part) {
             TxnRequest.Builder request = TxnRequest.newBuilder();
             boolean writes = false;
-            for (Claim claim : claims) {
-                ClaimState state = claimTable.find(claim.name(), claim.id());
-                if (state != null && state.phase == ClaimState.Phase.HELD) {
-                    holders.add(state);
-                    request.addSuccess(Txns.getKey(state.key));
-                    writes |= rewriteOwner(state, claim, request);
-                } else {
-                    holders.add(null);
-                    addQueueRead(request, claim);
-                }
+            for (Answer answer : part) {
+                ClaimState state = answer.state();
+                request.addSuccess(Txns.getKey(state.key));
+                writes |= rewriteOwner(state, answer.claim(), request);
             }
-            return client.txn(request.build(), writes)
-                    .thenCombine(sessionRenewal, Reply::new)
-                    .thenCompose(this::withForeignSessions)
-                    .thenApply(this::answered)
-                    .thenCompose(this::withReasons);
-        }
-
-        private void addQueueRead(TxnRequest.Builder request, Claim claim) {
-            request.addSuccess(Txns.range(keys.queue(claim.name())));
-            request.addSuccess(Txns.getKey(keys.tombstone(claim.name(), claim.id())));
+            return client.txn(request.build(), writes).thenCombine(sessionRenewal, (answered, life) -> {
+                for (int i = 0; i < part.size(); i++) {
+                    renewed(part.get(i), answered.getResponses(2 * i).getResponseRange(), life);
+                }
+                return life;
+            });
         }
 
         // Owners change when threads begin to wait, which is rare: only then is anything written.
@@ -167,86 +182,27 @@ public final class Renew {
             if (changed[0]) {
                 rewrite.addCompare(Txns.createdAt(state.key, state.created))
                         .addSuccess(Txns.rewrite(state.key, QueueEntry.value(state.claim, state.since)));
-                request.addSuccess(Txns.nested(rewrite));
-            } else {
-                // An empty transaction keeps the first answer of each claim at an even index.
-                request.addSuccess(Txns.nested(rewrite));
             }
+            // An empty transaction keeps the first answer of each claim at an even index.
+            request.addSuccess(Txns.nested(rewrite));
             return changed[0];
         }
 
-        /** The answers of the servers, and the remaining time of each lease that matters. */
-        private record Reply(TxnResponse answer, Session.Life life, Map<Long, Duration> foreign) {
-
-            private Reply(TxnResponse answer, Session.Life life) {
-                this(answer, life, new HashMap<>());
+        private void renewed(Answer answer, RangeResponse key, Session.Life life) {
+            ClaimState state = answer.state();
+            boolean found = key.getCount() > 0 && key.getKvs(0).getCreateRevision() == state.created;
+            if (!found) {
+                claimTable.gone(state, Renewed.Reason.EXPIRED);
+                or(List.of(answer), gone(answer));
+                return;
             }
-
-            private Duration left(long session, long since) {
-                return session == life.lease()
-                        ? life.leftAt(since)
-                        : foreign.getOrDefault(session, Duration.ofNanos(1));
-            }
+            or(
+                    List.of(answer),
+                    left(state.session, life)
+                            .thenAccept(left -> answer.renewed().complete(prolonged(state, answer.claim(), left))));
         }
 
-        private record PartialAnswers(List<@Nullable Renewed> answers, List<Claim> missing) {}
-
-        // Only if a claim was made through another store object: the lease of that claim is renewed too.
-        private CompletionStage<Reply> withForeignSessions(Reply reply) {
-            Set<Long> foreign = new HashSet<>();
-            for (ResponseOp response : reply.answer().getResponsesList()) {
-                for (KeyValue pair : response.getResponseRange().getKvsList()) {
-                    String value = pair.getValue().toStringUtf8();
-                    if (pair.getLease() != reply.life().lease()
-                            && claims.stream().anyMatch(claim -> value.contains("\n" + claim.id() + "\n"))) {
-                        foreign.add(pair.getLease());
-                    }
-                }
-            }
-            for (ClaimState holder : holders) {
-                if (holder != null && holder.session != reply.life().lease()) {
-                    foreign.add(holder.session);
-                }
-            }
-            CompletionStage<Reply> all = CompletableFuture.completedStage(reply);
-            for (long lease : foreign) {
-                all = all.thenCombine(session.leftOf(lease, reply.life(), sentAt), (done, left) -> {
-                    done.foreign().put(lease, left);
-                    return done;
-                });
-            }
-            return all;
-        }
-
-        private PartialAnswers answered(Reply reply) {
-            TxnResponse answer = reply.answer();
-            List<@Nullable Renewed> answers = new ArrayList<>(claims.size());
-            List<Claim> missing = new ArrayList<>(0);
-            for (int i = 0; i < claims.size(); i++) {
-                Claim claim = claims.get(i);
-                ClaimState holder = holders.get(i);
-                ResponseOp first = answer.getResponses(2 * i);
-                if (holder == null) {
-                    boolean hasTombstone =
-                            answer.getResponses(2 * i + 1).getResponseRange().getCount() > 0;
-                    answers.add(fromQueue(
-                            claim,
-                            AdmissionQueue.of(keys.queue(claim.name()), first.getResponseRange()),
-                            hasTombstone,
-                            reply));
-                } else if (first.getResponseRange().getCount() > 0
-                        && first.getResponseRange().getKvs(0).getCreateRevision() == holder.created) {
-                    answers.add(prolonged(holder, claim, reply));
-                } else {
-                    answers.add(null);
-                    missing.add(claim);
-                    claimTable.gone(holder, Renewed.Reason.EXPIRED);
-                }
-            }
-            return new PartialAnswers(answers, missing);
-        }
-
-        private Renewed prolonged(ClaimState state, Claim claim, Reply reply) {
+        private Renewed prolonged(ClaimState state, Claim claim, Duration left) {
             boolean[] lives = new boolean[1];
             claimTable.change(then -> {
                 lives[0] = claimTable.has(state);
@@ -258,22 +214,80 @@ public final class Renew {
                 return new Renewed.Gone(Renewed.Reason.EXPIRED);
             }
             Duration kept = Duration.ofNanos(Math.max(1, state.deadline - clock.nanoTime()));
-            return new Granted(state.created, Session.shorter(kept, reply.left(state.session, sentAt)));
+            return new Granted(state.created, Session.shorter(kept, left));
         }
 
-        private Renewed fromQueue(Claim claim, AdmissionQueue queue, boolean hasTombstone, Reply reply) {
-            int index = queue.indexOf(claim.id());
-            ClaimState state = index < 0 ? claimTable.find(claim.name(), claim.id()) : claimTable.begin(claim, null);
-            if (index < 0 || state == null) {
-                Renewed.Reason reason = reason(claim, queue, hasTombstone);
-                if (state != null && state.phase == ClaimState.Phase.WAITING) {
-                    claimTable.gone(state, reason);
+        // ---- waiters ----
+
+        private CompletionStage<?> refreshWaiters(LockName name, List<Answer> part) {
+            WaiterProof proof =
+                    WaiterProof.of(claimTable, part.stream().map(Answer::state).toList());
+            return proof.check(client)
+                    .thenCompose(stillWait -> sessionRenewal.thenCompose(life -> {
+                        List<Answer> others = new ArrayList<>();
+                        for (int i = 0; i < part.size(); i++) {
+                            Renewed.Waiting still = stillWait.get(i) ? stillWaits(part.get(i)) : null;
+                            if (still == null) {
+                                others.add(part.get(i));
+                            } else {
+                                part.get(i).renewed().complete(still);
+                            }
+                        }
+                        return others.isEmpty()
+                                ? CompletableFuture.completedStage(null)
+                                : readQueue(name, others, life);
+                    }));
+        }
+
+        // Null if it was granted or ended while its keys were read.
+        private Renewed.@Nullable Waiting stillWaits(Answer answer) {
+            ClaimState state = answer.state();
+            Renewed.Waiting[] still = new Renewed.Waiting[1];
+            claimTable.change(then -> {
+                AdmissionQueue queue = state.seen;
+                if (queue == null || !claimTable.has(state) || state.phase != ClaimState.Phase.WAITING) {
+                    return;
                 }
-                return new Renewed.Gone(reason);
-            }
+                int index = queue.indexOf(state.claim.id());
+                if (index < 0 || queue.isAdmitted(index)) {
+                    return;
+                }
+                claimTable.waits(state, queue, sentAt);
+                still[0] = new Renewed.Waiting(queue.position(index), Duration.ZERO);
+                boolean ownerChanged =
+                        !state.claim.owner().equals(answer.claim().owner());
+                state.claim = answer.claim();
+                if (ownerChanged) {
+                    then.add(() -> queueWait.rewrite(state));
+                }
+            });
+            return still[0];
+        }
+
+        private CompletionStage<?> readQueue(LockName name, List<Answer> part, Session.Life life) {
+            ClaimState one = part.size() == 1 ? part.get(0).state() : null;
+            CompletionStage<QueueReader.Seen> read = one != null && one.created > 0
+                    ? reader.readFor(keys.queue(name), one.created)
+                    : reader.readAll(keys.queue(name));
+            return read.thenAccept(seen -> part.forEach(answer -> {
+                int index = seen.queue().indexOf(answer.claim().id());
+                if (index < 0) {
+                    or(List.of(answer), gone(answer));
+                    return;
+                }
+                QueueEntry own = seen.queue().entries().get(index);
+                or(
+                        List.of(answer),
+                        left(own.session(), life)
+                                .thenAccept(left ->
+                                        answer.renewed().complete(fromQueue(answer.claim(), seen, index, left))));
+            }));
+        }
+
+        private Renewed fromQueue(Claim claim, QueueReader.Seen seen, int index, Duration left) {
+            AdmissionQueue queue = seen.queue();
             QueueEntry own = queue.entries().get(index);
-            Duration left = reply.left(own.session(), sentAt);
-            long revision = reply.answer().getHeader().getRevision();
+            ClaimState state = claimTable.begin(claim, null);
             claimTable.change(then -> {
                 state.claim = new Claim(
                         claim.name(),
@@ -288,7 +302,7 @@ public final class Renew {
                     claimTable.granted(state, own.session(), kept(claim, left), claim.lease(), then);
                 } else if (state.phase != ClaimState.Phase.HELD) {
                     claimTable.waits(state, queue, sentAt);
-                    queueWait.queueSeen(state, queue, revision, then);
+                    queueWait.queueSeen(state, seen, then);
                 }
                 if (!own.owner().equals(claim.owner())) {
                     then.add(() -> queueWait.rewrite(state));
@@ -300,41 +314,26 @@ public final class Renew {
             return new Granted(own.created(), kept(claim, left));
         }
 
-        // Reads the queues of the holders whose key is gone, to find the reason.
-        private CompletionStage<List<Renewed>> withReasons(PartialAnswers partial) {
-            List<Renewed> complete = new ArrayList<>(partial.answers().size());
-            if (partial.missing().isEmpty()) {
-                partial.answers().forEach(answer -> complete.add(orExpired(answer)));
-                return CompletableFuture.completedStage(complete);
-            }
-            TxnRequest.Builder request = TxnRequest.newBuilder();
-            partial.missing().forEach(claim -> addQueueRead(request, claim));
-            return client.txn(request.build(), false).thenApply(answer -> {
-                int next = 0;
-                for (Renewed known : partial.answers()) {
-                    if (known != null) {
-                        complete.add(known);
-                        continue;
-                    }
-                    Claim claim = partial.missing().get(next);
-                    AdmissionQueue queue = AdmissionQueue.of(
-                            keys.queue(claim.name()),
-                            answer.getResponses(2 * next).getResponseRange());
-                    boolean hasTombstone =
-                            answer.getResponses(2 * next + 1).getResponseRange().getCount() > 0;
-                    complete.add(new Renewed.Gone(reason(claim, queue, hasTombstone)));
-                    next++;
+        // ---- those that are gone ----
+
+        // Reads the queue, and whether there is a tombstone, to find the reason.
+        private CompletionStage<?> gone(Answer answer) {
+            Claim claim = answer.claim();
+            TxnRequest tombstone = TxnRequest.newBuilder()
+                    .addSuccess(Txns.getKey(keys.tombstone(claim.name(), claim.id())))
+                    .build();
+            return reader.readAll(keys.queue(claim.name())).thenCombine(client.txn(tombstone, false), (seen, read) -> {
+                Renewed.Reason reason = reason(claim, seen.queue(), read);
+                ClaimState state = answer.state();
+                if (state != null && state.phase == ClaimState.Phase.WAITING) {
+                    claimTable.gone(state, reason);
                 }
-                return complete;
+                return answer.renewed().complete(new Renewed.Gone(reason));
             });
         }
 
-        private Renewed orExpired(@Nullable Renewed answer) {
-            return answer == null ? new Renewed.Gone(Renewed.Reason.EXPIRED) : answer;
-        }
-
-        private Renewed.Reason reason(Claim claim, AdmissionQueue queue, boolean hasTombstone) {
-            if (hasTombstone) {
+        private Renewed.Reason reason(Claim claim, AdmissionQueue queue, TxnResponse tombstone) {
+            if (tombstone.getResponses(0).getResponseRange().getCount() > 0) {
                 return Renewed.Reason.RELEASED;
             }
             if (queue.admitted() == 0) {

@@ -16,7 +16,7 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
-import io.etcd.jetcd.api.ResponseOp;
+import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
 import java.time.Duration;
@@ -41,13 +41,21 @@ public final class TryAcquire {
     public static final int MAX_ROUNDS = 4;
 
     private final EtcdClient client;
+    private final QueueReader reader;
     private final Session session;
     private final ClaimTable claimTable;
     private final LockKeys keys;
     private final MonotonicClock clock;
 
-    public TryAcquire(EtcdClient client, Session session, ClaimTable claimTable, LockKeys keys, MonotonicClock clock) {
+    public TryAcquire(
+            EtcdClient client,
+            QueueReader reader,
+            Session session,
+            ClaimTable claimTable,
+            LockKeys keys,
+            MonotonicClock clock) {
         this.client = client;
+        this.reader = reader;
         this.session = session;
         this.claimTable = claimTable;
         this.keys = keys;
@@ -132,10 +140,10 @@ public final class TryAcquire {
                                             state.queue, known.get(i).revision()));
                     request.addSuccess(
                             hasWaitSet
-                                    ? Txns.range(state.queue)
+                                    ? Txns.getKey(key)
                                     : Txns.put(key, QueueEntry.value(claim, sentEpoch), life.lease()));
                 }
-                request.addFailure(Txns.range(state.queue));
+                request.addFailure(Txns.some(state.queue, Math.max(1, QueueWait.SHORT_QUEUE / claims.size())));
                 request.addFailure(Txns.getKey(keys.tombstone(claim.name(), claim.id())));
             }
             return request.build();
@@ -146,13 +154,31 @@ public final class TryAcquire {
             if (answer.getSucceeded()) {
                 return hasWaitSet ? CompletableFuture.completedStage(busy()) : granted(revision);
             }
-            List<Seen> known = new ArrayList<>(claims.size());
+            CompletionStage<List<Seen>> all = CompletableFuture.completedStage(new ArrayList<>(claims.size()));
             for (int i = 0; i < claims.size(); i++) {
-                ResponseOp tombstone = answer.getResponses(2 * i + 1);
-                AdmissionQueue queue = AdmissionQueue.of(
-                        states.get(i).queue, answer.getResponses(2 * i).getResponseRange());
-                known.add(new Seen(queue, tombstone.getResponseRange().getCount() > 0, revision));
+                boolean hasTombstone =
+                        answer.getResponses(2 * i + 1).getResponseRange().getCount() > 0;
+                all = all.thenCombine(
+                        queue(i, answer.getResponses(2 * i).getResponseRange(), revision), (list, read) -> {
+                            list.add(new Seen(read.queue(), hasTombstone, read.revision()));
+                            return list;
+                        });
             }
+            return all.thenCompose(this::decide);
+        }
+
+        // The answer has all of a short queue. Of a long one, an exclusive claim need know the first claim only, and
+        // any other one all of it.
+        private CompletionStage<QueueReader.Seen> queue(int i, RangeResponse some, long revision) {
+            ByteString queue = states.get(i).queue;
+            if (!some.getMore()) {
+                return CompletableFuture.completedStage(
+                        new QueueReader.Seen(AdmissionQueue.of(queue, some.getKvsList(), true), revision));
+            }
+            return claims.get(i).isExclusive() ? reader.readFirst(queue) : reader.readAll(queue);
+        }
+
+        private CompletionStage<List<Attempt>> decide(List<Seen> known) {
             seen = known;
             boolean changes = false;
             for (int i = 0; i < claims.size(); i++) {
@@ -167,7 +193,8 @@ public final class TryAcquire {
                 }
                 changes |= own == null || own.permits() > claim.permits();
             }
-            return changes ? run() : hasWaitSet ? CompletableFuture.completedStage(busy()) : granted(revision);
+            boolean isBusy = hasWaitSet && !changes;
+            return changes ? run() : isBusy ? CompletableFuture.completedStage(busy()) : granted(0);
         }
 
         private boolean mayHold(Claim claim, Seen one, @Nullable QueueEntry own) {

@@ -2,11 +2,13 @@ package dev.holdfast.etcd.queue;
 
 import com.google.protobuf.ByteString;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Renewed;
 import io.etcd.jetcd.api.KeyValue;
-import io.etcd.jetcd.api.RangeResponse;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,31 +24,46 @@ import org.jspecify.annotations.Nullable;
  * <p>A claim of another kind is refused by its own client and removed again; until then it blocks later claims like
  * any other.
  *
- * @param entries the claims, the oldest first
- * @param admitted how many of them hold
+ * <p>A waiter in a long queue reads the end of the queue that is before it, and not all of it. Such a part is judged as
+ * if nothing was before it, so it may show a claim as admitted that waits, and too small a position, but never the other
+ * way round: what it shows is true for a claim that is {@link #isCertain certain}.
  */
-public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
+public final class AdmissionQueue {
+
+    private final List<QueueEntry> entries;
+    private final boolean isWhole;
+    private final int admitted;
+    private final boolean isMixed;
+    private volatile @Nullable Map<ClaimId, Integer> indexes;
 
     /** What a waiting claim has to watch: a key, or the whole queue if the key is null. */
     public record Blocker(@Nullable ByteString key) {}
 
-    static AdmissionQueue of(List<QueueEntry> entries) {
-        int admitted = 0;
+    AdmissionQueue(List<QueueEntry> entries, boolean isWhole) {
+        this.entries = entries;
+        this.isWhole = isWhole;
+        int fits = 0;
         long granted = 0;
         for (QueueEntry entry : entries) {
             granted += entry.permits();
             if (entry.limit() != entries.get(0).limit() || granted > entry.limit()) {
                 break;
             }
-            admitted++;
+            fits++;
         }
-        return new AdmissionQueue(entries, admitted);
+        this.admitted = fits;
+        this.isMixed = entries.stream()
+                .anyMatch(entry -> entry.limit() != entries.get(0).limit());
     }
 
-    /** Reads the answer to a range over all keys of the queue. */
-    public static AdmissionQueue of(ByteString queue, RangeResponse range) {
-        List<QueueEntry> entries = new ArrayList<>(range.getKvsCount());
-        for (KeyValue pair : range.getKvsList()) {
+    static AdmissionQueue of(List<QueueEntry> entries) {
+        return new AdmissionQueue(entries, true);
+    }
+
+    /** Reads the answers to a range over keys of the queue, in any order. */
+    public static AdmissionQueue of(ByteString queue, List<KeyValue> pairs, boolean isWhole) {
+        List<QueueEntry> entries = new ArrayList<>(pairs.size());
+        for (KeyValue pair : pairs) {
             QueueEntry entry = QueueEntry.of(queue, pair);
             if (entry != null) {
                 entries.add(entry);
@@ -54,16 +71,49 @@ public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
         }
         // Keys of one transaction have the same revision, but are never in the same queue.
         entries.sort(Comparator.comparingLong(QueueEntry::created));
-        return of(entries);
+        return new AdmissionQueue(entries, isWhole);
+    }
+
+    /** The claims, the oldest first. */
+    public List<QueueEntry> entries() {
+        return entries;
+    }
+
+    /** How many of them hold. */
+    public int admitted() {
+        return admitted;
     }
 
     public int indexOf(ClaimId id) {
-        for (int i = 0; i < entries.size(); i++) {
-            if (entries.get(i).id().equals(id)) {
-                return i;
+        Map<ClaimId, Integer> known = indexes;
+        if (known == null) {
+            // Several threads may do this at the same time, with the same result.
+            known = new HashMap<>(2 * entries.size());
+            for (int i = 0; i < entries.size(); i++) {
+                known.putIfAbsent(entries.get(i).id(), i);
             }
+            indexes = known;
         }
-        return -1;
+        return known.getOrDefault(id, -1);
+    }
+
+    /** Whether what this shows of the claim at {@code index} is the truth. */
+    public boolean isCertain(int index) {
+        return isWhole || (position(index) >= Renewed.Waiting.FAR && !isMixed);
+    }
+
+    /**
+     * The entries that prove, as long as none of them is changed, that the waiting claim at {@code index} waits and has
+     * its position; null if that is not known without reading the queue. Every claim of a mutex, and of a wait set,
+     * counts the same, so the nearest ones are enough.
+     */
+    public @Nullable List<QueueEntry> proof(int index) {
+        boolean countsAlike = entries.get(index).limit() <= 1 && !isMixed;
+        int from = index - Renewed.Waiting.FAR - 1;
+        if (!countsAlike || index < admitted || (from < 0 && !isWhole)) {
+            return null;
+        }
+        return entries.subList(Math.max(0, from), index + 1);
     }
 
     public boolean isAdmitted(int index) {
@@ -102,7 +152,7 @@ public record AdmissionQueue(List<QueueEntry> entries, int admitted) {
                 changed.add(to);
             }
         }
-        return of(changed);
+        return new AdmissionQueue(changed, isWhole);
     }
 
     @Nullable

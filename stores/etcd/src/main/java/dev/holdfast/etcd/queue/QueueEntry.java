@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * {@code etcdctl lock} or another program, and counts as a mutex.
  *
  * @param created its create revision, which gives its position in the queue and is the number of the grant
+ * @param modified the revision at which its value was written last
  * @param session the etcd lease that the key is attached to; 0 if it has none and never expires
  * @param since when the key was made, by its client's wall clock, only for display; 0 if not known
  */
@@ -30,6 +31,7 @@ public record QueueEntry(
         OwnerInfo owner,
         long since,
         long created,
+        long modified,
         long session) {
 
     private static final String MARK = "holdfast/1";
@@ -89,7 +91,16 @@ public record QueueEntry(
         Duration lease = Duration.ofMillis(Long.parseLong(lines.get(4)));
         long since = Long.parseLong(lines.get(5));
         return new QueueEntry(
-                pair.getKey(), id, permits, limit, lease, owner, since, pair.getCreateRevision(), pair.getLease());
+                pair.getKey(),
+                id,
+                permits,
+                limit,
+                lease,
+                owner,
+                since,
+                pair.getCreateRevision(),
+                pair.getModRevision(),
+                pair.getLease());
     }
 
     private static QueueEntry foreign(ByteString queue, KeyValue pair) {
@@ -103,7 +114,28 @@ public record QueueEntry(
                 OwnerInfo.of(id.client()),
                 0,
                 pair.getCreateRevision(),
+                pair.getModRevision(),
                 pair.getLease());
+    }
+
+    /** The entry of a claim whose key was put at this revision. */
+    public static QueueEntry put(ByteString key, Claim claim, long since, long revision, long session) {
+        return new QueueEntry(
+                key,
+                claim.id(),
+                claim.permits(),
+                claim.limit(),
+                claim.lease(),
+                claim.owner(),
+                since,
+                revision,
+                revision,
+                session);
+    }
+
+    /** Whether a key that was read without its value is this entry, unchanged. */
+    public boolean isStill(KeyValue read) {
+        return read.getCreateRevision() == created && read.getModRevision() == modified;
     }
 
     /** Whether it excludes all other claims. */

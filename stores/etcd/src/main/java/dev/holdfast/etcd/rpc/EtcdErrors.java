@@ -90,7 +90,13 @@ public final class EtcdErrors {
                 // The call was still waiting for a connection, so nothing was sent.
                 StoreException.unavailable(
                         text(status).contains(NOT_CONNECTED) ? Effect.NONE : open, "No answer in time" + said, cause);
-            case RESOURCE_EXHAUSTED -> StoreException.unavailable(Effect.NONE, "etcd is overloaded" + said, cause);
+            case RESOURCE_EXHAUSTED ->
+                // Only what the server says about itself is a refusal. This client's own limit for an answer is
+                // reported with the same code, after the request was executed.
+                text(status).startsWith("etcdserver:")
+                        ? StoreException.unavailable(Effect.NONE, "etcd is overloaded" + said, cause)
+                        : StoreException.unavailable(
+                                open, "A message is too large, or etcd is overloaded" + said, cause);
             case UNAUTHENTICATED, INVALID_ARGUMENT -> refusedLogin(status, said, cause);
             case PERMISSION_DENIED ->
                 StoreException.refused("The user may not do this: grant it read and write on the prefix" + said, cause);

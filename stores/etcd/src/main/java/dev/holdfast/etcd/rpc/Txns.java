@@ -96,11 +96,61 @@ public final class Txns {
                 .build();
     }
 
-    /** Reads all keys with this prefix. */
-    public static RequestOp range(ByteString prefix) {
+    /** Reads the first keys with this prefix, in the order of the keys. The answer says whether there are more. */
+    public static RequestOp some(ByteString prefix, int limit) {
         return RequestOp.newBuilder()
-                .setRequestRange(RangeRequest.newBuilder().setKey(prefix).setRangeEnd(LockKeys.endOf(prefix)))
+                .setRequestRange(RangeRequest.newBuilder()
+                        .setKey(prefix)
+                        .setRangeEnd(LockKeys.endOf(prefix))
+                        .setLimit(limit))
                 .build();
+    }
+
+    /** Reads the keys with this prefix that were created last, but not after a revision. */
+    public static RequestOp newest(ByteString prefix, long upTo, int limit) {
+        return RequestOp.newBuilder()
+                .setRequestRange(RangeRequest.newBuilder()
+                        .setKey(prefix)
+                        .setRangeEnd(LockKeys.endOf(prefix))
+                        .setMaxCreateRevision(upTo)
+                        .setSortTarget(RangeRequest.SortTarget.CREATE)
+                        .setSortOrder(RangeRequest.SortOrder.DESCEND)
+                        .setLimit(limit))
+                .build();
+    }
+
+    /** Reads the key with this prefix that was created first. */
+    public static RequestOp oldest(ByteString prefix) {
+        return RequestOp.newBuilder()
+                .setRequestRange(RangeRequest.newBuilder()
+                        .setKey(prefix)
+                        .setRangeEnd(LockKeys.endOf(prefix))
+                        .setSortTarget(RangeRequest.SortTarget.CREATE)
+                        .setSortOrder(RangeRequest.SortOrder.ASCEND)
+                        .setLimit(1))
+                .build();
+    }
+
+    /** Reads a page of the keys with this prefix, as they were at a revision; 0 for now. */
+    public static RequestOp page(ByteString prefix, ByteString from, int limit, long revision) {
+        return RequestOp.newBuilder()
+                .setRequestRange(RangeRequest.newBuilder()
+                        .setKey(from)
+                        .setRangeEnd(LockKeys.endOf(prefix))
+                        .setLimit(limit)
+                        .setRevision(revision))
+                .build();
+    }
+
+    /** The condition that a key exists, was created at this revision, and was last written at that one. */
+    public static Compare[] unchanged(ByteString key, long created, long modified) {
+        Compare last = Compare.newBuilder()
+                .setKey(key)
+                .setTarget(CompareTarget.MOD)
+                .setResult(CompareResult.EQUAL)
+                .setModRevision(modified)
+                .build();
+        return new Compare[] {createdAt(key, created), last};
     }
 
     /** A transaction within another. */

@@ -21,9 +21,11 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -331,11 +333,11 @@ public final class ClaimTable {
                 .forEach(state -> gone(state, Renewed.Reason.EXPIRED, then)));
     }
 
-    /** Whether a key belongs to a claim of this table. */
-    boolean isKnown(ByteString key) {
+    /** The keys of all claims of this table, at this moment. */
+    Set<ByteString> keys() {
         mutex.lock();
         try {
-            return claims.values().stream().anyMatch(state -> state.key.equals(key));
+            return claims.values().stream().map(state -> state.key).collect(Collectors.toSet());
         } finally {
             mutex.unlock();
         }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
@@ -153,15 +154,11 @@ public final class SessionMaintenance implements AutoCloseable {
                 sweepNeeded = true;
                 return;
             }
-            for (ByteString key : keys) {
-                boolean tombstone;
-                synchronized (tombstones) {
-                    tombstone = tombstones.containsKey(key);
-                }
-                if (!tombstone && !claimTable.isKnown(key)) {
-                    sweep(key);
-                }
+            Set<ByteString> known = claimTable.keys();
+            synchronized (tombstones) {
+                known.addAll(tombstones.keySet());
             }
+            keys.stream().filter(key -> !known.contains(key)).forEach(this::sweep);
         });
     }
 
@@ -215,7 +212,8 @@ public final class SessionMaintenance implements AutoCloseable {
         client.txn(request, false).whenComplete((answer, failure) -> {
             if (answer == null) {
                 sweepNeeded = true;
-            } else if (answer.getResponses(0).getResponseRange().getCount() > 0 && !claimTable.isKnown(key)) {
+            } else if (answer.getResponses(0).getResponseRange().getCount() > 0
+                    && !claimTable.keys().contains(key)) {
                 delete(key, answer.getResponses(0).getResponseRange().getKvs(0).getCreateRevision());
             }
         });

@@ -6,6 +6,8 @@ import com.google.protobuf.ByteString;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.testkit.Seeds;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,6 +88,65 @@ class AdmissionQueueTest {
         }
     }
 
+    /** The property that allows a waiter in a long queue to read its end only. */
+    @Test
+    void whatTheEndOfAQueueShowsOfACertainClaimIsTrue() {
+        long seed = Seeds.of("ends of queues");
+        Random random = new Random(seed);
+        int certain = 0;
+        for (int run = 0; run < 500; run++) {
+            int limit = new int[] {0, 1, LIMIT, Claim.ALL}[random.nextInt(4)];
+            int most = limit == LIMIT ? LIMIT : 1;
+            List<QueueEntry> entries = new ArrayList<>();
+            for (int i = 1; i <= 20; i++) {
+                boolean isWriter = limit == Claim.ALL && random.nextInt(4) == 0;
+                int of = random.nextInt(30) == 0 ? 7 : limit;
+                entries.add(entry(i, isWriter ? limit : 1 + random.nextInt(most), of));
+            }
+            AdmissionQueue whole = AdmissionQueue.of(entries);
+            int from = random.nextInt(entries.size());
+            AdmissionQueue end = new AdmissionQueue(entries.subList(from, entries.size()), false);
+            for (int index = from; index < entries.size(); index++) {
+                if (end.isCertain(index - from)) {
+                    certain++;
+                    assertThat(whole.isAdmitted(index)).as("seed %d", seed).isFalse();
+                    assertThat(whole.position(index)).as("seed %d", seed).isGreaterThanOrEqualTo(Renewed.Waiting.FAR);
+                    assertThat(end.blocker(index - from)).as("seed %d", seed).isEqualTo(whole.blocker(index));
+                }
+            }
+        }
+        assertThat(certain).isGreaterThan(500);
+    }
+
+    /** The property that allows a refresh to read the nearest keys only. */
+    @Test
+    void waiterWhoseProofIsUnchangedWaitsWhateverElseHasLeft() {
+        long seed = Seeds.of("proofs");
+        Random random = new Random(seed);
+        for (int run = 0; run < 500; run++) {
+            int limit = random.nextInt(2);
+            List<QueueEntry> entries = new ArrayList<>();
+            for (int i = 1; i <= 1 + random.nextInt(20); i++) {
+                entries.add(entry(i, 1, limit));
+            }
+            int index = entries.size() - 1;
+            AdmissionQueue before = AdmissionQueue.of(entries);
+            List<QueueEntry> proof = before.proof(index);
+            if (proof == null) {
+                assertThat(before.isAdmitted(index)).isTrue();
+                continue;
+            }
+            List<QueueEntry> left = entries.stream()
+                    .filter(entry -> proof.contains(entry) || random.nextBoolean())
+                    .toList();
+            AdmissionQueue after = AdmissionQueue.of(left);
+            int position = after.position(left.size() - 1);
+            assertThat(Math.min(position, Renewed.Waiting.FAR))
+                    .as("seed %d", seed)
+                    .isEqualTo(Math.min(before.position(index), Renewed.Waiting.FAR));
+        }
+    }
+
     private static ByteString key(long created) {
         return ByteString.copyFromUtf8("name/a." + created);
     }
@@ -99,6 +160,7 @@ class AdmissionQueueTest {
                 Duration.ofSeconds(30),
                 OwnerInfo.of("a"),
                 0,
+                created,
                 created,
                 1);
     }
