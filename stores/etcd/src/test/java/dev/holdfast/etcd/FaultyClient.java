@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Predicate;
 
 /** Loses what the test chooses: a request before it is sent, the answer to it, or what watches report. */
@@ -19,6 +20,10 @@ final class FaultyClient implements EtcdClient {
     private final EtcdClient delegate;
     volatile Predicate<TxnRequest> losesRequest = request -> false;
     volatile Predicate<TxnRequest> losesAnswer = request -> false;
+    /** Requests that are kept, and reported as failed, until {@link #deliver}. */
+    volatile Predicate<TxnRequest> holdsBack = request -> false;
+
+    private final List<TxnRequest> heldBack = new CopyOnWriteArrayList<>();
     volatile boolean silencesWatches;
     volatile boolean refusesWatches;
 
@@ -34,9 +39,32 @@ final class FaultyClient implements EtcdClient {
         return request.getSuccessList().stream().anyMatch(op -> op.hasRequestPut());
     }
 
+    /** Whether an existing key gets another value. */
+    static boolean rewrites(TxnRequest request) {
+        return request.getSuccessList().stream()
+                .anyMatch(op -> op.hasRequestTxn()
+                        ? rewrites(op.getRequestTxn())
+                        : op.getRequestPut().getIgnoreLease());
+    }
+
+    int heldBack() {
+        return heldBack.size();
+    }
+
+    /** Lets the requests arrive that were held back, as a network does that delivers them late. */
+    void deliver() {
+        holdsBack = request -> false;
+        heldBack.forEach(
+                request -> delegate.txn(request, true).toCompletableFuture().join());
+    }
+
     @Override
     public CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes) {
         StoreException lost = StoreException.unavailable(Effect.UNKNOWN, "lost by the test", null);
+        if (holdsBack.test(request)) {
+            heldBack.add(request);
+            return CompletableFuture.failedStage(lost);
+        }
         if (losesRequest.test(request)) {
             return CompletableFuture.failedStage(lost);
         }

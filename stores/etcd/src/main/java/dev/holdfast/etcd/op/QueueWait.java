@@ -22,6 +22,7 @@ import dev.holdfast.spi.StoreException.Effect;
 import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.api.TxnResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -45,6 +46,9 @@ public final class QueueWait {
 
     /** How often that time doubles at most. A watch that has started resets it. */
     private static final int MAX_DOUBLINGS = 4;
+
+    /** How often a claim's value is written at most, if others write it at the same time. */
+    private static final int MAX_REWRITES = 3;
 
     /** How many more slots are tried at most when keys of older claims are left in the slots. */
     private static final int MAX_SLOTS = 3;
@@ -375,12 +379,49 @@ public final class QueueWait {
      * when the key is written; that is how a waiter that was admitted notifies the next one.
      */
     void rewrite(ClaimState state) {
-        TxnRequest request = TxnRequest.newBuilder()
-                .addCompare(Txns.createdAt(state.key, state.created))
-                .addSuccess(Txns.rewrite(state.key, QueueEntry.value(state.claim, state.since)))
-                .build();
+        rewrite(state, MAX_REWRITES);
+    }
+
+    private void rewrite(ClaimState state, int timesLeft) {
         // If this request is lost, those claims read the queue with their next renewal.
-        client.txn(request, true);
+        claimTable.change(then -> {
+            TxnRequest request = rewriting(state, state.claim).build();
+            then.add(() -> client.txn(request, true).thenAccept(answer -> {
+                if (!rewritten(state, answer, answer.getHeader().getRevision()) && timesLeft > 1) {
+                    rewrite(state, timesLeft - 1);
+                }
+            }));
+        });
+    }
+
+    /** Under the mutex: a transaction that writes a claim's value, or reads it if somebody has written it since. */
+    static TxnRequest.Builder rewriting(ClaimState state, Claim claim) {
+        return TxnRequest.newBuilder()
+                .addCompare(Txns.createdAt(state.key, state.created))
+                .addCompare(Txns.writtenAt(state.key, state.modified))
+                .addSuccess(Txns.rewrite(state.key, QueueEntry.value(claim, state.since)))
+                .addFailure(Txns.get(state.key));
+    }
+
+    /** Keeps what the answer to such a transaction shows. Returns whether nothing is left to be written. */
+    boolean rewritten(ClaimState state, TxnResponse answer, long revision) {
+        boolean[] over = {true};
+        claimTable.change(then -> {
+            if (!claimTable.has(state)) {
+                return;
+            }
+            if (answer.getSucceeded()) {
+                state.modified = Math.max(state.modified, revision);
+                return;
+            }
+            RangeResponse key = answer.getResponses(0).getResponseRange();
+            QueueEntry own = key.getCount() == 0 ? null : QueueEntry.of(state.queue, key.getKvs(0));
+            if (own != null && own.created() == state.created) {
+                claimTable.keyFound(state, own);
+                over[0] = false;
+            }
+        });
+        return over[0];
     }
 
     private final class BlockerListener implements EtcdClient.WatchListener {

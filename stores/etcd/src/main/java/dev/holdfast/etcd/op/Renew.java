@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -76,22 +77,22 @@ public final class Renew {
         }
         Batch batch = new Batch(clock.nanoTime(), session.renew());
         List<Answer> answers = new ArrayList<>(claims.size());
-        List<Answer> holders = new ArrayList<>();
+        List<Holder> holders = new ArrayList<>();
         Map<LockName, List<Answer>> waiters = new LinkedHashMap<>();
         for (Claim claim : claims) {
             ClaimState state = claimTable.find(claim.name(), claim.id());
             Answer answer = new Answer(claim, state, new CompletableFuture<>());
             answers.add(answer);
             if (state != null && state.phase == ClaimState.Phase.HELD) {
-                holders.add(answer);
+                holders.add(new Holder(answer, state));
             } else {
                 waiters.computeIfAbsent(claim.name(), unused -> new ArrayList<>())
                         .add(answer);
             }
         }
         for (int from = 0; from < holders.size(); from += CALL_BATCH) {
-            List<Answer> part = holders.subList(from, Math.min(holders.size(), from + CALL_BATCH));
-            or(part, batch.renewHolders(part));
+            List<Holder> part = holders.subList(from, Math.min(holders.size(), from + CALL_BATCH));
+            or(part.stream().map(Holder::answer).toList(), batch.renewHolders(part));
         }
         waiters.forEach((name, part) -> or(part, batch.refreshWaiters(name, part)));
         return CompletableFuture.allOf(answers.stream().map(Answer::renewed).toArray(CompletableFuture<?>[]::new))
@@ -101,6 +102,9 @@ public final class Renew {
 
     /** A claim of the batch and what becomes of it. The state is null if this client does not know the claim. */
     private record Answer(Claim claim, @Nullable ClaimState state, CompletableFuture<Renewed> renewed) {}
+
+    /** A claim that holds, as far as this client knows. */
+    private record Holder(Answer answer, ClaimState state) {}
 
     private void or(List<Answer> part, CompletionStage<?> work) {
         work.whenComplete((done, failure) -> {
@@ -145,16 +149,29 @@ public final class Renew {
 
         // ---- holders ----
 
-        private CompletionStage<?> renewHolders(List<Answer> part) {
+        private CompletionStage<?> renewHolders(List<Holder> part) {
             TxnRequest.Builder request = TxnRequest.newBuilder();
-            boolean writes = false;
-            for (Answer answer : part) {
-                ClaimState state = answer.state();
-                request.addSuccess(Txns.getKey(state.key));
-                writes |= rewriteOwner(state, answer.claim(), request);
-            }
+            List<@Nullable Claim> owners = new ArrayList<>(part.size());
+            claimTable.change(then -> part.forEach(holder -> {
+                Claim owner = withNewOwner(holder);
+                owners.add(owner);
+                request.addSuccess(Txns.getKey(holder.state().key));
+                // An empty transaction keeps the first answer of each claim at an even index.
+                request.addSuccess(Txns.nested(
+                        owner == null ? TxnRequest.newBuilder() : QueueWait.rewriting(holder.state(), owner)));
+            }));
+            boolean writes = owners.stream().anyMatch(Objects::nonNull);
             return client.txn(request.build(), writes).thenCombine(sessionRenewal, (answered, life) -> {
                 for (int i = 0; i < part.size(); i++) {
+                    Claim owner = owners.get(i);
+                    if (owner != null) {
+                        TxnResponse rewritten = answered.getResponses(2 * i + 1).getResponseTxn();
+                        ownerWritten(
+                                part.get(i).state(),
+                                owner,
+                                rewritten,
+                                answered.getHeader().getRevision());
+                    }
                     renewed(part.get(i), answered.getResponses(2 * i).getResponseRange(), life);
                 }
                 return life;
@@ -162,34 +179,25 @@ public final class Renew {
         }
 
         // Owners change when threads begin to wait, which is rare: only then is anything written.
-        private boolean rewriteOwner(ClaimState state, Claim claim, TxnRequest.Builder request) {
-            boolean[] changed = new boolean[1];
-            claimTable.change(then -> {
-                if (!state.claim.owner().equals(claim.owner())) {
-                    Claim old = state.claim;
-                    state.claim = new Claim(
-                            old.name(),
-                            old.id(),
-                            old.permits(),
-                            old.limit(),
-                            claim.lease(),
-                            claim.owner(),
-                            claim.repeated());
-                    changed[0] = true;
-                }
-            });
-            TxnRequest.Builder rewrite = TxnRequest.newBuilder();
-            if (changed[0]) {
-                rewrite.addCompare(Txns.createdAt(state.key, state.created))
-                        .addSuccess(Txns.rewrite(state.key, QueueEntry.value(state.claim, state.since)));
-            }
-            // An empty transaction keeps the first answer of each claim at an even index.
-            request.addSuccess(Txns.nested(rewrite));
-            return changed[0];
+        private @Nullable Claim withNewOwner(Holder holder) {
+            Claim known = holder.state().claim;
+            Claim asked = holder.answer().claim();
+            return known.owner().equals(asked.owner())
+                    ? null
+                    : known.withOwner(asked.owner()).withLease(asked.lease());
         }
 
-        private void renewed(Answer answer, RangeResponse key, Session.Life life) {
-            ClaimState state = answer.state();
+        // If it was not written, the next renewal tries again.
+        private void ownerWritten(ClaimState state, Claim owner, TxnResponse answer, long revision) {
+            if (queueWait.rewritten(state, answer, revision) && answer.getSucceeded()) {
+                claimTable.change(then ->
+                        state.claim = state.claim.withOwner(owner.owner()).withLease(owner.lease()));
+            }
+        }
+
+        private void renewed(Holder holder, RangeResponse key, Session.Life life) {
+            ClaimState state = holder.state();
+            Answer answer = holder.answer();
             boolean found = key.getCount() > 0 && key.getKvs(0).getCreateRevision() == state.created;
             if (!found) {
                 claimTable.gone(state, Renewed.Reason.EXPIRED);
@@ -242,6 +250,9 @@ public final class Renew {
         // Null if it was granted or ended while its keys were read.
         private Renewed.@Nullable Waiting stillWaits(Answer answer) {
             ClaimState state = answer.state();
+            if (state == null) {
+                return null;
+            }
             Renewed.Waiting[] still = new Renewed.Waiting[1];
             claimTable.change(then -> {
                 AdmissionQueue queue = state.seen;
@@ -256,7 +267,7 @@ public final class Renew {
                 still[0] = new Renewed.Waiting(queue.position(index), Duration.ZERO);
                 boolean ownerChanged =
                         !state.claim.owner().equals(answer.claim().owner());
-                state.claim = answer.claim();
+                state.claim = answer.claim().withPermits(state.claim.permits());
                 if (ownerChanged) {
                     then.add(() -> queueWait.rewrite(state));
                 }

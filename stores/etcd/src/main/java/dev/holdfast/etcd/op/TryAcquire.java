@@ -129,6 +129,7 @@ public final class TryAcquire {
                 if (own != null) {
                     request.addCompare(Txns.createdAt(own.key(), own.created()));
                     if (own.permits() > claim.permits() && !hasWaitSet) {
+                        request.addCompare(Txns.writtenAt(own.key(), own.modified()));
                         request.addSuccess(Txns.rewrite(own.key(), QueueEntry.value(claim, own.since())));
                     }
                 } else {
@@ -277,6 +278,8 @@ public final class TryAcquire {
                             Session.shorter(kept[0], left),
                             state.phase == ClaimState.Phase.HELD ? Duration.ZERO : claim.lease(),
                             then);
+                    boolean isWritten = own == null || own.permits() > claim.permits();
+                    state.modified = isWritten ? revision : own.modified();
                 });
                 return new Granted(created, Session.shorter(kept[0], left));
             });

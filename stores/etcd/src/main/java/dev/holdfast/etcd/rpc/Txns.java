@@ -142,15 +142,14 @@ public final class Txns {
                 .build();
     }
 
-    /** The condition that a key exists, was created at this revision, and was last written at that one. */
-    public static Compare[] unchanged(ByteString key, long created, long modified) {
-        Compare last = Compare.newBuilder()
+    /** The condition that a key exists and was last written at this revision. */
+    public static Compare writtenAt(ByteString key, long revision) {
+        return Compare.newBuilder()
                 .setKey(key)
                 .setTarget(CompareTarget.MOD)
                 .setResult(CompareResult.EQUAL)
-                .setModRevision(modified)
+                .setModRevision(revision)
                 .build();
-        return new Compare[] {createdAt(key, created), last};
     }
 
     /** A transaction within another. */

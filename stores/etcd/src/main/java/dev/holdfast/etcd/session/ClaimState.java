@@ -38,6 +38,12 @@ public final class ClaimState {
     /** The create revision of its key; 0 if not known. */
     public long created;
 
+    /**
+     * The revision at which its key had the permits of {@link #claim}. Its value is written again only if it was not
+     * written since: a request that is executed late must not bring back permits that were given up meanwhile.
+     */
+    public long modified;
+
     /** The lease that its key is attached to; 0 if not known. */
     public long session;
 

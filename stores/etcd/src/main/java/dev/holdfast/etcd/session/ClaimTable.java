@@ -191,6 +191,8 @@ public final class ClaimTable {
     public void keyFound(ClaimState state, QueueEntry own) {
         state.key = own.key();
         state.created = own.created();
+        state.claim = state.claim.withPermits(own.permits());
+        state.modified = own.modified();
         state.session = own.session();
         state.since = own.since();
     }
