@@ -60,8 +60,8 @@ public abstract class NodeLaws extends StoreTest {
     private static void growOld(RedisServer node) {
         node.ask(jedis -> {
             String[] parts = jedis.get(MARK).split(" ", -1);
-            long since = Long.parseLong(parts[2]) - 86_400_000_000L;
-            return jedis.set(MARK, parts[0] + " " + parts[1] + " " + since);
+            long since = Long.parseLong(parts[1]) - 86_400_000_000L;
+            return jedis.set(MARK, parts[0] + " " + since);
         });
     }
 
@@ -125,12 +125,22 @@ public abstract class NodeLaws extends StoreTest {
         lostItsAge(old, asked(store));
     }
 
+    /** Makes the server old while another one copies all that it has, its mark too. */
+    private NodeAttempt oldWithReplica(LockStore store, RedisServer replica) {
+        replica.follow(server);
+        NodeAttempt old = old(store);
+        awaitUntil(() -> mark(server).equals(mark(replica)));
+        return old;
+    }
+
+    private static String mark(RedisServer of) {
+        return String.valueOf(of.<String>ask(jedis -> jedis.get(MARK)));
+    }
+
     @Test
     void promotedReplicaIsNoticed() {
-        LockStore store = connected(server);
-        NodeAttempt old = old(store);
         RedisServer replica = closing(RedisServer.start());
-        replica.follow(server);
+        NodeAttempt old = oldWithReplica(connected(server), replica);
         replica.ask(Jedis::replicaofNoOne);
         lostItsAge(old, asked(connected(replica)));
     }
@@ -138,14 +148,32 @@ public abstract class NodeLaws extends StoreTest {
     /** What it had before was replaced by what the other server has, with its own old mark. */
     @Test
     void serverThatWasAReplicaInBetweenIsNoticed() {
-        LockStore store = connected(server);
-        NodeAttempt old = old(store);
         RedisServer other = closing(RedisServer.start());
-        other.follow(server);
+        NodeAttempt old = oldWithReplica(connected(server), other);
         other.ask(Jedis::replicaofNoOne);
         server.follow(other);
         server.ask(Jedis::replicaofNoOne);
         lostItsAge(old, askedAfterARestart(connected(server)));
+    }
+
+    /** The next copy of its primary's data undoes what was written to it, and has the mark of the primary. */
+    @Test
+    void replicaThatTakesWritesNeverLooksOld() {
+        RedisServer replica = closing(RedisServer.start("--replica-read-only", "no"));
+        NodeAttempt old = oldWithReplica(connected(server), replica);
+        LockStore store = connected(replica);
+        lostItsAge(old, asked(store));
+        lostItsAge(old, asked(store));
+    }
+
+    /** A server takes a new id for its first replica, as it does when it starts. */
+    @Test
+    void firstReplicaCostsAServerItsAge() {
+        LockStore store = connected(server);
+        NodeAttempt old = old(store);
+        RedisServer replica = closing(RedisServer.start());
+        replica.follow(server);
+        lostItsAge(old, asked(store));
     }
 
     @Test
@@ -164,7 +192,7 @@ public abstract class NodeLaws extends StoreTest {
         asked(store);
         server.ask(jedis -> {
             String[] parts = jedis.get(MARK).split(" ", -1);
-            return jedis.set(MARK, parts[0] + " " + parts[1] + " " + (Long.parseLong(parts[2]) + 86_400_000_000L));
+            return jedis.set(MARK, parts[0] + " " + (Long.parseLong(parts[1]) + 86_400_000_000L));
         });
         assertThat(asked(store).age()).isZero();
     }

@@ -1,37 +1,45 @@
 -- Grants the claim now or not at all, as one node of a quorum: as acquire.lua, but the caller has a say in the counter, and
 -- the answer says since when this server has kept its data.
 --
--- The mark is 'run_id replid2 since'. It agrees with the server only if neither the process was restarted, nor the server was
--- a replica in between, nor all keys were deleted, since the mark was written. Else data may be lost, and the mark is
--- written anew.
+-- The mark is 'replid since'. A server takes a new replication id when its process starts and whenever a replica becomes a
+-- primary, so the id agrees only if the process is the same and the server has been the primary all the time; and the mark is
+-- gone if all keys were deleted. Else data may be lost, and the mark is written anew. A replica has the id of its primary, whose
+-- mark it copies, so its own age is always 0.
 --
 -- KEYS  1 the record, 2 the mark
 -- ARGV  see record.lua; one claim; then the counter that the caller would like, how far it may be from this server's clock
 --       (us), and 1 if it is one that another node has given, which is neither changed nor gone below, also by a grant that
 --       the claim holds already
--- Reply {since, age in us, {code, a, b}}; code, a and b as in acquire.lua, also with the caller's waiters that were granted
--- Cost  as acquire.lua, and 3 commands
+-- Reply {since, age in us, what acquire.lua replies}
+-- Cost  as acquire.lua, and 2 commands
 local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local info = redis.call('INFO', 'replication')
+local server = string.match(info, 'role:master') and string.match(info, 'master_replid:(%x+)')
+local known, kept_since = string.match(redis.call('GET', KEYS[2]) or '', '^(%x+) (%d+)$')
+if not server or known ~= server then
+  kept_since = string.format('%d', now)
+  redis.call('SET', KEYS[2], (server or '-') .. ' ' .. kept_since)
+end
+kept_since = kept_since + 0
+local age = math.max(0, now - kept_since)
+
+local wanted, raise = ARGV[8] + 0, ARGV[10] == '1'
+if not raise then
+  wanted = math.min(math.max(wanted, now - ARGV[9]), now + ARGV[9])
+end
+
+-- Most names are free. As in acquire.lua, the functions of record.lua are not even created then.
+local state = redis.call('HMGET', KEYS[1], 'use', 'kept', 'counter')
+local last = tonumber(state[3] or 0)
+if not state[1] and ARGV[4] ~= '0' and last and last <= 2 ^ 53 then
+  local counter = math.max(last + 1, wanted)
+  -- include grant-uncontended.lua
+  return { kept_since, age, counter }
+end
+
 -- include record.lua
 -- include resize.lua
-
-local function kept_since()
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-  local before = string.match(redis.call('INFO', 'replication'), 'master_replid2:(%x+)')
-  local server = run .. ' ' .. before
-  local text = redis.call('GET', KEYS[2])
-  local known, since = string.match(text or '', '^(%x+ %x+) (%d+)$')
-  if known ~= server then
-    since = string.format('%d', now)
-    redis.call('SET', KEYS[2], server .. ' ' .. since)
-  end
-  return since + 0
-end
-
-local wanted, tolerance, raise = ARGV[8] + 0, ARGV[9] + 0, ARGV[10] == '1'
-if not raise then
-  wanted = math.min(math.max(wanted, now - tolerance), now + tolerance)
-end
 
 local function counter_for(r)
   return math.max((tonumber(r.counter) or 0) + 1, wanted)
@@ -45,8 +53,7 @@ local function raised(r, id, g)
   end
 end
 
-local since = kept_since()
-local c, r = claim_at(1), open(KEYS[1], ARGV[2])
+local c, r = claim_at(1), open(KEYS[1], ARGV[2], state)
 settle(r)
 local code, a, b
 if r.grant then
@@ -67,4 +74,4 @@ else
   code, a, b = 1, grant(r, c.id, c, c.lease, counter_for(r)), c.lease * 1000
 end
 close(r, c.lease + ticket)
-return { since, math.max(0, now - since), answer(code, a, b) }
+return { kept_since, age, answer(code, a, b) }
