@@ -1,8 +1,11 @@
 package dev.holdfast.testkit.process;
 
+import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
+import dev.holdfast.LockOptions;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.testkit.HistoryChecker;
 import java.io.IOException;
 import java.time.Duration;
@@ -36,13 +39,18 @@ public final class ContendingProcesses implements AutoCloseable {
 
     private ContendingProcesses() {}
 
-    /** Starts processes, and returns when all are connected. */
+    /** Starts processes, and returns when all are connected. Their leases are as long as the library's default. */
     public static ContendingProcesses start(int count, String url, String lock) {
+        return start(count, url, lock, LockOptions.defaults().lease());
+    }
+
+    /** Starts processes whose leases have this length, and returns when all are connected. */
+    public static ContendingProcesses start(int count, String url, String lock, Duration lease) {
         ContendingProcesses all = new ContendingProcesses();
         boolean ready = false;
         try {
             for (int i = 0; i < count; i++) {
-                all.processes.add(ChildJvm.start(SMALL, Contender.class, url, lock));
+                all.processes.add(ChildJvm.start(SMALL, Contender.class, url, lock, lease.toString()));
             }
             all.processes.forEach(process -> process.expect("READY", PATIENCE));
             ready = true;
@@ -105,6 +113,9 @@ public final class ContendingProcesses implements AutoCloseable {
     /** The main class of each process. It ends when it gets input, or when its standard input is closed. */
     static final class Contender {
 
+        /** While many JVMs start, a server may seem not to answer in time. */
+        private static final int TRIES_TO_CONNECT = 10;
+
         private static final int CHECKS = 3;
         private static final long CHECK_EVERY_NANOS = 1_000_000;
         private static final long AFTER_TROUBLE_NANOS = 20_000_000;
@@ -116,13 +127,27 @@ public final class ContendingProcesses implements AutoCloseable {
             Thread inputReader = new Thread(() -> awaitStop(stop));
             inputReader.setDaemon(true);
             inputReader.start();
-            try (Holdfast locks = Holdfast.connect(arguments[0])) {
+            try (Holdfast locks = connect(arguments[0])) {
                 System.out.println("READY");
+                LockOptions options = LockOptions.defaults().withLease(Duration.parse(arguments[2]));
+                DistributedLock lock = locks.lock(arguments[1], options);
                 while (!stop.get()) {
-                    hold(locks, arguments[1]);
+                    hold(lock);
                 }
             }
             System.out.println("DONE");
+        }
+
+        private static Holdfast connect(String url) {
+            for (int tries = 1; ; tries++) {
+                try {
+                    return Holdfast.connect(url);
+                } catch (StoreUnavailableException outage) {
+                    if (tries == TRIES_TO_CONNECT) {
+                        throw outage;
+                    }
+                }
+            }
         }
 
         private static void awaitStop(AtomicBoolean stop) {
@@ -134,9 +159,9 @@ public final class ContendingProcesses implements AutoCloseable {
         }
 
         // A hold counts for as long as the process knew of it: until the last check that found the lease valid.
-        private static void hold(Holdfast locks, String name) throws InterruptedException {
+        private static void hold(DistributedLock lock) throws InterruptedException {
             long asked = System.nanoTime();
-            try (Lease lease = locks.lock(name).acquire()) {
+            try (Lease lease = lock.acquire()) {
                 long from = System.nanoTime();
                 boolean held = lease.isValid();
                 long to = from;
