@@ -92,7 +92,12 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
     }
 
     private static Field redlock() {
-        return new Field("redlock", ThreeNodes::new, List.of(Entrant.of("redisson-redlock", FREE, HAND_OFF)));
+        return new Field(
+                "redlock",
+                ThreeNodes::new,
+                List.of(
+                        Entrant.of("holdfast", FREE).as("holdfast", "#newNodes=true"),
+                        Entrant.of("redisson-redlock", FREE, HAND_OFF)));
     }
 
     private static Field postgres() {
