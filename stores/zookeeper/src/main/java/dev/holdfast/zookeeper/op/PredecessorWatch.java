@@ -200,11 +200,11 @@ public final class PredecessorWatch {
     private void gone(ClaimState claimState, Renewed.Reason reason) {
         boolean held = claimState.isHeld();
         context.claims().end(claimState, reason);
-        if (reason == Renewed.Reason.RELEASED) {
-            // A renewal that is under way gives the same reason.
-            context.claims().addTombstone(claimState.claim());
-        }
         if (held) {
+            if (reason == Renewed.Reason.RELEASED) {
+                // A renewal that is under way gives the same reason.
+                context.claims().addTombstone(claimState.claim());
+            }
             context.losses().lost(claimState.name(), claimState.id(), reason);
         }
     }

@@ -31,16 +31,14 @@ public final class Release {
         SessionClient client = context.sessions().current();
         ClaimState claimState = context.claims().find(claim.id());
         String path = claimState == null || claimState.state() == ClaimState.State.SENT ? null : claimState.path();
-        boolean repeated =
-                claim.repeated() || (claimState != null && claimState.claim().repeated());
         // The tombstone is added before anything is sent, because replies that arrive in the meantime must see it.
-        if (path == null || repeated) {
+        if (path == null || claim.repeated()) {
             context.claims().addTombstone(claim);
         }
         if (claimState != null) {
             claimState.beginRelease();
         }
-        if (path != null && claimState != null && !repeated) {
+        if (path != null && claimState != null && !claim.repeated()) {
             return client.delete(path).thenApply(reply -> nodeDeleted(claim, claimState, reply));
         }
         return searchAndDelete(client, claim, claimState);

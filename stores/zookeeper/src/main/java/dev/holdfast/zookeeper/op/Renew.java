@@ -276,7 +276,6 @@ public final class Renew {
         if (queue.indexOf(own) < 0) {
             // The session is alive, so another client deleted the node.
             context.claims().end(claimState, Reason.RELEASED);
-            context.claims().addTombstone(claim);
             return new Renewed.Gone(Reason.RELEASED);
         }
         if (claimState.claim().repeated()) {
