@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper;
 
 import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
+import java.util.Map;
 import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
 
@@ -9,6 +10,9 @@ import org.apache.curator.test.TestingServer;
 public final class OneServer implements AutoCloseable {
 
     static final int TICK_MILLIS = 500;
+
+    /** Some tests need a session that is long beside everything else. */
+    private static final Map<String, Object> LONG_SESSIONS = Map.of("maxSessionTimeout", "60000");
 
     private final TestingServer server;
 
@@ -27,7 +31,8 @@ public final class OneServer implements AutoCloseable {
         System.setProperty("zookeeper.4lw.commands.whitelist", "srvr,wchs");
         try {
             server = new TestingServer(
-                    new InstanceSpec(null, Ports.reserve(), -1, -1, true, -1, TICK_MILLIS, 1_000, null, "127.0.0.1"),
+                    new InstanceSpec(
+                            null, Ports.reserve(), -1, -1, true, -1, TICK_MILLIS, 1_000, LONG_SESSIONS, "127.0.0.1"),
                     true);
         } catch (Exception failure) {
             throw new AssertionError("ZooKeeper's test server could not be started", failure);

@@ -39,6 +39,11 @@ final class Pipe implements AutoCloseable {
         return listener.getLocalPort();
     }
 
+    /** Whether it has a connection. */
+    boolean isUsed() {
+        return !callers.isEmpty();
+    }
+
     void stop() {
         stopped = true;
     }

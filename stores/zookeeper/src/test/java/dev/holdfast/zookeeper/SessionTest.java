@@ -141,6 +141,35 @@ class SessionTest extends WithServer {
         }
     }
 
+    /**
+     * A server that is frozen keeps its connections open. The client itself would notice after 40 s, when the lease of 24 s
+     * is over; the store leaves the server when it has not answered a renewal for 6 s.
+     */
+    @Test
+    void silentServerIsLeftForAnotherOneWhileTheLeaseIsStillHeld() throws InterruptedException {
+        Pipe one = closing(new Pipe(server().port()));
+        Pipe two = closing(new Pipe(server().port()));
+        LockStore store = openUrl(
+                "zookeeper://127.0.0.1:" + one.port() + ",127.0.0.1:" + two.port() + "?sessionTimeout=60s&timeout=20s");
+        try (Holdfast locks = Holdfast.over(store)) {
+            Claim claim = alice.mutex(name("other"));
+            Granted grant = granted(store, claim);
+            assertThat(grant.lease()).isEqualTo(Duration.ofSeconds(24));
+            Lease lease = locks.lock(name.value()).acquire();
+            CompletableFuture<LossReason> lost = new CompletableFuture<>();
+            lease.onLost(lost::complete);
+            boolean first = one.isUsed();
+            (first ? one : two).stop();
+            // Any renewal will do, and the lease's own one comes later.
+            Granted renewed =
+                    (Granted) repaired(() -> get(store.renew(List.of(claim))).get(0));
+            assertThat((first ? two : one).isUsed()).isTrue();
+            assertThat(renewed.counter()).isEqualTo(grant.counter());
+            assertThat(lost).isNotDone();
+            assertThat(lease.isValid()).isTrue();
+        }
+    }
+
     @Test
     void storeOverAUsersClientDoesNotCloseItsSession() {
         LockStore second = ZooKeeperLockStore.over(client);

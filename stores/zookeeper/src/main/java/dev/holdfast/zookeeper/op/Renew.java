@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
@@ -53,12 +54,20 @@ public final class Renew {
      */
     static final int MAX_FAR = Renewed.Waiting.FAR;
 
+    /**
+     * A server that has not answered a renewal for this part of the session's guaranteed lifetime is left for another one.
+     * The renewal was sent when at least two thirds of that lifetime were left, so time is left to repeat it.
+     */
+    private static final int SILENT_PART = 4;
+
     /** Stands for a list whose reply has not arrived yet. */
     private static final Reply<List<String>> NOT_ANSWERED = new Reply<>(Code.CONNECTIONLOSS, null, "");
 
     private final StoreContext context;
     private final PredecessorWatch predecessorWatch;
     private final SessionNodes sessionNodes = new SessionNodes();
+    /** Whether a renewal was answered since a server was left: if all are slow, leaving more of them only costs time. */
+    private final AtomicBoolean mayLeave = new AtomicBoolean(true);
 
     public Renew(StoreContext context, PredecessorWatch predecessorWatch) {
         this.context = context;
@@ -72,6 +81,7 @@ public final class Renew {
         SessionClient client = context.sessions().current();
         CompletionStage<Reply<String>> confirmed =
                 client.confirm(context.paths().root());
+        leaveServerIfSilent(client, confirmed.toCompletableFuture());
         CompletionStage<Findings> findings = check(client, batch);
         updateData(client, batch);
         context.orphans().sweep(client);
@@ -81,6 +91,20 @@ public final class Renew {
             }
             return listMissed(client, batch, replies.findings())
                     .thenApply(complete -> answers(client, batch, complete));
+        });
+    }
+
+    private void leaveServerIfSilent(SessionClient client, CompletableFuture<Reply<String>> confirmed) {
+        Duration patience = context.sessions().guaranteedLifetime(client).dividedBy(SILENT_PART);
+        context.timer().after(patience, () -> {
+            if (!confirmed.isDone() && mayLeave.compareAndSet(true, false)) {
+                context.sessions().leaveServer(client);
+            }
+        });
+        confirmed.thenAccept(reply -> {
+            if (reply.isOk() || reply.isMissing()) {
+                mayLeave.set(true);
+            }
         });
     }
 

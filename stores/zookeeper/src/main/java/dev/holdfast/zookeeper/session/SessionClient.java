@@ -1,5 +1,6 @@
 package dev.holdfast.zookeeper.session;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -160,6 +161,21 @@ public final class SessionClient {
         } else {
             zooKeeper.removeAllWatches(path, WatcherType.Data, true, ignored, null);
         }
+    }
+
+    /**
+     * Breaks the connection, so that the client connects to another server. The session goes on; requests that are under way
+     * fail with an unknown effect.
+     */
+    void disconnect() {
+        try {
+            // The only way that the client offers, whatever its name.
+            zooKeeper.getTestable().closeSocket();
+        } catch (IOException closed) {
+            return;
+        }
+        // The client notices when it has something to send.
+        stat("/");
     }
 
     public CompletionStage<Reply<Stat>> stat(String path) {

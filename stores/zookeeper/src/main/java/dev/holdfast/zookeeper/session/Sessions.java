@@ -108,6 +108,19 @@ public final class Sessions implements AutoCloseable {
         return known;
     }
 
+    /**
+     * Has the client connect to another server, because this one does not answer. The client itself notices that only when
+     * two thirds of the session's time-out are over, and so much is not sure to be left. Does nothing with a client of the
+     * user's, who may use the connection for more than locks, or if there is no other server.
+     */
+    public void leaveServer(SessionClient session) {
+        boolean several =
+                client.getZookeeperClient().getCurrentConnectionString().contains(",");
+        if (owned && several && !closed) {
+            session.disconnect();
+        }
+    }
+
     public boolean isClosed() {
         return closed;
     }
