@@ -2,6 +2,7 @@ package dev.holdfast.etcd;
 
 import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.config.EtcdOptions;
+import dev.holdfast.etcd.op.HolderWatch;
 import dev.holdfast.etcd.op.Inspect;
 import dev.holdfast.etcd.op.QueueReader;
 import dev.holdfast.etcd.op.QueueWait;
@@ -26,6 +27,7 @@ import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
@@ -35,6 +37,7 @@ import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
+import dev.holdfast.store.LossListeners;
 import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
@@ -62,7 +65,8 @@ import org.jspecify.annotations.Nullable;
  * <h2>Overview for maintainers</h2>
  *
  * <p>{@link AdmissionQueue} decides who holds, as a pure function of the keys. {@link TryAcquire},
- * {@link QueueWait}, {@link Renew} and {@link Inspect} are the operations. {@link ClaimTable} has the claims of
+ * {@link QueueWait}, {@link Renew} and {@link Inspect} are the operations; {@link QueueReader} reads queues for them,
+ * and {@link HolderWatch} sees losses. {@link ClaimTable} has the claims of
  * this client, {@link Session} knows until when they are certain to live, and {@link SessionMaintenance} does the
  * background work. {@link EtcdClient} sends requests to the servers. No lock is held while a request is sent or a
  * listener is called.
@@ -75,6 +79,7 @@ public final class EtcdLockStore implements LockStore {
     /** How often the first session is attempted at most, on one server after the other. */
     private static final int MAX_OPENINGS = 3;
 
+    private final LossListeners losses = new LossListeners();
     private final EtcdClient client;
     private final StoreTraits traits;
     private final LockKeys keys;
@@ -95,9 +100,11 @@ public final class EtcdLockStore implements LockStore {
         this.reader = new QueueReader(client);
         this.queueWait = new QueueWait(client, reader, session, claimTable, keys, clock, ttl);
         this.tryAcquire = new TryAcquire(client, reader, session, claimTable, keys, clock);
-        this.renew = new Renew(client, reader, session, claimTable, queueWait, keys, clock);
+        HolderWatch holderWatch = new HolderWatch(client, session, claimTable, losses);
+        this.renew = new Renew(client, reader, session, claimTable, queueWait, holderWatch, keys, clock);
         this.inspect = new Inspect(client, reader, claimTable, keys, clock, ttl);
         this.maintenance = new SessionMaintenance(client, session, claimTable, queueWait::readQueue, clock, ttl);
+        claimTable.whenLost(losses);
         claimTable.whenAdmitted(queueWait::wakeNext);
         queueWait.whenSweepNeeded(maintenance::requestSweep);
         this.traits = new StoreTraits(
@@ -190,6 +197,11 @@ public final class EtcdLockStore implements LockStore {
     }
 
     @Override
+    public ListenerRegistration watchLosses(LossListener listener) {
+        return losses.add(listener);
+    }
+
+    @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
         return renew.renew(Bounds.batch(claims));
     }
@@ -214,6 +226,9 @@ public final class EtcdLockStore implements LockStore {
     // tombstone and then reads the queue, so that no key of that claim can be created between the two.
     private CompletionStage<Released> released(Claim claim, Session.Life life) {
         ClaimState state = claimTable.find(claim.name(), claim.id());
+        if (state != null) {
+            claimTable.change(then -> state.releasing = true);
+        }
         ByteString tombstone = keys.tombstone(claim.name(), claim.id());
         TxnRequest.Builder request = TxnRequest.newBuilder();
         boolean known = false;

@@ -132,6 +132,10 @@ class TripCountTest extends WithServer {
         }
         client.reset();
         assertThat(get(store.renew(claims))).hasSize(120).allMatch(Granted.class::isInstance);
+        assertThat(sent()).as("each key is watched from now on").containsExactly(2, 120, 1, 0);
+        awaitUntil(() -> client.started.get() == 120);
+        client.reset();
+        assertThat(get(store.renew(claims))).hasSize(120).allMatch(Granted.class::isInstance);
         assertThat(sent()).containsExactly(2, 0, 1, 0);
         client.reset();
         assertThat(renewed(store, claims.get(0))).isInstanceOf(Granted.class);

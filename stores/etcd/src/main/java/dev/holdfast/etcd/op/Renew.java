@@ -51,6 +51,7 @@ public final class Renew {
     private final Session session;
     private final ClaimTable claimTable;
     private final QueueWait queueWait;
+    private final HolderWatch holderWatch;
     private final LockKeys keys;
     private final MonotonicClock clock;
 
@@ -60,6 +61,7 @@ public final class Renew {
             Session session,
             ClaimTable claimTable,
             QueueWait queueWait,
+            HolderWatch holderWatch,
             LockKeys keys,
             MonotonicClock clock) {
         this.client = client;
@@ -67,6 +69,7 @@ public final class Renew {
         this.session = session;
         this.claimTable = claimTable;
         this.queueWait = queueWait;
+        this.holderWatch = holderWatch;
         this.keys = keys;
         this.clock = clock;
     }
@@ -162,17 +165,14 @@ public final class Renew {
             }));
             boolean writes = owners.stream().anyMatch(Objects::nonNull);
             return client.txn(request.build(), writes).thenCombine(sessionRenewal, (answered, life) -> {
+                long revision = answered.getHeader().getRevision();
                 for (int i = 0; i < part.size(); i++) {
                     Claim owner = owners.get(i);
                     if (owner != null) {
                         TxnResponse rewritten = answered.getResponses(2 * i + 1).getResponseTxn();
-                        ownerWritten(
-                                part.get(i).state(),
-                                owner,
-                                rewritten,
-                                answered.getHeader().getRevision());
+                        ownerWritten(part.get(i).state(), owner, rewritten, revision);
                     }
-                    renewed(part.get(i), answered.getResponses(2 * i).getResponseRange(), life);
+                    renewed(part.get(i), answered.getResponses(2 * i).getResponseRange(), revision, life);
                 }
                 return life;
             });
@@ -195,22 +195,27 @@ public final class Renew {
             }
         }
 
-        private void renewed(Holder holder, RangeResponse key, Session.Life life) {
+        private void renewed(Holder holder, RangeResponse key, long revision, Session.Life life) {
             ClaimState state = holder.state();
             Answer answer = holder.answer();
             boolean found = key.getCount() > 0 && key.getKvs(0).getCreateRevision() == state.created;
             if (!found) {
-                claimTable.gone(state, Renewed.Reason.EXPIRED);
-                or(List.of(answer), gone(answer));
+                // If the claim is not in the table any more, its time was over and this client has deleted the key.
+                boolean[] wasKnown = new boolean[1];
+                claimTable.change(then -> {
+                    wasKnown[0] = claimTable.has(state);
+                    claimTable.gone(state, Renewed.Reason.EXPIRED, then);
+                });
+                or(List.of(answer), gone(answer, wasKnown[0] && state.session == life.lease()));
                 return;
             }
-            or(
-                    List.of(answer),
-                    left(state.session, life)
-                            .thenAccept(left -> answer.renewed().complete(prolonged(state, answer.claim(), left))));
+            holderWatch.renewed(state, revision);
+            or(List.of(answer), left(state.session, life).thenCompose(left -> prolonged(holder, left)));
         }
 
-        private Renewed prolonged(ClaimState state, Claim claim, Duration left) {
+        private CompletionStage<?> prolonged(Holder holder, Duration left) {
+            ClaimState state = holder.state();
+            Claim claim = holder.answer().claim();
             boolean[] lives = new boolean[1];
             claimTable.change(then -> {
                 lives[0] = claimTable.has(state);
@@ -219,10 +224,11 @@ public final class Renew {
                 }
             });
             if (!lives[0]) {
-                return new Renewed.Gone(Renewed.Reason.EXPIRED);
+                return gone(holder.answer(), false);
             }
             Duration kept = Duration.ofNanos(Math.max(1, state.deadline - clock.nanoTime()));
-            return new Granted(state.created, Session.shorter(kept, left));
+            holder.answer().renewed().complete(new Granted(state.created, Session.shorter(kept, left)));
+            return CompletableFuture.completedStage(null);
         }
 
         // ---- waiters ----
@@ -283,7 +289,7 @@ public final class Renew {
             return read.thenAccept(seen -> part.forEach(answer -> {
                 int index = seen.queue().indexOf(answer.claim().id());
                 if (index < 0) {
-                    or(List.of(answer), gone(answer));
+                    or(List.of(answer), gone(answer, false));
                     return;
                 }
                 QueueEntry own = seen.queue().entries().get(index);
@@ -327,14 +333,18 @@ public final class Renew {
 
         // ---- those that are gone ----
 
-        // Reads the queue, and whether there is a tombstone, to find the reason.
-        private CompletionStage<?> gone(Answer answer) {
+        /**
+         * Reads the queue, and whether there is a tombstone, to find the reason.
+         *
+         * @param wasDeleted whether it is known that neither its time nor its session was over
+         */
+        private CompletionStage<?> gone(Answer answer, boolean wasDeleted) {
             Claim claim = answer.claim();
             TxnRequest tombstone = TxnRequest.newBuilder()
                     .addSuccess(Txns.getKey(keys.tombstone(claim.name(), claim.id())))
                     .build();
             return reader.readAll(keys.queue(claim.name())).thenCombine(client.txn(tombstone, false), (seen, read) -> {
-                Renewed.Reason reason = reason(claim, seen.queue(), read);
+                Renewed.Reason reason = reason(claim, seen.queue(), read, wasDeleted);
                 ClaimState state = answer.state();
                 if (state != null && state.phase == ClaimState.Phase.WAITING) {
                     claimTable.gone(state, reason);
@@ -343,19 +353,20 @@ public final class Renew {
             });
         }
 
-        private Renewed.Reason reason(Claim claim, AdmissionQueue queue, TxnResponse tombstone) {
+        private Renewed.Reason reason(Claim claim, AdmissionQueue queue, TxnResponse tombstone, boolean wasDeleted) {
             if (tombstone.getResponses(0).getResponseRange().getCount() > 0) {
                 return Renewed.Reason.RELEASED;
             }
+            Renewed.Reason free = wasDeleted ? Renewed.Reason.RELEASED : Renewed.Reason.EXPIRED;
             if (queue.admitted() == 0) {
-                return Renewed.Reason.EXPIRED;
+                return free;
             }
             long granted = claim.permits();
             for (QueueEntry holder : queue.entries().subList(0, queue.admitted())) {
                 granted += holder.permits();
             }
             boolean taken = queue.entries().get(0).limit() != claim.limit() || granted > claim.limit();
-            return taken ? Renewed.Reason.TAKEN : Renewed.Reason.EXPIRED;
+            return taken ? Renewed.Reason.TAKEN : free;
         }
     }
 }

@@ -69,6 +69,9 @@ public final class ClaimState {
 
     public EtcdClient.@Nullable Watch ownWatch;
 
+    /** Whether this client has sent a release of the claim: the end of its key is then no loss. */
+    public boolean releasing;
+
     /** Whether the queue is being read for this claim. */
     public boolean reading;
 

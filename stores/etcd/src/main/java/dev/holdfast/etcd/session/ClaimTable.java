@@ -10,6 +10,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -57,6 +58,8 @@ public final class ClaimTable {
     private LongConsumer onDeadlineSet = at -> {};
     private Consumer<ClaimState> onAdmitted = state -> {};
 
+    private LossListener onLost = (name, id, reason) -> {};
+
     public ClaimTable(LockKeys keys, MonotonicClock clock, Duration ticketTtl) {
         this.keys = keys;
         this.clock = clock;
@@ -71,6 +74,11 @@ public final class ClaimTable {
     /** Sets the listener that is called, without the mutex, with each claim that holds and may have waited. */
     public void whenAdmitted(Consumer<ClaimState> listener) {
         onAdmitted = listener;
+    }
+
+    /** Sets the listener that is called, without the mutex, for each claim that held when its lease was over. */
+    public void whenLost(LossListener listener) {
+        onLost = listener;
     }
 
     /** Reports a time at which something is due. */
@@ -210,6 +218,7 @@ public final class ClaimTable {
             Duration keep,
             List<Runnable> then) {
         boolean mayHaveWaited = state.phase == ClaimState.Phase.WAITING || state.phase == ClaimState.Phase.UNKNOWN;
+        boolean isNewKey = state.phase != ClaimState.Phase.HELD || state.created != created;
         ClaimListener listener = state.listener;
         state.listener = null;
         state.claim = claim;
@@ -220,7 +229,9 @@ public final class ClaimTable {
         if (mayHaveWaited) {
             then.add(() -> onAdmitted.accept(state));
         }
-        closeWatches(state, then);
+        if (isNewKey) {
+            closeWatches(state, then);
+        }
         state.seen = null;
         if (listener != null) {
             Granted granted = new Granted(created, reported);
@@ -332,7 +343,13 @@ public final class ClaimTable {
     public void sessionOver(long session) {
         change(then -> List.copyOf(claims.values()).stream()
                 .filter(state -> state.session == session)
-                .forEach(state -> gone(state, Renewed.Reason.EXPIRED, then)));
+                .forEach(state -> {
+                    if (state.phase == ClaimState.Phase.HELD) {
+                        LossListener listener = onLost;
+                        then.add(() -> listener.lost(state.claim.name(), state.claim.id(), Renewed.Reason.EXPIRED));
+                    }
+                    gone(state, Renewed.Reason.EXPIRED, then);
+                }));
     }
 
     /** The keys of all claims of this table, at this moment. */
