@@ -10,7 +10,7 @@ import java.util.Set;
  *
  * @param label what the tables call it
  * @param subject what the worker opens, see {@link Peers}
- * @param suffix what is added to the store's URL; to its scheme if it begins with a plus sign
+ * @param suffix what is added to the store's URL; to the scheme of each server if it begins with a plus sign
  * @param isQuick whether it takes part in the quick run, too
  */
 record Entrant(String label, String subject, String suffix, boolean isQuick, Set<Workload> workloads) {
@@ -50,7 +50,7 @@ record Entrant(String label, String subject, String suffix, boolean isQuick, Set
     /** Where it finds the store. */
     String target(Server server) {
         String address = isOurs() ? server.url() : server.target();
-        return suffix.startsWith("+") ? address.replaceFirst(":", suffix + ":") : address + suffix;
+        return suffix.startsWith("+") ? address.replace("://", suffix + "://") : address + suffix;
     }
 
     boolean isOurs() {

@@ -96,7 +96,8 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 "redlock",
                 ThreeNodes::new,
                 List.of(
-                        Entrant.of("holdfast", FREE).as("holdfast", "#newNodes=true"),
+                        Entrant.of("holdfast", FREE),
+                        Entrant.of("holdfast", FREE).as("holdfast-lettuce", "+lettuce"),
                         Entrant.of("redisson-redlock", FREE, HAND_OFF)));
     }
 

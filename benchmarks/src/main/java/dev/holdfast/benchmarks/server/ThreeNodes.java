@@ -10,7 +10,7 @@ public final class ThreeNodes implements Server {
 
     @Override
     public String url() {
-        return "quorum:" + target();
+        return "quorum:" + target() + "#newNodes=true";
     }
 
     @Override
