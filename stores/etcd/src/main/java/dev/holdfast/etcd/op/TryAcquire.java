@@ -278,8 +278,7 @@ public final class TryAcquire {
                             Session.shorter(kept[0], left),
                             state.phase == ClaimState.Phase.HELD ? Duration.ZERO : claim.lease(),
                             then);
-                    boolean isWritten = own == null || own.permits() > claim.permits();
-                    state.modified = isWritten ? revision : own.modified();
+                    state.modified = own == null || own.permits() > claim.permits() ? revision : own.modified();
                 });
                 return new Granted(created, Session.shorter(kept[0], left));
             });
