@@ -34,7 +34,7 @@ class ClusterTest {
     @Test
     void eightProcessesContendWhileServersAreKilledFrozenAndStarted() {
         String hosts = members.stream().map(EtcdServer::address).collect(Collectors.joining(","));
-        String url = "etcd://" + hosts + "?session=6s&timeout=2s";
+        String url = "etcd://" + hosts + "?session=12s&timeout=6s";
         String name = "cluster-" + UUID.randomUUID();
         try (ContendingProcesses clients = ContendingProcesses.start(CLIENTS, url, name)) {
             EtcdServer leader = leader();
