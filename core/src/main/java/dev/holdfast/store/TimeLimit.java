@@ -3,6 +3,7 @@ package dev.holdfast.store;
 import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -29,14 +30,18 @@ public final class TimeLimit {
     private final Function<Duration, Executor> later;
     private final Set<Call> underWay = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean sweepIsDue = new AtomicBoolean();
+    /** Only for the order of the callbacks, so it need not be exact when threads begin calls at the same moment. */
+    private long begun;
 
     /** A call that is under way. */
     public final class Call {
 
+        private final long number;
         private final long deadline;
         private final Runnable late;
 
-        private Call(long deadline, Runnable late) {
+        private Call(long number, long deadline, Runnable late) {
+            this.number = number;
             this.deadline = deadline;
             this.late = late;
         }
@@ -76,7 +81,7 @@ public final class TimeLimit {
      *     while the call ends.
      */
     public Call begin(Runnable late) {
-        Call call = new Call(clock.nanoTime() + limit.toNanos(), late);
+        Call call = new Call(begun++, clock.nanoTime() + limit.toNanos(), late);
         underWay.add(call);
         sweepLater(limit);
         return call;
@@ -113,6 +118,7 @@ public final class TimeLimit {
                 overdue.add(call);
             }
         }
+        overdue.sort(Comparator.comparingLong(call -> call.number));
         for (Call call : overdue) {
             if (underWay.remove(call)) {
                 call.late.run();

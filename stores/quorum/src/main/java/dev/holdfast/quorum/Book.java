@@ -1,48 +1,259 @@
 package dev.holdfast.quorum;
 
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims that this client holds. A claim that was never released, because its owner has lost it, is forgotten some time
- * after its votes have ended. Thread-safe.
+ * The claims that this client has asked for or released lately, and the ids that they have at the nodes. Thread-safe.
+ *
+ * <h2>Overview for maintainers</h2>
+ *
+ * <p>Each claim id has a page. The first {@link Ballot} of a page has the id itself, so that other clients of the same nodes can
+ * repeat, renew and end the claim. Requests of a failed attempt may still be on their way when the engine asks again with the
+ * same id, and a late release would end the grant of a later attempt; so each further ballot of the page has a fresh id.
+ *
+ * <p>A page is forgotten, and its id may be used as it is again, when all ballots are closed and settled. If one of them was not
+ * clean, that is after the longest lease, since nodes may have buried the id for so long. An id that was released before it was
+ * granted is buried here, too: an acquisition that comes later is refused (law 4).
  */
 final class Book {
 
-    /** No search for claims that are over below this number. */
+    /** The most claims that are known at once. Further ones are refused. */
+    static final int MAX = 1_000_000;
+
+    /** No search for pages that are over below this number. */
     private static final int SMALL = 1_000;
 
-    private final Map<ClaimId, Holding> holdings = new ConcurrentHashMap<>();
-    private final AtomicInteger searchAbove = new AtomicInteger(SMALL);
+    private final Nodes nodes;
+    private final MonotonicClock clock;
+    private final long memory;
+    private final Map<ClaimId, Page> pages = new HashMap<>();
+    /** The client of the fresh ids. */
+    private final String client = "quorum-" + UUID.randomUUID();
 
-    @Nullable
-    Holding get(ClaimId id) {
-        return holdings.get(id);
-    }
+    private long sequence;
+    private int searchAbove = SMALL;
 
-    void put(ClaimId id, Holding holding, long now) {
-        holdings.put(id, holding);
-        int limit = searchAbove.get();
-        if (holdings.size() > limit && searchAbove.compareAndSet(limit, Integer.MAX_VALUE)) {
-            holdings.values().removeIf(known -> !known.isHeld(1, now));
-            searchAbove.set(Math.max(SMALL, 2 * holdings.size()));
+    private static final class Page {
+        private final ClaimId id;
+        /** The last ballot. */
+        private @Nullable Ballot ballot;
+        /** What has opened it. */
+        private @Nullable Acquisition attempt;
+        /** Ballots that are not settled. */
+        private int unsettled;
+
+        private boolean kept;
+        private long keptUntil;
+        private boolean buried;
+        private long buriedUntil;
+
+        private Page(ClaimId id) {
+            this.id = id;
+        }
+
+        private boolean isBuried(long now) {
+            buried &= buriedUntil - now > 0;
+            return buried;
+        }
+
+        private boolean isOver(long now) {
+            kept &= keptUntil - now > 0;
+            return unsettled == 0 && !kept && !isBuried(now);
+        }
+
+        private boolean isUnderWay() {
+            return attempt != null && !attempt.isDone();
+        }
+
+        /** Whether it held, but its owner has neither renewed nor released it. */
+        private boolean hasLapsed(long now) {
+            return ballot != null && !ballot.isClosed() && !isUnderWay() && !ballot.isHeld(1, now);
         }
     }
 
-    /** Removes a claim that is being released or is lost. */
-    @Nullable
-    Holding close(ClaimId id) {
-        Holding holding = holdings.remove(id);
-        if (holding != null) {
-            holding.close();
-        }
-        return holding;
+    /** @param longest the longest lease */
+    Book(Nodes nodes, MonotonicClock clock, Duration longest) {
+        this.nodes = nodes;
+        this.clock = clock;
+        this.memory = longest.toNanos() + Ballot.margin(longest.toNanos());
     }
 
-    int size() {
-        return holdings.size();
+    /** Acquires, with the id that the claim has now. An attempt that is under way is joined. */
+    CompletionStage<Attempt> acquire(Claim claim) {
+        if (isLarge()) {
+            sweep();
+        }
+        Acquisition attempt;
+        Ballot lapsed = null;
+        synchronized (this) {
+            long now = clock.nanoTime();
+            Page page = page(claim.id(), now);
+            if (page == null) {
+                return CompletableFuture.failedStage(StoreException.unavailable(
+                        Effect.NONE, "Not sent: this client knows " + MAX + " claims already", null));
+            }
+            if (page.isBuried(now)) {
+                return CompletableFuture.completedStage(new Attempt.Busy(Duration.ZERO));
+            }
+            if (page.attempt != null && page.isUnderWay()) {
+                return page.attempt.result();
+            }
+            Ballot before = page.ballot;
+            if (before != null && before.isHeld(nodes.majority(), now)) {
+                attempt = new Acquisition(nodes, clock, before, claim);
+            } else {
+                lapsed = before != null && !before.isClosed() ? before : null;
+                attempt = new Acquisition(nodes, clock, open(page, claim), claim);
+                page.attempt = attempt;
+            }
+        }
+        if (lapsed != null) {
+            lapsed.close(false, false, Ballot.NOBODY);
+        }
+        attempt.run();
+        return attempt.result();
+    }
+
+    private Ballot open(Page page, Claim claim) {
+        ClaimId id = page.ballot == null ? claim.id() : new ClaimId(client, ++sequence);
+        Claim inner = new Claim(
+                claim.name(), id, claim.permits(), claim.limit(), claim.lease(), claim.owner(), claim.repeated());
+        Ballot[] self = new Ballot[1];
+        self[0] = new Ballot(nodes, clock, inner, () -> settled(page, self[0].isClean()));
+        page.ballot = self[0];
+        page.unsettled++;
+        return self[0];
+    }
+
+    private @Nullable Page page(ClaimId id, long now) {
+        Page page = pages.get(id);
+        if (page != null && !page.isOver(now)) {
+            return page;
+        }
+        if (page == null && pages.size() >= MAX) {
+            return null;
+        }
+        page = new Page(id);
+        pages.put(id, page);
+        return page;
+    }
+
+    private synchronized boolean isLarge() {
+        return pages.size() >= searchAbove;
+    }
+
+    private synchronized void settled(Page page, boolean clean) {
+        long now = clock.nanoTime();
+        page.unsettled--;
+        if (!clean) {
+            page.kept = true;
+            page.keptUntil = now + memory;
+        }
+        forget(page, now);
+    }
+
+    private void forget(Page page, long now) {
+        if (page.isOver(now)) {
+            pages.remove(page.id, page);
+        }
+    }
+
+    /**
+     * What must be closed to release a claim: the ballot of this client, or that of a claim which this client does not know.
+     * Ends an attempt that is under way.
+     */
+    Ballot release(Claim claim) {
+        Ballot ballot;
+        Acquisition attempt;
+        synchronized (this) {
+            long now = clock.nanoTime();
+            Page page = page(claim.id(), now);
+            if (page == null) {
+                return new Ballot(nodes, clock, claim, () -> {}).ofAnother();
+            }
+            attempt = page.isUnderWay() ? page.attempt : null;
+            ballot = page.ballot;
+            if (ballot == null || ballot.isClosed() || attempt != null || claim.repeated()) {
+                page.buried = true;
+                page.buriedUntil = now + claim.lease().toNanos();
+            }
+            if (ballot == null) {
+                ballot = open(page, claim).ofAnother();
+            }
+        }
+        if (attempt != null) {
+            attempt.end();
+        }
+        return ballot;
+    }
+
+    /** The nodes have found the claim, so that an acquisition of it that comes later is a new one. */
+    synchronized void wasFound(ClaimId id) {
+        Page page = pages.get(id);
+        if (page != null && page.attempt == null) {
+            page.buried = false;
+            forget(page, clock.nanoTime());
+        }
+    }
+
+    /** Whether this client has asked for or released the claim lately, so that it knows whether it holds. */
+    synchronized boolean knows(ClaimId id) {
+        Page page = pages.get(id);
+        return page != null && !page.isOver(clock.nanoTime());
+    }
+
+    /** The ballot of a claim that holds; null if it does not. */
+    synchronized @Nullable Ballot holding(ClaimId id) {
+        Page page = pages.get(id);
+        Ballot ballot = page == null || page.isUnderWay() ? null : page.ballot;
+        return ballot == null || ballot.isClosed() ? null : ballot;
+    }
+
+    /** The id by which the caller knows a claim that he holds; the same id for others. */
+    synchronized ClaimId outer(ClaimId inner) {
+        if (inner.client().equals(client)) {
+            for (Page page : pages.values()) {
+                if (page.ballot != null && page.ballot.id().equals(inner)) {
+                    return page.id;
+                }
+            }
+        }
+        return inner;
+    }
+
+    /** Forgets what is over. Returns how many claims are known afterwards. */
+    int sweep() {
+        List<Ballot> lapsed = new ArrayList<>();
+        int left;
+        synchronized (this) {
+            long now = clock.nanoTime();
+            for (Iterator<Page> all = pages.values().iterator(); all.hasNext(); ) {
+                Page page = all.next();
+                if (page.hasLapsed(now) && page.ballot != null) {
+                    lapsed.add(page.ballot);
+                } else if (page.isOver(now)) {
+                    all.remove();
+                }
+            }
+            left = pages.size();
+            searchAbove = Math.max(SMALL, 2 * left);
+        }
+        lapsed.forEach(ballot -> ballot.close(false, false, Ballot.NOBODY));
+        return left;
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.quorum;
 
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -26,12 +27,14 @@ import org.jspecify.annotations.Nullable;
 final class Inspection {
 
     private final Nodes nodes;
+    private final Book book;
 
-    Inspection(Nodes nodes) {
+    Inspection(Nodes nodes, Book book) {
         this.nodes = nodes;
+        this.book = book;
     }
 
-    /** The holders that a majority of the nodes names. What only a minority keeps is no grant; it ends with its lease. */
+    /** The holders that a majority of the nodes names; this client's own with the ids that it knows. What only a minority keeps is no grant; it ends with its lease. */
     CompletionStage<Optional<ResourceState>> inspect(LockName name) {
         return this.<Optional<ResourceState>>all("inspect \"" + name + "\"", store -> store.inspect(name))
                 .thenApply(answers ->
@@ -73,7 +76,22 @@ final class Inspection {
                 entries.stream().map(Entry::age).max(Comparator.naturalOrder()).orElseThrow();
         List<Duration> remaining =
                 entries.stream().map(Entry::remaining).sorted().toList();
-        return new Entry(entries.get(0).claim(), counter, age, remaining.get(remaining.size() - nodes.majority()));
+        return new Entry(
+                known(entries.get(0).claim()), counter, age, remaining.get(remaining.size() - nodes.majority()));
+    }
+
+    private Claim known(Claim claim) {
+        ClaimId id = book.outer(claim.id());
+        return id.equals(claim.id())
+                ? claim
+                : new Claim(
+                        claim.name(),
+                        id,
+                        claim.permits(),
+                        claim.limit(),
+                        claim.lease(),
+                        claim.owner(),
+                        claim.repeated());
     }
 
     private <T> CompletionStage<List<T>> all(String what, Function<LockStore, CompletionStage<T>> call) {

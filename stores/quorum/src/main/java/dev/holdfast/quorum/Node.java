@@ -6,6 +6,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.TimeLimit;
@@ -33,7 +34,10 @@ final class Node {
     static final Duration PROBE_EVERY = Duration.ofSeconds(1);
 
     /** How many calls may be made at once at a store whose calls block. */
-    private static final int CALLS_AT_ONCE = 8;
+    static final int CALLS_AT_ONCE = 8;
+
+    /** How many calls may be under way at a node; further ones fail at once. Only a client without time limits gets there. */
+    static final int MAX_OPEN = 10_000;
 
     /** Renewals and releases do not wait for acquisitions. */
     private static final int ENDS_AT_ONCE = 4;
@@ -50,7 +54,9 @@ final class Node {
     private final AtomicInteger misses = new AtomicInteger();
     private final AtomicBoolean probing = new AtomicBoolean();
     private final OwedReleases owed = new OwedReleases(this);
-    private final Unsettled unsettled = new Unsettled();
+    /** Calls that have neither been answered nor failed. */
+    private final AtomicInteger open = new AtomicInteger();
+
     private volatile long firstIncarnation;
     private volatile boolean closed;
 
@@ -71,12 +77,13 @@ final class Node {
         this.store = store;
         this.options = options;
         long longest = options.maxLease().toNanos();
-        this.quarantine = longest + Holding.margin(longest);
+        this.quarantine = longest + Ballot.margin(longest);
         this.later = later;
         this.blocking = store.traits().node() == NodeRole.BLOCKING;
-        this.calls = new BlockingCalls("holdfast-quorum-" + index, CALLS_AT_ONCE, false);
-        this.upkeep = new BlockingCalls("holdfast-quorum-upkeep-" + index, ENDS_AT_ONCE, false);
         this.limit = new TimeLimit(options.nodeTimeout(), clock, later);
+        // What has waited for a thread until its time limit is over is not sent any more.
+        this.calls = new BlockingCalls("holdfast-quorum-" + index, CALLS_AT_ONCE, false, limit);
+        this.upkeep = new BlockingCalls("holdfast-quorum-upkeep-" + index, ENDS_AT_ONCE, false, limit);
     }
 
     int index() {
@@ -91,10 +98,6 @@ final class Node {
         return owed;
     }
 
-    Unsettled unsettled() {
-        return unsettled;
-    }
-
     boolean isInRotation() {
         return misses.get() < MISSES;
     }
@@ -105,6 +108,12 @@ final class Node {
 
     /** Makes a call. A node that is asked never blocks the caller. */
     <T> void ask(Lane lane, Function<LockStore, CompletionStage<T>> call, Reply<T> reply) {
+        if (open.get() >= MAX_OPEN) {
+            reply.failed(StoreException.unavailable(
+                    Effect.NONE, "Not sent: " + MAX_OPEN + " calls have not been answered yet", null));
+            return;
+        }
+        open.incrementAndGet();
         AtomicBoolean missed = new AtomicBoolean();
         TimeLimit.Call inTime = limit.begin(() -> {
             if (missed.compareAndSet(false, true)) {
@@ -114,6 +123,7 @@ final class Node {
         });
         start(lane, call).whenComplete((answer, failure) -> {
             inTime.end();
+            open.decrementAndGet();
             if (failure == null) {
                 answered();
                 reply.answered(answer);

@@ -44,6 +44,11 @@ final class Nodes implements Iterable<Node> {
         return worth;
     }
 
+    /** Whether this node is {@linkplain #worthAsking() worth a request}. */
+    boolean isWorthAsking(Node node) {
+        return node.isInRotation() || worthAsking()[node.index()];
+    }
+
     @Override
     public Iterator<Node> iterator() {
         return nodes.iterator();

@@ -5,6 +5,7 @@ import dev.holdfast.spi.Released;
 import dev.holdfast.spi.StoreException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,83 +18,94 @@ final class OwedReleases {
     static final int MAX = 10_000;
 
     private final Node node;
-    private final Deque<Claim> claims = new ArrayDeque<>();
+    private final Deque<Owed> queue = new ArrayDeque<>();
+    private final AtomicInteger turns = new AtomicInteger();
     private boolean paying;
+
+    private record Owed(Claim claim, Runnable settled) {}
 
     OwedReleases(Node node) {
         this.node = node;
     }
 
-    /** Notes a claim that this node may keep, or that may still reach it, although it is released. */
-    void owe(Claim claim) {
+    /**
+     * Notes a claim that this node may keep, or that may still reach it, although it is released.
+     *
+     * @param settled runs when the node has confirmed it, or it was dropped
+     */
+    void owe(Claim claim, Runnable settled) {
+        Owed dropped;
         synchronized (this) {
-            node.unsettled().begin(claim.id());
-            if (claims.size() >= MAX) {
-                node.unsettled().end(claims.removeFirst().id());
-            }
-            // A request that is on its way may arrive after the release.
-            claims.addLast(claim.again());
+            dropped = queue.size() >= MAX ? queue.removeFirst() : null;
+            queue.addLast(new Owed(claim, settled));
+        }
+        if (dropped != null) {
+            dropped.settled().run();
         }
         pay();
     }
 
     /** Begins to repeat the releases. */
     void pay() {
-        synchronized (this) {
-            if (paying || !node.isInRotation()) {
-                return;
-            }
-            paying = true;
+        // A node may answer at once, on this thread: a loop takes turns, because a recursion could become too deep.
+        if (turns.getAndIncrement() == 0) {
+            do {
+                payNext();
+            } while (turns.decrementAndGet() > 0);
         }
-        payNext();
     }
 
     synchronized int size() {
-        return claims.size();
+        return queue.size() + (paying ? 1 : 0);
     }
 
     private void payNext() {
-        Claim next = next();
-        if (next != null) {
-            node.release(next, new Payment(next));
+        Owed next;
+        synchronized (this) {
+            if (paying || queue.isEmpty() || node.isClosed() || !node.isInRotation()) {
+                return;
+            }
+            next = queue.removeFirst();
+            paying = true;
         }
+        node.release(next.claim(), new Payment(next));
     }
 
-    private synchronized @Nullable Claim next() {
-        Claim next = node.isClosed() ? null : claims.pollFirst();
-        paying = next != null;
-        return next;
-    }
-
-    private synchronized void failed(Claim claim) {
+    private synchronized void ended(@Nullable Owed unpaid) {
         paying = false;
-        claims.addFirst(claim);
+        if (unpaid != null) {
+            queue.addFirst(unpaid);
+        }
     }
 
     private final class Payment implements Reply<Released> {
 
-        private final Claim claim;
+        private final Owed owed;
 
-        private Payment(Claim claim) {
-            this.claim = claim;
+        private Payment(Owed owed) {
+            this.owed = owed;
         }
 
         @Override
         public void answered(Released released) {
-            node.unsettled().end(claim.id());
-            payNext();
+            paid();
         }
 
         // Also the first answer of a node that returns to the rotation begins again.
         @Override
         public void failed(StoreException cause) {
             if (cause.retryable()) {
-                OwedReleases.this.failed(claim);
+                ended(owed);
                 node.later(OwedReleases.this::pay);
             } else {
-                node.unsettled().end(claim.id());
-                payNext();
+                paid();
             }
+        }
+
+        private void paid() {
+            ended(null);
+            owed.settled().run();
+            pay();
         }
 
         @Override

@@ -68,7 +68,7 @@ public final class QuorumLockStore implements LockStore {
     private final QuorumOptions options;
     private final MonotonicClock clock;
     private final StoreTraits traits;
-    private final Book book = new Book();
+    private final Book book;
     private final Inspection inspection;
     private volatile boolean closed;
 
@@ -82,7 +82,8 @@ public final class QuorumLockStore implements LockStore {
             made.add(new Node(made.size(), store, options, clock, later));
         }
         this.nodes = new Nodes(made);
-        this.inspection = new Inspection(nodes);
+        this.book = new Book(nodes, clock, options.maxLease());
+        this.inspection = new Inspection(nodes, book);
     }
 
     /**
@@ -205,9 +206,7 @@ public final class QuorumLockStore implements LockStore {
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
         StoreException refusal = refusal(claim);
-        return refusal != null
-                ? CompletableFuture.failedStage(refusal)
-                : new Acquisition(nodes, book, clock, claim).run();
+        return refusal != null ? CompletableFuture.failedStage(refusal) : book.acquire(claim);
     }
 
     private @Nullable StoreException refusal(Claim claim) {
@@ -293,6 +292,15 @@ public final class QuorumLockStore implements LockStore {
             return CompletableFuture.failedStage(closedAlready());
         }
         return inspection.list(prefix, limit);
+    }
+
+    /** How many claims are remembered, and releases are owed to nodes: for tests of what is left. */
+    int remembered() {
+        int owed = 0;
+        for (Node node : nodes) {
+            owed += node.owed().size();
+        }
+        return book.sweep() + owed;
     }
 
     @Override

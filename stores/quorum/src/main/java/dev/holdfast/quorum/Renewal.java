@@ -1,16 +1,17 @@
 package dev.holdfast.quorum;
 
-import dev.holdfast.spi.Attempt;
+import dev.holdfast.quorum.Ballot.Vote;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -18,15 +19,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The renewal of a batch of claims: one request to each node, all at once, with those claims that the node keeps by what this
- * client knows.
+ * The renewal of a batch of claims.
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>A claim holds if a majority has renewed it. A node that does not keep a claim, because it was away or has lost its data,
- * is given it anew by an acquisition with the claim's own token, which shows whether the node may be counted. The outcome
- * waits for that only if there is no majority without it, and not if a majority says that the claim is gone: it was broken
- * or has expired, and must not come back.
+ * <p>First each node is asked, once and all at once, to renew those claims that it keeps by what this client knows. Then a claim
+ * is given to nodes that do not keep it, because they were away or their vote has ended, by an acquisition with its own token,
+ * which shows whether the node may be counted. The outcome waits for that only if there is no majority without it. A node
+ * that is {@linkplain Ballot barred} is not given the claim.
+ *
+ * <p>A claim holds if a majority has renewed it. It is gone if so many nodes cannot keep it that no majority is left, or if its
+ * majority has ended by the local clock: then it is not revived, and the nodes are asked only to say why. A node that is
+ * slow or fails says neither, and without a majority for one or the other the outcome is unknown.
  */
 final class Renewal {
 
@@ -34,228 +38,232 @@ final class Renewal {
     private static final int MAX_REPAIRS = 64;
 
     private final Nodes nodes;
-    private final Book book;
     private final MonotonicClock clock;
-    private final List<Claim> batch;
-    private final @Nullable Holding[] holdings;
-    /** The answers of each node, by the index of the claim; null is no answer. */
-    private final @Nullable Renewed[][] answers;
-
-    private final CompletableFuture<List<Renewed>> result = new CompletableFuture<>();
+    private final long sent;
+    private final List<Item> items;
     private final boolean[] worth;
+    private final CompletableFuture<List<Renewed>> result = new CompletableFuture<>();
 
     Renewal(Nodes nodes, Book book, MonotonicClock clock, List<Claim> batch) {
         this.nodes = nodes;
-        this.book = book;
         this.clock = clock;
-        this.batch = batch;
-        this.holdings = batch.stream().map(claim -> book.get(claim.id())).toArray(Holding[]::new);
-        this.answers = new Renewed[nodes.size()][batch.size()];
+        this.sent = clock.nanoTime();
         this.worth = nodes.worthAsking();
+        this.items = batch.stream().map(claim -> new Item(claim, book)).toList();
+    }
+
+    /** One claim of the batch. */
+    private final class Item {
+
+        private final Claim claim;
+        /** What this client holds by it; null if it is not known here, so that any node may keep it. */
+        private final @Nullable Ballot ballot;
+        /** Whether it does not hold, by what this client knows. The nodes may still say why. */
+        private final boolean isOver;
+        /** The answers of the nodes; null is none. */
+        private final @Nullable Renewed[] answers = new Renewed[nodes.size()];
+
+        private Item(Claim claim, Book book) {
+            this.ballot = book.holding(claim.id());
+            this.isOver = ballot == null ? book.knows(claim.id()) : !ballot.isHeld(nodes.majority(), sent);
+            this.claim = ballot == null ? claim : ballot.inner(claim);
+        }
+
+        private boolean isKeptBy(Node node) {
+            return ballot == null || isOver || ballot.isLive(node, sent);
+        }
+
+        private int count(Class<? extends Renewed> kind) {
+            return (int) Arrays.stream(answers).filter(kind::isInstance).count();
+        }
+
+        private void note(Node node, Renewed renewed) {
+            if (ballot != null && renewed instanceof Renewed.Gone) {
+                ballot.isGone(node);
+            }
+            boolean proves = ballot == null
+                    || isOver
+                    || !(renewed instanceof Granted granted)
+                    || ballot.renewed(node, sent, granted);
+            answers[node.index()] = proves ? renewed : null;
+        }
+
+        /** Whether the node does not keep the claim, but could. */
+        private boolean isMissingAt(Node node) {
+            return ballot != null
+                    && !isOver
+                    && !ballot.hasLapsed()
+                    && answers[node.index()] == null
+                    && worth[node.index()]
+                    && !ballot.isAsked(node)
+                    && !ballot.isBarred(node, clock.nanoTime());
+        }
+
+        private void give(Node node, Ballot to, Runnable end) {
+            to.acquire(node, claim, to.token(), true, sent, new OneEnd<Ballot.Answer>(end) {
+                @Override
+                void in(Ballot.Answer answer) {
+                    answers[node.index()] = answer.vote() == Vote.COUNTED
+                            ? (Granted) answer.attempt().attempt()
+                            : new Renewed.Gone(answer.vote() == Vote.BUSY ? Reason.TAKEN : Reason.EXPIRED);
+                }
+
+                @Override
+                void out(@Nullable StoreException cause) {
+                    answers[node.index()] = unanswered(node, cause);
+                }
+            });
+        }
+
+        private Renewed outcome() {
+            if (isOver || (ballot != null && ballot.hasLapsed())) { // this process may have been paused meanwhile
+                return isGone(false);
+            }
+            if (count(Granted.class) >= nodes.majority()) {
+                Renewed held = ballot == null ? heldByAnother() : held(ballot);
+                if (held != null) {
+                    return held;
+                }
+            }
+            int lost = 0;
+            for (Node node : nodes) {
+                lost += cannotKeep(node) ? 1 : 0;
+            }
+            return nodes.size() - lost < nodes.majority() ? isGone(ballot != null) : new Renewed.Failed(unavailable());
+        }
+
+        private boolean cannotKeep(Node node) {
+            Renewed answer = answers[node.index()];
+            return answer instanceof Renewed.Gone
+                    || (answer == null && ballot != null && ballot.isBarred(node, clock.nanoTime()));
+        }
+
+        private @Nullable Renewed held(Ballot held) {
+            Duration lease = held.heldAfter(sent);
+            return lease == null ? null : new Granted(held.token(), lease);
+        }
+
+        private Renewed heldByAnother() {
+            List<Granted> granted = Arrays.stream(answers)
+                    .filter(Granted.class::isInstance)
+                    .map(Granted.class::cast)
+                    .sorted(Comparator.comparing(Granted::lease))
+                    .toList();
+            long token = granted.stream().mapToLong(Granted::counter).max().orElseThrow();
+            return new Granted(
+                    token, granted.get(granted.size() - nodes.majority()).lease());
+        }
+
+        private Renewed isGone(boolean wasBroken) {
+            if (ballot != null) {
+                // What a minority still keeps would only be in the way of others.
+                ballot.close(claim.repeated(), false, Ballot.NOBODY);
+            }
+            if (count(Reason.TAKEN) > 0) {
+                return new Renewed.Gone(Reason.TAKEN);
+            }
+            // A tombstone at fewer nodes may be that of an attempt which failed.
+            boolean wasReleased = wasBroken || count(Reason.RELEASED) >= nodes.majority();
+            return new Renewed.Gone(wasReleased ? Reason.RELEASED : Reason.EXPIRED);
+        }
+
+        private int count(Reason reason) {
+            return (int) Arrays.stream(answers)
+                    .filter(answer -> answer instanceof Renewed.Gone gone && gone.reason() == reason)
+                    .count();
+        }
+
+        private StoreException unavailable() {
+            StringBuilder text = new StringBuilder(
+                    "No majority of the " + nodes.size() + " nodes renewed \"" + claim.name() + "\" of " + claim.id());
+            for (Node node : nodes) {
+                Renewed answer = answers[node.index()];
+                text.append("; ")
+                        .append(node)
+                        .append(": ")
+                        .append(
+                                answer instanceof Renewed.Failed failed
+                                        ? failed.cause().getMessage()
+                                        : answer instanceof Granted
+                                                ? "renewed"
+                                                : answer == null ? "not asked" : "gone");
+            }
+            return StoreException.unavailable(Effect.UNKNOWN, text.toString(), null);
+        }
     }
 
     CompletionStage<List<Renewed>> run() {
         AtomicInteger open = new AtomicInteger(nodes.size());
+        Runnable end = () -> {
+            if (open.decrementAndGet() == 0) {
+                give();
+            }
+        };
         for (Node node : nodes) {
-            List<Integer> kept = keptBy(node.index());
+            List<Item> kept = items.stream().filter(item -> item.isKeptBy(node)).toList();
             if (kept.isEmpty() || !worth[node.index()]) {
-                ended(open);
+                end.run();
             } else {
-                ask(node, kept, open);
+                ask(node, kept, end);
             }
         }
         return result;
     }
 
-    // A claim that this client does not know may be kept by any node.
-    private List<Integer> keptBy(int node) {
-        List<Integer> kept = new ArrayList<>();
-        for (int i = 0; i < batch.size(); i++) {
-            Holding holding = holdings[i];
-            if (holding == null || holding.hasVoted(node)) {
-                kept.add(i);
-            }
-        }
-        return kept;
-    }
-
-    private void ask(Node node, List<Integer> kept, AtomicInteger open) {
-        List<Claim> claims = kept.stream().map(batch::get).toList();
-        long sent = clock.nanoTime();
-        node.ask(Node.Lane.UPKEEP, store -> store.renew(claims), new OneEnd<List<Renewed>>(() -> ended(open)) {
+    private void ask(Node node, List<Item> kept, Runnable end) {
+        List<Claim> claims = kept.stream().map(item -> item.claim).toList();
+        node.ask(Node.Lane.UPKEEP, store -> store.renew(claims), new OneEnd<List<Renewed>>(end) {
             @Override
             void in(List<Renewed> renewed) {
                 for (int i = 0; i < renewed.size(); i++) {
-                    note(node.index(), kept.get(i), sent, renewed.get(i));
+                    kept.get(i).note(node, renewed.get(i));
                 }
             }
 
             @Override
             void out(@Nullable StoreException cause) {
-                StoreException failure = cause == null
-                        ? StoreException.unavailable(Effect.UNKNOWN, node + ": no answer in time", null)
-                        : cause;
-                for (int index : kept) {
-                    answers[node.index()][index] = new Renewed.Failed(failure);
-                }
+                Renewed failed = unanswered(node, cause);
+                kept.forEach(item -> item.answers[node.index()] = failed);
             }
         });
     }
 
-    private void note(int node, int index, long sent, Renewed renewed) {
-        Holding holding = holdings[index];
-        if (holding != null && renewed instanceof Granted && !holding.isLive(node, sent)) {
-            return; // It may be from older data that the node was restored from, so it must be given anew.
-        }
-        answers[node][index] = renewed;
-        if (holding != null && renewed instanceof Granted granted) {
-            holding.vote(node, sent, granted);
-        } else if (holding != null && renewed instanceof Renewed.Gone) {
-            holding.gone(node);
-        }
-    }
-
-    private void ended(AtomicInteger open) {
-        if (open.decrementAndGet() == 0) {
-            repair();
-        }
+    private static Renewed unanswered(Node node, @Nullable StoreException cause) {
+        return new Renewed.Failed(
+                cause == null ? StoreException.unavailable(Effect.UNKNOWN, node + ": no answer in time", null) : cause);
     }
 
     // Gives the claims to the nodes that do not keep them, and waits for those without which there is no majority.
-    private void repair() {
+    private void give() {
         AtomicInteger open = new AtomicInteger(1);
+        Runnable end = () -> {
+            if (open.decrementAndGet() == 0) {
+                result.complete(items.stream().map(Item::outcome).toList());
+            }
+        };
         int[] repairs = new int[nodes.size()];
-        for (int i = 0; i < batch.size(); i++) {
-            Holding holding = holdings[i];
-            int held = count(i, Granted.class);
-            if (holding == null || held == 0 || count(i, Renewed.Gone.class) >= nodes.majority()) {
+        for (Item item : items) {
+            Ballot ballot = item.ballot;
+            List<Node> missing = new ArrayList<>();
+            nodes.forEach(node -> {
+                if (item.isMissingAt(node)) {
+                    missing.add(node);
+                }
+            });
+            int held = item.count(Granted.class);
+            boolean needed = held < nodes.majority();
+            if (ballot == null || held + missing.size() < nodes.majority()) {
                 continue;
             }
-            for (Node node : nodes) {
-                boolean missing = answers[node.index()][i] == null || answers[node.index()][i] instanceof Renewed.Gone;
-                boolean needed = held < nodes.majority();
-                boolean settled = !node.unsettled().contains(batch.get(i).id());
-                if (missing && settled && worth[node.index()] && (needed || repairs[node.index()]++ < MAX_REPAIRS)) {
-                    if (needed) {
-                        open.incrementAndGet();
-                    }
-                    give(node, i, holding, needed ? () -> answered(open) : () -> {});
+            for (Node node : missing) {
+                if (needed) {
+                    open.incrementAndGet();
+                    item.give(node, ballot, end);
+                } else if (repairs[node.index()]++ < MAX_REPAIRS) {
+                    ballot.acquire(node, item.claim, ballot.token(), true, sent, Ignored.reply());
                 }
             }
         }
-        answered(open);
-    }
-
-    private void give(Node node, int index, Holding holding, Runnable end) {
-        Claim claim = batch.get(index);
-        long sent = clock.nanoTime();
-        node.acquire(claim, holding.token(), true, new OneEnd<NodeAttempt>(end) {
-            @Override
-            void in(NodeAttempt attempt) {
-                given(node, index, holding, sent, attempt);
-            }
-
-            @Override
-            void out(@Nullable StoreException cause) {
-                holding.unsure(node.index());
-            }
-        });
-    }
-
-    private void given(Node node, int index, Holding holding, long sent, NodeAttempt attempt) {
-        if (!(attempt.attempt() instanceof Granted granted)) {
-            if (attempt.attempt() instanceof Attempt.Busy) {
-                answers[node.index()][index] = new Renewed.Gone(Reason.TAKEN);
-            }
-            return;
-        }
-        boolean counts = node.counts(attempt);
-        if (counts) {
-            answers[node.index()][index] = granted;
-        }
-        boolean wanted = counts ? holding.vote(node.index(), sent, granted) : !holding.isClosed();
-        if (!wanted) {
-            Claim claim = batch.get(index);
-            node.release(claim, new Undone(node, claim, () -> {}, () -> {}));
-        }
-    }
-
-    private void answered(AtomicInteger open) {
-        if (open.decrementAndGet() > 0) {
-            return;
-        }
-        List<Renewed> outcomes = new ArrayList<>(batch.size());
-        for (int i = 0; i < batch.size(); i++) {
-            outcomes.add(outcome(i));
-        }
-        result.complete(outcomes);
-    }
-
-    private Renewed outcome(int index) {
-        Holding holding = holdings[index];
-        List<Duration> leases = new ArrayList<>();
-        long token = holding == null ? 0 : holding.token();
-        for (Renewed[] ofNode : answers) {
-            if (ofNode[index] instanceof Granted granted) {
-                leases.add(granted.lease());
-                token = holding == null ? Math.max(token, granted.counter()) : token;
-            }
-        }
-        if (leases.size() >= nodes.majority()) {
-            leases.sort(null);
-            return new Granted(token, leases.get(leases.size() - nodes.majority()));
-        }
-        if (count(index, Renewed.Gone.class) + missing(index) > nodes.size() - nodes.majority()) {
-            return gone(index);
-        }
-        return new Renewed.Failed(unavailable(index));
-    }
-
-    // Nodes that surely do not keep the claim, as it was never given to them, or too long ago.
-    private int missing(int index) {
-        int missing = 0;
-        for (int node = 0; node < nodes.size(); node++) {
-            missing += answers[node][index] == null && holdings[index] != null && worth[node] ? 1 : 0;
-        }
-        return missing;
-    }
-
-    private Renewed gone(int index) {
-        Reason reason = Reason.EXPIRED;
-        for (Renewed[] ofNode : answers) {
-            if (ofNode[index] instanceof Renewed.Gone gone && gone.reason().compareTo(reason) > 0) {
-                reason = gone.reason();
-            }
-        }
-        Claim claim = batch.get(index);
-        if (holdings[index] != null) {
-            // What a minority still keeps would only be in the way of others.
-            new Release(nodes, book, clock, claim).run();
-        }
-        return new Renewed.Gone(reason);
-    }
-
-    private StoreException unavailable(int index) {
-        StringBuilder text = new StringBuilder("No majority of the " + nodes.size() + " nodes renewed \""
-                + batch.get(index).name() + "\" of " + batch.get(index).id());
-        for (Node node : nodes) {
-            Renewed answer = answers[node.index()][index];
-            text.append("; ")
-                    .append(node)
-                    .append(": ")
-                    .append(
-                            answer instanceof Renewed.Failed failed
-                                    ? failed.cause().getMessage()
-                                    : answer instanceof Granted ? "renewed" : answer == null ? "not asked" : "gone");
-        }
-        return StoreException.unavailable(Effect.UNKNOWN, text.toString(), null);
-    }
-
-    private int count(int index, Class<? extends Renewed> kind) {
-        int count = 0;
-        for (Renewed[] ofNode : answers) {
-            count += kind.isInstance(ofNode[index]) ? 1 : 0;
-        }
-        return count;
+        end.run();
     }
 }

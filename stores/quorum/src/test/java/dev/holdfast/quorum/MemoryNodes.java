@@ -16,12 +16,17 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.function.BiPredicate;
+import java.util.function.Function;
 
 /** Stores in memory as the nodes of one or more quorums. A node can be down, frozen, or lose its data. */
 final class MemoryNodes {
 
     /** New nodes, and leases of any length. */
     static final QuorumOptions NEW = new QuorumOptions(Claim.MAX_LEASE, Duration.ofMillis(500), true);
+
+    private static final BiPredicate<String, Object[]> NO_CALL = (name, arguments) -> false;
 
     private final MonotonicClock clock;
     private final List<MemoryNode> nodes = new ArrayList<>();
@@ -38,13 +43,13 @@ final class MemoryNodes {
     }
 
     QuorumLockStore open(QuorumOptions options) {
+        return open(options, QuorumLockStore.TIMER);
+    }
+
+    /** @param later runs time limits and repetitions */
+    QuorumLockStore open(QuorumOptions options, Function<Duration, Executor> later) {
         List<LockStore> stores = nodes.stream().map(MemoryNode::handle).toList();
-        return QuorumLockStore.over(
-                stores,
-                options,
-                clock,
-                delay -> CompletableFuture.delayedExecutor(
-                        delay.toNanos(), java.util.concurrent.TimeUnit.NANOSECONDS, Runnable::run));
+        return QuorumLockStore.over(stores, options, clock, later);
     }
 
     final class MemoryNode {
@@ -53,7 +58,10 @@ final class MemoryNodes {
         private volatile boolean down;
         private volatile boolean broken;
         private volatile boolean replyLost;
-        private volatile boolean delaying;
+        /** Decides by a call's name and arguments whether it is held back, or fails without an effect. */
+        private volatile BiPredicate<String, Object[]> heldBack = NO_CALL;
+
+        private volatile BiPredicate<String, Object[]> refused = NO_CALL;
         private final Queue<Runnable> delayed = new ConcurrentLinkedQueue<>();
 
         LockStore store() {
@@ -75,15 +83,24 @@ final class MemoryNodes {
             replyLost = value;
         }
 
-        /** Releases are on their way for as long as nobody delivers them. */
-        void delaysReleases() {
-            delaying = true;
+        /** Calls of this name are on their way for as long as nobody delivers them. */
+        void delays(String call) {
+            heldBack = (name, arguments) -> name.equals(call);
         }
 
-        void deliversReleases() {
-            delaying = false;
-            for (Runnable release = delayed.poll(); release != null; release = delayed.poll()) {
-                release.run();
+        /** The raisings of counters, and acquisitions by renewals, are on their way until they are delivered. */
+        void delaysRaises() {
+            heldBack = MemoryNodes::isRaise;
+        }
+
+        void refusesRaises(boolean value) {
+            refused = value ? MemoryNodes::isRaise : NO_CALL;
+        }
+
+        void delivers() {
+            heldBack = NO_CALL;
+            for (Runnable call = delayed.poll(); call != null; call = delayed.poll()) {
+                call.run();
             }
         }
 
@@ -110,17 +127,32 @@ final class MemoryNodes {
             if (isCall && broken) {
                 throw new IllegalStateException("the node is broken");
             }
-            if (delaying && method.getName().equals("release")) {
+            if (isCall && refused.test(method.getName(), arguments)) {
+                return CompletableFuture.failedStage(StoreException.unavailable(Effect.NONE, "refused", null));
+            }
+            if (isCall && heldBack.test(method.getName(), arguments)) {
                 CompletableFuture<Object> reply = new CompletableFuture<>();
-                delayed.add(() -> store.release((Claim) arguments[0]).whenComplete((released, failure) -> {
+                delayed.add(() -> deliver(method, arguments, reply));
+                return reply;
+            }
+            return call(method, arguments, isCall);
+        }
+
+        private void deliver(Method method, Object[] arguments, CompletableFuture<Object> reply) {
+            try {
+                ((CompletionStage<?>) call(method, arguments, true)).whenComplete((answer, failure) -> {
                     if (failure == null) {
-                        reply.complete(released);
+                        reply.complete(answer);
                     } else {
                         reply.completeExceptionally(failure);
                     }
-                }));
-                return reply;
+                });
+            } catch (Throwable failure) {
+                reply.completeExceptionally(failure);
             }
+        }
+
+        private Object call(Method method, Object[] arguments, boolean isCall) throws Throwable {
             try {
                 Object answer = method.invoke(store, arguments);
                 return isCall && replyLost
@@ -131,5 +163,9 @@ final class MemoryNodes {
                 throw thrown.getCause();
             }
         }
+    }
+
+    private static boolean isRaise(String call, Object[] arguments) {
+        return call.equals("tryAcquireAsNode") && (boolean) arguments[2];
     }
 }

@@ -103,14 +103,14 @@ class QuorumTest extends StoreTest {
         Claim first = dave.mutex(name);
         granted(nodes.node(1).store(), first);
         granted(nodes.node(2).store(), first);
-        nodes.node(0).delaysReleases();
+        nodes.node(0).delays("release");
         Claim claim = carol.mutex(name);
         CompletableFuture<Attempt> failing = store.tryAcquire(claim).toCompletableFuture();
         clock.advance(OPTIONS.nodeTimeout());
         assertThat(get(failing)).isInstanceOf(Attempt.Busy.class);
         released(nodes.node(1).store(), first);
         boolean early = isGranted(claim);
-        nodes.node(0).deliversReleases();
+        nodes.node(0).delivers();
         released(nodes.node(2).store(), first);
         if (early) {
             assertThat(isGranted(dave.mutex(name))).as("two hold the lock").isFalse();
@@ -198,8 +198,14 @@ class QuorumTest extends StoreTest {
         Renewed renewed = renewed(store, claim);
         assertThat(renewed).isInstanceOf(Granted.class);
         assertThat(((Granted) renewed).counter()).isEqualTo(token);
-        assertThat(heldAt(1)).hasSize(1);
         assertThat(heldAt(2)).hasSize(1);
+        // The other one may have been told to forget it, so it is given the claim when its vote would have ended.
+        Duration step = LEASE.dividedBy(2).plusMillis(500);
+        for (int i = 0; i < 2; i++) {
+            clock.advance(step);
+            assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
+        }
+        assertThat(heldAt(1)).hasSize(1);
         assertThat(released(store, claim)).isTrue();
         granted(store, dave.mutex(name));
     }

@@ -1,0 +1,510 @@
+package dev.holdfast.quorum;
+
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.NodeAttempt;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One claim as the nodes know it: what each of them was asked and has answered, and until when it surely keeps the claim.
+ * Thread-safe.
+ *
+ * <h2>Overview for maintainers</h2>
+ *
+ * <p>A ballot is open while its claim is being acquired and while it holds. It is closed once, by a failed attempt, a release or
+ * a loss, and its id is never used again. So a release can be repeated for as long as it must be, and may arrive however
+ * late: what it ends is unwanted.
+ *
+ * <p>A closed ballot goes on until it is <em>settled</em>: each acquisition has been answered or has failed, and each node that
+ * may keep the claim has confirmed its release. A grant that arrives late is released. A node that has not answered, or ended
+ * a call without an answer, is given a release with a tombstone, which refuses what may arrive after it.
+ *
+ * <p>A vote lasts from the sending of its request for the lease. A renewal prolongs it only while it lasts. A node that says
+ * that it does not keep the claim although its vote lasts has broken the lock, or has lost its data. It is
+ * <em>barred</em>: until that vote would have ended it is not asked to grant the claim again, so that no break is undone.
+ */
+final class Ballot {
+
+    /** The margin for the drift of clocks is this part of a lease, and a constant for scheduling and rounding. */
+    private static final int DRIFT_PART = 100;
+
+    private static final long MARGIN_NANOS = 2_000_000;
+
+    /** What one node has answered to an acquisition. */
+    enum Vote {
+        COUNTED,
+        /** Granted, but the node may have forgotten a grant that still lasts. */
+        YOUNG,
+        BUSY,
+        /** The node did not keep the claim any more, and has granted it anew. That is undone. */
+        LOST
+    }
+
+    /** The answer of a node, with the counter of its grant, or the time after which it may be free. */
+    record Answer(Vote vote, NodeAttempt attempt) {
+
+        long counter() {
+            return attempt.attempt() instanceof Granted granted ? granted.counter() : 0;
+        }
+
+        Duration retryAfter() {
+            return attempt.attempt() instanceof Attempt.Busy busy ? busy.retryAfter() : Duration.ZERO;
+        }
+    }
+
+    /** Is notified of the release at each node, once for each. */
+    interface Closing {
+
+        void released(Node node, boolean wasOwner);
+
+        /** The node has not confirmed it yet; it is owed to the node. */
+        void unconfirmed(Node node, String why);
+    }
+
+    /** For a release that nobody waits for. */
+    static final Closing NOBODY = new Closing() {
+        @Override
+        public void released(Node node, boolean wasOwner) {}
+
+        @Override
+        public void unconfirmed(Node node, String why) {}
+    };
+
+    /** What is known about one node. */
+    private static final class Seat {
+        /** Acquisitions that were sent and have neither been answered nor failed. */
+        private int open;
+        /** Whether one of them is overdue. */
+        private boolean slow;
+        /** Whether one ended without an answer, so that it may still arrive. */
+        private boolean unsure;
+        /** Whether the node keeps the claim, counted or not, as far as its answers say. */
+        private boolean granted;
+        /** Releases that the node has not confirmed. */
+        private int releases;
+
+        /** Whether the node has voted, and has not said since that it does not keep the claim. */
+        private boolean voted;
+
+        private long counter;
+        private long until;
+
+        private boolean barred;
+        private boolean barredForEver;
+
+        private boolean isLive(long now) {
+            return voted && until - now > 0;
+        }
+
+        private boolean mayKeep() {
+            return granted || unsure || open > 0 || releases > 0;
+        }
+
+        private void vote(long sent, Granted grant) {
+            long lease = grant.lease().toNanos();
+            if (!voted || sent + lease - until > 0) {
+                until = sent + lease;
+            }
+            voted = true;
+            counter = Math.max(counter, grant.counter());
+        }
+
+        private void isGone(long now) {
+            granted = false;
+            barred |= voted && until - now > 0;
+            voted = false;
+        }
+    }
+
+    private final Nodes nodes;
+    private final MonotonicClock clock;
+    private final Claim claim;
+    private final Runnable settled;
+    private final Seat[] seats;
+    private long token;
+    private boolean closed;
+    private boolean isSettled;
+    private boolean clean = true;
+
+    /**
+     * @param claim the claim with the id that it has at the nodes
+     * @param settled runs once, after it was closed, when nothing of it can be left at any node
+     */
+    Ballot(Nodes nodes, MonotonicClock clock, Claim claim, Runnable settled) {
+        this.nodes = nodes;
+        this.clock = clock;
+        this.claim = claim;
+        this.settled = settled;
+        this.seats = new Seat[nodes.size()];
+        Arrays.setAll(seats, i -> new Seat());
+    }
+
+    /** The margin of a time for the drift of clocks. */
+    static long margin(long nanos) {
+        return nanos / DRIFT_PART + MARGIN_NANOS;
+    }
+
+    ClaimId id() {
+        return claim.id();
+    }
+
+    /** The claim of another client, which any node may keep. */
+    synchronized Ballot ofAnother() {
+        for (Seat seat : seats) {
+            seat.granted = true;
+        }
+        return this;
+    }
+
+    /** The same claim with the id that it has at the nodes. */
+    Claim inner(Claim outer) {
+        return new Claim(
+                outer.name(), id(), outer.permits(), outer.limit(), outer.lease(), outer.owner(), outer.repeated());
+    }
+
+    // ---- holding ----
+
+    /**
+     * A majority has granted it, and has a counter that is at least as large as this token.
+     *
+     * @return for how long after {@code since} it is held; null if that is over, or it has been closed
+     */
+    synchronized @Nullable Duration hold(long newToken, long since) {
+        token = newToken;
+        return heldAfter(since);
+    }
+
+    /** The token of the claim if it holds or has held; else 0. */
+    synchronized long token() {
+        return token;
+    }
+
+    synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /** Whether so many votes last, by the local clock. The engine counts the margin. */
+    synchronized boolean isHeld(int votes, long now) {
+        return !closed && Arrays.stream(seats).filter(seat -> seat.isLive(now)).count() >= votes;
+    }
+
+    /** Whether the time of a majority is over, also if some of its nodes have ended the claim before. */
+    synchronized boolean hasLapsed() {
+        long now = clock.nanoTime();
+        return Arrays.stream(seats)
+                        .filter(seat -> (seat.voted || seat.barred || seat.barredForEver) && seat.until - now > 0)
+                        .count()
+                < nodes.majority();
+    }
+
+    synchronized boolean isLive(Node node, long now) {
+        return seats[node.index()].isLive(now);
+    }
+
+    /** For how long after {@code since} a majority keeps it; null if it does not. */
+    synchronized @Nullable Duration heldAfter(long since) {
+        if (!isHeld(nodes.majority(), clock.nanoTime())) {
+            return null;
+        }
+        long[] lasting = Arrays.stream(seats)
+                .filter(seat -> seat.voted)
+                .mapToLong(seat -> seat.until - since)
+                .sorted()
+                .toArray();
+        return Duration.ofNanos(lasting[lasting.length - nodes.majority()]);
+    }
+
+    /** Notes that a node has renewed its vote. Returns false if the vote had ended before, so that this proves nothing. */
+    synchronized boolean renewed(Node node, long sent, Granted granted) {
+        Seat seat = seats[node.index()];
+        if (!seat.isLive(sent) || granted.counter() > Math.max(seat.counter, token)) {
+            return false;
+        }
+        seat.vote(sent, granted);
+        return true;
+    }
+
+    /** Notes that a node does not keep the claim. */
+    synchronized void isGone(Node node) {
+        seats[node.index()].isGone(clock.nanoTime());
+    }
+
+    /** Whether the node must not be asked to grant the claim again. */
+    synchronized boolean isBarred(Node node, long now) {
+        Seat seat = seats[node.index()];
+        seat.barred &= seat.until - now > 0;
+        return seat.barred || seat.barredForEver;
+    }
+
+    /** Whether the node has an acquisition to answer. */
+    synchronized boolean isAsked(Node node) {
+        return seats[node.index()].open > 0;
+    }
+
+    /** Whether some node has an acquisition to answer. */
+    synchronized boolean isAsked() {
+        return Arrays.stream(seats).anyMatch(seat -> seat.open > 0);
+    }
+
+    // ---- acquiring ----
+
+    /**
+     * Acquires at a node.
+     *
+     * @param outer the claim with the permits, the lease and the owner that are wanted
+     * @param sent from when the vote counts
+     */
+    void acquire(Node node, Claim outer, long counter, boolean raise, long sent, Reply<Answer> reply) {
+        boolean refused;
+        Call call;
+        synchronized (this) {
+            refused = closed;
+            Seat seat = seats[node.index()];
+            seat.open += refused ? 0 : 1;
+            call = new Call(node, sent, raise ? counter : 0, seat.isLive(sent), reply);
+        }
+        if (refused) {
+            reply.failed(StoreException.unavailable(Effect.NONE, "it was released meanwhile", null));
+        } else {
+            node.acquire(inner(outer), counter, raise, call);
+        }
+    }
+
+    /** One acquisition at a node. */
+    private final class Call implements Reply<NodeAttempt> {
+
+        private final Node node;
+        private final Seat seat;
+        private final long sent;
+        private final long raisedTo;
+        private final boolean wasLive;
+        private final Reply<Answer> reply;
+        private boolean ended;
+
+        private Call(Node node, long sent, long raisedTo, boolean wasLive, Reply<Answer> reply) {
+            this.node = node;
+            this.seat = seats[node.index()];
+            this.sent = sent;
+            this.raisedTo = raisedTo;
+            this.wasLive = wasLive;
+            this.reply = reply;
+        }
+
+        @Override
+        public void answered(NodeAttempt attempt) {
+            Vote vote;
+            Claim unwanted;
+            synchronized (Ballot.this) {
+                end();
+                vote = vote(attempt);
+                unwanted = seat.granted && (closed || vote == Vote.LOST) ? beginRelease(seat, true) : null;
+            }
+            sendRelease(node, unwanted);
+            settle();
+            reply.answered(new Answer(vote, attempt));
+        }
+
+        // A new grant has a larger counter than the one that the node has lost.
+        private Vote vote(NodeAttempt attempt) {
+            long now = clock.nanoTime();
+            if (!(attempt.attempt() instanceof Granted granted)) {
+                seat.isGone(now);
+                return Vote.BUSY;
+            }
+            boolean counts = node.counts(attempt);
+            seat.granted = true;
+            if (wasLive && seat.isLive(now) && (!counts || granted.counter() > Math.max(seat.counter, raisedTo))) {
+                seat.voted = false;
+                seat.barredForEver = true; // its release may arrive late, and would end a later grant
+                return Vote.LOST;
+            }
+            if (counts) {
+                seat.vote(sent, granted);
+            }
+            return counts ? Vote.COUNTED : Vote.YOUNG;
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            Claim unwanted;
+            synchronized (Ballot.this) {
+                end();
+                boolean unknown = cause.effect() == Effect.UNKNOWN;
+                seat.unsure |= unknown;
+                clean &= !unknown;
+                if (cause instanceof KindConflictException) {
+                    seat.isGone(clock.nanoTime());
+                }
+                unwanted = closed && unknown ? beginRelease(seat, true) : null;
+            }
+            sendRelease(node, unwanted);
+            settle();
+            reply.failed(cause);
+        }
+
+        @Override
+        public void overdue() {
+            Claim unwanted;
+            synchronized (Ballot.this) {
+                seat.slow |= !ended;
+                unwanted = closed && !ended && seat.releases == 0 ? beginRelease(seat, true) : null;
+            }
+            sendRelease(node, unwanted);
+            reply.overdue();
+        }
+
+        private void end() {
+            ended = true;
+            seat.open--;
+            seat.slow &= seat.open > 0;
+        }
+    }
+
+    // ---- closing ----
+
+    /**
+     * Closes it, and releases it wherever it may be kept. A ballot that is closed already is released again where that has not
+     * been confirmed.
+     *
+     * @param again whether other copies of its acquisition may be on their way, so that all nodes must leave a tombstone
+     * @param patient whether nodes that have not answered yet are left until they have, or are overdue
+     */
+    void close(boolean again, boolean patient, Closing closing) {
+        List<Node> free = new ArrayList<>();
+        Map<Node, Claim> kept = new LinkedHashMap<>();
+        synchronized (this) {
+            boolean repeated = again || closed;
+            closed = true;
+            for (Node node : nodes) {
+                Seat seat = seats[node.index()];
+                boolean waits = patient && seat.open > 0 && !seat.slow && !seat.granted && !seat.unsure;
+                if (seat.mayKeep() && !waits) {
+                    kept.put(node, beginRelease(seat, repeated));
+                } else {
+                    free.add(node);
+                }
+            }
+        }
+        kept.forEach((node, sent) -> sendRelease(node, sent, closing));
+        settle();
+        free.forEach(node -> closing.released(node, false));
+    }
+
+    // Under the lock, so that it is not settled meanwhile.
+    private Claim beginRelease(Seat seat, boolean again) {
+        seat.releases++;
+        boolean buried = again || claim.repeated() || seat.open > 0 || seat.unsure;
+        clean &= !buried;
+        return buried ? claim.again() : claim;
+    }
+
+    private void sendRelease(Node node, @Nullable Claim sent) {
+        if (sent != null) {
+            sendRelease(node, sent, NOBODY);
+        }
+    }
+
+    private void sendRelease(Node node, Claim sent, Closing closing) {
+        if (nodes.isWorthAsking(node)) {
+            node.release(sent, new Confirmation(node, closing));
+        } else {
+            owe(node);
+            closing.unconfirmed(node, "it did not answer " + Node.MISSES + " calls in a row");
+        }
+    }
+
+    /** The answer of a node to the release. */
+    private final class Confirmation implements Reply<Released> {
+
+        private final Node node;
+        private final Closing closing;
+        private final AtomicBoolean reported = new AtomicBoolean();
+
+        private Confirmation(Node node, Closing closing) {
+            this.node = node;
+            this.closing = closing;
+        }
+
+        @Override
+        public void answered(Released released) {
+            confirmed(node);
+            if (reported.compareAndSet(false, true)) {
+                closing.released(node, released.wasOwner());
+            }
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            owe(node);
+            unconfirmed(String.valueOf(cause.getMessage()));
+        }
+
+        @Override
+        public void overdue() {
+            unconfirmed("no answer in time");
+        }
+
+        private void unconfirmed(String why) {
+            if (reported.compareAndSet(false, true)) {
+                closing.unconfirmed(node, why);
+            }
+        }
+    }
+
+    private void owe(Node node) {
+        synchronized (this) {
+            clean = false;
+        }
+        // A request that is on its way may arrive after the release.
+        node.owed().owe(claim.again(), () -> confirmed(node));
+    }
+
+    private void confirmed(Node node) {
+        synchronized (this) {
+            Seat seat = seats[node.index()];
+            seat.releases--;
+            seat.granted = false;
+        }
+        settle();
+    }
+
+    /** Whether something of it may be left at a node, or on its way there. */
+    synchronized boolean mayBeLeft() {
+        return Arrays.stream(seats).anyMatch(Seat::mayKeep);
+    }
+
+    /** Notes that others may have seen it as held, so that they may end it at any time. */
+    synchronized void wasSeen() {
+        clean = false;
+    }
+
+    /** Whether each request of it was answered and no node has buried its id, so that the id can be used again. */
+    synchronized boolean isClean() {
+        return clean;
+    }
+
+    private void settle() {
+        synchronized (this) {
+            boolean open = Arrays.stream(seats).anyMatch(seat -> seat.open > 0 || seat.releases > 0);
+            if (!closed || open || isSettled) {
+                return;
+            }
+            isSettled = true;
+        }
+        settled.run();
+    }
+}
