@@ -98,7 +98,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 List.of(
                         Entrant.of("holdfast", FREE),
                         Entrant.of("holdfast", FREE).as("holdfast-lettuce", "+lettuce"),
-                        Entrant.of("redisson-redlock", FREE, HAND_OFF)));
+                        Entrant.of("redisson-redlock", FREE)));
     }
 
     private static Field postgres() {
