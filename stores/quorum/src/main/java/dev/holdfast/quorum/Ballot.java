@@ -404,6 +404,20 @@ final class Ballot {
         free.forEach(node -> closing.released(node, false));
     }
 
+    /**
+     * Closes it when all of its votes have ended. No release is sent: it would find nothing, and leave a tombstone. What is
+     * granted later is released as usual.
+     */
+    void abandon() {
+        synchronized (this) {
+            closed = true;
+            for (Seat seat : seats) {
+                seat.granted = false;
+            }
+        }
+        settle();
+    }
+
     // Under the lock, so that it is not settled meanwhile.
     private Claim beginRelease(Seat seat, boolean again) {
         seat.releases++;

@@ -253,7 +253,7 @@ final class Book {
             left = pages.size();
             searchAbove = Math.max(SMALL, 2 * left);
         }
-        lapsed.forEach(ballot -> ballot.close(false, false, Ballot.NOBODY));
+        lapsed.forEach(Ballot::abandon);
         return left;
     }
 }

@@ -127,7 +127,7 @@ final class SimulatedClient {
                         holders.get(random.nextInt(holders.size())).claim());
                 meet("break");
                 int repeats = random.nextBoolean() ? 0 : MOST_RELEASES; // the operator may die half-way
-                release(random.nextBoolean() ? seen.again() : seen, repeats);
+                release(seen.again(), repeats); // as the engine breaks a lock
             }
         });
     }
