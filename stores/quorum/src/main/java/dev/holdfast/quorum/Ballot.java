@@ -30,19 +30,14 @@ import org.jspecify.annotations.Nullable;
  * late: what it ends is unwanted.
  *
  * <p>A closed ballot goes on until it is <em>settled</em>: each acquisition has been answered or has failed, and each node that
- * may keep the claim has confirmed its release. A grant that arrives late is released. A node that has not answered, or ended
- * a call without an answer, is given a release with a tombstone, which refuses what may arrive after it.
+ * may keep the claim has confirmed its release. A grant that arrives late is released. Where something may
+ * arrive after the release, that leaves a tombstone, which refuses it.
  *
  * <p>A vote lasts from the sending of its request for the lease. A renewal prolongs it only while it lasts. A node that says
  * that it does not keep the claim although its vote lasts has broken the lock, or has lost its data. It is
  * <em>barred</em>: until that vote would have ended it is not asked to grant the claim again, so that no break is undone.
  */
 final class Ballot {
-
-    /** The margin for the drift of clocks is this part of a lease, and a constant for scheduling and rounding. */
-    private static final int DRIFT_PART = 100;
-
-    private static final long MARGIN_NANOS = 2_000_000;
 
     /** What one node has answered to an acquisition. */
     enum Vote {
@@ -84,58 +79,16 @@ final class Ballot {
         public void unconfirmed(Node node, String why) {}
     };
 
-    /** What is known about one node. */
-    private static final class Seat {
-        /** Acquisitions that were sent and have neither been answered nor failed. */
-        private int open;
-        /** Whether one of them is overdue. */
-        private boolean slow;
-        /** Whether one ended without an answer, so that it may still arrive. */
-        private boolean unsure;
-        /** Whether the node keeps the claim, counted or not, as far as its answers say. */
-        private boolean granted;
-        /** Releases that the node has not confirmed. */
-        private int releases;
-
-        /** Whether the node has voted, and has not said since that it does not keep the claim. */
-        private boolean voted;
-
-        private long counter;
-        private long until;
-
-        private boolean barred;
-        private boolean barredForEver;
-
-        private boolean isLive(long now) {
-            return voted && until - now > 0;
-        }
-
-        private boolean mayKeep() {
-            return granted || unsure || open > 0 || releases > 0;
-        }
-
-        private void vote(long sent, Granted grant) {
-            long lease = grant.lease().toNanos();
-            if (!voted || sent + lease - until > 0) {
-                until = sent + lease;
-            }
-            voted = true;
-            counter = Math.max(counter, grant.counter());
-        }
-
-        private void isGone(long now) {
-            granted = false;
-            barred |= voted && until - now > 0;
-            voted = false;
-        }
-    }
-
     private final Nodes nodes;
     private final MonotonicClock clock;
-    private final Claim claim;
+    private final ClaimId id;
+    /** As it is released. */
+    private Claim claim;
+
     private final Runnable settled;
     private final Seat[] seats;
     private long token;
+    private boolean isOfAnother;
     private boolean closed;
     private boolean isSettled;
     private boolean clean = true;
@@ -147,23 +100,23 @@ final class Ballot {
     Ballot(Nodes nodes, MonotonicClock clock, Claim claim, Runnable settled) {
         this.nodes = nodes;
         this.clock = clock;
+        this.id = claim.id();
         this.claim = claim;
         this.settled = settled;
         this.seats = new Seat[nodes.size()];
         Arrays.setAll(seats, i -> new Seat());
     }
 
-    /** The margin of a time for the drift of clocks. */
-    static long margin(long nanos) {
-        return nanos / DRIFT_PART + MARGIN_NANOS;
-    }
-
     ClaimId id() {
-        return claim.id();
+        return id;
     }
 
-    /** The claim of another client, which any node may keep. */
+    /**
+     * The claim of another client, which any node may keep. Wherever it is ended it leaves a tombstone, so that nothing which its
+     * client sends at that time, not knowing that it is broken, takes it back.
+     */
     synchronized Ballot ofAnother() {
+        isOfAnother = true;
         for (Seat seat : seats) {
             seat.granted = true;
         }
@@ -173,7 +126,7 @@ final class Ballot {
     /** The same claim with the id that it has at the nodes. */
     Claim inner(Claim outer) {
         return new Claim(
-                outer.name(), id(), outer.permits(), outer.limit(), outer.lease(), outer.owner(), outer.repeated());
+                outer.name(), id, outer.permits(), outer.limit(), outer.lease(), outer.owner(), outer.repeated());
     }
 
     // ---- holding ----
@@ -205,10 +158,7 @@ final class Ballot {
     /** Whether the time of a majority is over, also if some of its nodes have ended the claim before. */
     synchronized boolean hasLapsed() {
         long now = clock.nanoTime();
-        return Arrays.stream(seats)
-                        .filter(seat -> (seat.voted || seat.barred || seat.barredForEver) && seat.until - now > 0)
-                        .count()
-                < nodes.majority();
+        return Arrays.stream(seats).filter(seat -> seat.wouldLast(now)).count() < nodes.majority();
     }
 
     synchronized boolean isLive(Node node, long now) {
@@ -217,37 +167,47 @@ final class Ballot {
 
     /** For how long after {@code since} a majority keeps it; null if it does not. */
     synchronized @Nullable Duration heldAfter(long since) {
-        if (!isHeld(nodes.majority(), clock.nanoTime())) {
-            return null;
-        }
+        long now = clock.nanoTime();
         long[] lasting = Arrays.stream(seats)
-                .filter(seat -> seat.voted)
-                .mapToLong(seat -> seat.until - since)
+                .filter(seat -> seat.isLive(now))
+                .mapToLong(seat -> seat.lastsAfter(since))
                 .sorted()
                 .toArray();
-        return Duration.ofNanos(lasting[lasting.length - nodes.majority()]);
+        return closed || lasting.length < nodes.majority()
+                ? null
+                : Duration.ofNanos(lasting[lasting.length - nodes.majority()]);
     }
 
     /** Notes that a node has renewed its vote. Returns false if the vote had ended before, so that this proves nothing. */
     synchronized boolean renewed(Node node, long sent, Granted granted) {
         Seat seat = seats[node.index()];
-        if (!seat.isLive(sent) || granted.counter() > Math.max(seat.counter, token)) {
+        if (!seat.isLive(sent) || seat.isAnother(granted, token)) {
             return false;
         }
         seat.vote(sent, granted);
         return true;
     }
 
-    /** Notes that a node does not keep the claim. */
-    synchronized void isGone(Node node) {
-        seats[node.index()].isGone(clock.nanoTime());
+    /** How often the node has granted until now. */
+    synchronized int grants(Node node) {
+        return seats[node.index()].grants;
+    }
+
+    /**
+     * Notes that a node does not keep the claim.
+     *
+     * @param grants how often it had granted when it was asked; if it has granted since, this may be older
+     */
+    synchronized void isGone(Node node, int grants) {
+        Seat seat = seats[node.index()];
+        if (seat.grants == grants) {
+            seat.isGone(clock.nanoTime());
+        }
     }
 
     /** Whether the node must not be asked to grant the claim again. */
     synchronized boolean isBarred(Node node, long now) {
-        Seat seat = seats[node.index()];
-        seat.barred &= seat.until - now > 0;
-        return seat.barred || seat.barredForEver;
+        return seats[node.index()].isBarred(now);
     }
 
     /** Whether the node has an acquisition to answer. */
@@ -292,6 +252,7 @@ final class Ballot {
         private final long sent;
         private final long raisedTo;
         private final boolean wasLive;
+        private final int grantsBefore;
         private final Reply<Answer> reply;
         private boolean ended;
 
@@ -301,6 +262,7 @@ final class Ballot {
             this.sent = sent;
             this.raisedTo = raisedTo;
             this.wasLive = wasLive;
+            this.grantsBefore = seat.grants;
             this.reply = reply;
         }
 
@@ -320,16 +282,15 @@ final class Ballot {
 
         // A new grant has a larger counter than the one that the node has lost.
         private Vote vote(NodeAttempt attempt) {
-            long now = clock.nanoTime();
             if (!(attempt.attempt() instanceof Granted granted)) {
-                seat.isGone(now);
+                isGone(node, grantsBefore);
                 return Vote.BUSY;
             }
             boolean counts = node.counts(attempt);
             seat.granted = true;
-            if (wasLive && seat.isLive(now) && (!counts || granted.counter() > Math.max(seat.counter, raisedTo))) {
-                seat.voted = false;
-                seat.barredForEver = true; // its release may arrive late, and would end a later grant
+            seat.grants++;
+            if (wasLive && (!counts || seat.isAnother(granted, raisedTo))) {
+                seat.isLost();
                 return Vote.LOST;
             }
             if (counts) {
@@ -347,7 +308,7 @@ final class Ballot {
                 seat.unsure |= unknown;
                 clean &= !unknown;
                 if (cause instanceof KindConflictException) {
-                    seat.isGone(clock.nanoTime());
+                    isGone(node, grantsBefore);
                 }
                 unwanted = closed && unknown ? beginRelease(seat, true) : null;
             }
@@ -376,6 +337,14 @@ final class Ballot {
 
     // ---- closing ----
 
+    /** Closes it with the lease, which tombstones last for, that the claim has now. */
+    void release(Claim outer, Closing closing) {
+        synchronized (this) {
+            claim = inner(outer);
+        }
+        close(outer.repeated(), false, closing);
+    }
+
     /**
      * Closes it, and releases it wherever it may be kept. A ballot that is closed already is released again where that has not
      * been confirmed.
@@ -391,8 +360,7 @@ final class Ballot {
             closed = true;
             for (Node node : nodes) {
                 Seat seat = seats[node.index()];
-                boolean waits = patient && seat.open > 0 && !seat.slow && !seat.granted && !seat.unsure;
-                if (seat.mayKeep() && !waits) {
+                if (seat.mayKeep() && !(patient && seat.isWorthWaitingFor())) {
                     kept.put(node, beginRelease(seat, repeated));
                 } else {
                     free.add(node);
@@ -404,16 +372,10 @@ final class Ballot {
         free.forEach(node -> closing.released(node, false));
     }
 
-    /**
-     * Closes it when all of its votes have ended. No release is sent: it would find nothing, and leave a tombstone. What is
-     * granted later is released as usual.
-     */
-    void abandon() {
+    /** Closes it long after all its votes have ended, when there is nothing to release. */
+    void forget() {
         synchronized (this) {
             closed = true;
-            for (Seat seat : seats) {
-                seat.granted = false;
-            }
         }
         settle();
     }
@@ -421,7 +383,7 @@ final class Ballot {
     // Under the lock, so that it is not settled meanwhile.
     private Claim beginRelease(Seat seat, boolean again) {
         seat.releases++;
-        boolean buried = again || claim.repeated() || seat.open > 0 || seat.unsure;
+        boolean buried = again || isOfAnother || claim.repeated() || seat.needsTombstone();
         clean &= !buried;
         return buried ? claim.again() : claim;
     }
@@ -446,7 +408,7 @@ final class Ballot {
 
         private final Node node;
         private final Closing closing;
-        private final AtomicBoolean reported = new AtomicBoolean();
+        private final AtomicBoolean told = new AtomicBoolean();
 
         private Confirmation(Node node, Closing closing) {
             this.node = node;
@@ -455,8 +417,8 @@ final class Ballot {
 
         @Override
         public void answered(Released released) {
-            confirmed(node);
-            if (reported.compareAndSet(false, true)) {
+            confirmed(node, !released.wasOwner());
+            if (told.compareAndSet(false, true)) {
                 closing.released(node, released.wasOwner());
             }
         }
@@ -464,31 +426,34 @@ final class Ballot {
         @Override
         public void failed(StoreException cause) {
             owe(node);
-            unconfirmed(String.valueOf(cause.getMessage()));
+            tell(String.valueOf(cause.getMessage()));
         }
 
         @Override
         public void overdue() {
-            unconfirmed("no answer in time");
+            tell("no answer in time");
         }
 
-        private void unconfirmed(String why) {
-            if (reported.compareAndSet(false, true)) {
+        private void tell(String why) {
+            if (told.compareAndSet(false, true)) {
                 closing.unconfirmed(node, why);
             }
         }
     }
 
     private void owe(Node node) {
+        Claim again;
         synchronized (this) {
             clean = false;
+            again = claim.again(); // a request that is on its way may arrive after the release
         }
-        // A request that is on its way may arrive after the release.
-        node.owed().owe(claim.again(), () -> confirmed(node));
+        node.owed().owe(again, () -> confirmed(node, true));
     }
 
-    private void confirmed(Node node) {
+    // A node that has not found the claim has buried it.
+    private void confirmed(Node node, boolean buried) {
         synchronized (this) {
+            clean &= !buried;
             Seat seat = seats[node.index()];
             seat.releases--;
             seat.granted = false;

@@ -4,6 +4,7 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
@@ -80,17 +81,17 @@ final class Book {
             return attempt != null && !attempt.isDone();
         }
 
-        /** Whether it held, but its owner has neither renewed nor released it. */
-        private boolean hasLapsed(long now) {
-            return ballot != null && !ballot.isClosed() && !isUnderWay() && !ballot.isHeld(1, now);
+        /** Whether its votes have ended before this time, and its owner has neither renewed nor released it since. */
+        private boolean wasAbandoned(long before) {
+            return ballot != null && !ballot.isClosed() && !isUnderWay() && !ballot.isHeld(1, before);
         }
     }
 
-    /** @param longest the longest lease */
-    Book(Nodes nodes, MonotonicClock clock, Duration longest) {
+    /** @param memory for how long an id is remembered that a node may have buried */
+    Book(Nodes nodes, MonotonicClock clock, Duration memory) {
         this.nodes = nodes;
         this.clock = clock;
-        this.memory = longest.toNanos() + Ballot.margin(longest.toNanos());
+        this.memory = memory.toNanos();
     }
 
     /** Acquires, with the id that the claim has now. An attempt that is under way is joined. */
@@ -211,17 +212,20 @@ final class Book {
         }
     }
 
-    /** Whether this client has asked for or released the claim lately, so that it knows whether it holds. */
-    synchronized boolean knows(ClaimId id) {
+    /** Why a claim does not hold, as far as this client has asked for or released it lately; null if it has not. */
+    synchronized @Nullable Reason gone(ClaimId id) {
+        long now = clock.nanoTime();
         Page page = pages.get(id);
-        return page != null && !page.isOver(clock.nanoTime());
+        return page == null || page.isOver(now) ? null : page.isBuried(now) ? Reason.RELEASED : Reason.EXPIRED;
     }
 
     /** The ballot of a claim that holds; null if it does not. */
     synchronized @Nullable Ballot holding(ClaimId id) {
         Page page = pages.get(id);
-        Ballot ballot = page == null || page.isUnderWay() ? null : page.ballot;
-        return ballot == null || ballot.isClosed() ? null : ballot;
+        if (page == null || page.isUnderWay()) {
+            return null;
+        }
+        return page.ballot == null || page.ballot.isClosed() ? null : page.ballot;
     }
 
     /** The id by which the caller knows a claim that he holds; the same id for others. */
@@ -238,22 +242,22 @@ final class Book {
 
     /** Forgets what is over. Returns how many claims are known afterwards. */
     int sweep() {
-        List<Ballot> lapsed = new ArrayList<>();
-        int left;
+        List<Ballot> abandoned = new ArrayList<>();
         synchronized (this) {
             long now = clock.nanoTime();
             for (Iterator<Page> all = pages.values().iterator(); all.hasNext(); ) {
                 Page page = all.next();
-                if (page.hasLapsed(now) && page.ballot != null) {
-                    lapsed.add(page.ballot);
+                if (page.ballot != null && page.wasAbandoned(now - memory)) {
+                    abandoned.add(page.ballot);
                 } else if (page.isOver(now)) {
                     all.remove();
                 }
             }
-            left = pages.size();
-            searchAbove = Math.max(SMALL, 2 * left);
+            searchAbove = Math.max(SMALL, 2 * pages.size());
         }
-        lapsed.forEach(Ballot::abandon);
-        return left;
+        abandoned.forEach(Ballot::forget); // each is removed from the pages when it is settled
+        synchronized (this) {
+            return pages.size();
+        }
     }
 }

@@ -76,8 +76,7 @@ final class Node {
         this.index = index;
         this.store = store;
         this.options = options;
-        long longest = options.maxLease().toNanos();
-        this.quarantine = longest + Ballot.margin(longest);
+        this.quarantine = options.quarantine().toNanos();
         this.later = later;
         this.blocking = store.traits().node() == NodeRole.BLOCKING;
         this.limit = new TimeLimit(options.nodeTimeout(), clock, later);

@@ -82,7 +82,7 @@ public final class QuorumLockStore implements LockStore {
             made.add(new Node(made.size(), store, options, clock, later));
         }
         this.nodes = new Nodes(made);
-        this.book = new Book(nodes, clock, options.maxLease());
+        this.book = new Book(nodes, clock, options.quarantine());
         this.inspection = new Inspection(nodes, book);
     }
 

@@ -17,6 +17,11 @@ public record QuorumOptions(Duration maxLease, Duration nodeTimeout, boolean new
 
     private static final Duration SHORTEST_MAX_LEASE = Duration.ofSeconds(5);
 
+    /** The margin for the drift of clocks is this part of a lease, and a constant for scheduling and rounding. */
+    private static final int DRIFT_PART = 100;
+
+    private static final Duration MARGIN = Duration.ofMillis(2);
+
     public static final QuorumOptions DEFAULTS =
             new QuorumOptions(Duration.ofMinutes(1), Duration.ofMillis(500), false);
 
@@ -24,5 +29,10 @@ public record QuorumOptions(Duration maxLease, Duration nodeTimeout, boolean new
     public QuorumOptions {
         OptionTimes.check("maxLease", maxLease, SHORTEST_MAX_LEASE, Claim.MAX_LEASE);
         OptionTimes.check("nodeTimeout", nodeTimeout, Duration.ofMillis(10), Duration.ofSeconds(10));
+    }
+
+    /** For how long a node must have kept its data to be counted: the longest lease and a margin for the drift of clocks. */
+    Duration quarantine() {
+        return maxLease.plus(maxLease.dividedBy(DRIFT_PART)).plus(MARGIN);
     }
 }

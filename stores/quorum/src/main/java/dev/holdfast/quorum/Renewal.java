@@ -11,11 +11,14 @@ import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,19 +61,27 @@ final class Renewal {
         private final Claim claim;
         /** What this client holds by it; null if it is not known here, so that any node may keep it. */
         private final @Nullable Ballot ballot;
-        /** Whether it does not hold, by what this client knows. The nodes may still say why. */
-        private final boolean isOver;
+        /** Why it does not hold, by what this client knows; null if it may hold. The nodes may know better why. */
+        private final @Nullable Reason over;
         /** The answers of the nodes; null is none. */
         private final @Nullable Renewed[] answers = new Renewed[nodes.size()];
 
+        private final int[] grants = new int[nodes.size()];
+
         private Item(Claim claim, Book book) {
             this.ballot = book.holding(claim.id());
-            this.isOver = ballot == null ? book.knows(claim.id()) : !ballot.isHeld(nodes.majority(), sent);
+            boolean isHeld = ballot != null && ballot.isHeld(nodes.majority(), sent);
+            this.over = isHeld ? null : ballot == null ? book.gone(claim.id()) : Reason.EXPIRED;
             this.claim = ballot == null ? claim : ballot.inner(claim);
         }
 
         private boolean isKeptBy(Node node) {
-            return ballot == null || isOver || ballot.isLive(node, sent);
+            return ballot == null || over != null || ballot.isLive(node, sent);
+        }
+
+        private Claim asked(Node node) {
+            grants[node.index()] = ballot == null ? 0 : ballot.grants(node);
+            return claim;
         }
 
         private int count(Class<? extends Renewed> kind) {
@@ -79,10 +90,10 @@ final class Renewal {
 
         private void note(Node node, Renewed renewed) {
             if (ballot != null && renewed instanceof Renewed.Gone) {
-                ballot.isGone(node);
+                ballot.isGone(node, grants[node.index()]);
             }
             boolean proves = ballot == null
-                    || isOver
+                    || over != null
                     || !(renewed instanceof Granted granted)
                     || ballot.renewed(node, sent, granted);
             answers[node.index()] = proves ? renewed : null;
@@ -91,7 +102,7 @@ final class Renewal {
         /** Whether the node does not keep the claim, but could. */
         private boolean isMissingAt(Node node) {
             return ballot != null
-                    && !isOver
+                    && over == null
                     && !ballot.hasLapsed()
                     && answers[node.index()] == null
                     && worth[node.index()]
@@ -116,7 +127,7 @@ final class Renewal {
         }
 
         private Renewed outcome() {
-            if (isOver || (ballot != null && ballot.hasLapsed())) { // this process may have been paused meanwhile
+            if (over != null || (ballot != null && ballot.hasLapsed())) { // this process may have been paused meanwhile
                 return isGone(false);
             }
             if (count(Granted.class) >= nodes.majority()) {
@@ -159,18 +170,15 @@ final class Renewal {
                 // What a minority still keeps would only be in the way of others.
                 ballot.close(claim.repeated(), false, Ballot.NOBODY);
             }
-            if (count(Reason.TAKEN) > 0) {
-                return new Renewed.Gone(Reason.TAKEN);
+            List<Reason> reasons = Arrays.stream(answers)
+                    .filter(Renewed.Gone.class::isInstance)
+                    .map(answer -> ((Renewed.Gone) Objects.requireNonNull(answer)).reason())
+                    .collect(Collectors.toCollection(ArrayList::new));
+            if (wasBroken) {
+                return new Renewed.Gone(reasons.contains(Reason.TAKEN) ? Reason.TAKEN : Reason.RELEASED);
             }
-            // A tombstone at fewer nodes may be that of an attempt which failed.
-            boolean wasReleased = wasBroken || count(Reason.RELEASED) >= nodes.majority();
-            return new Renewed.Gone(wasReleased ? Reason.RELEASED : Reason.EXPIRED);
-        }
-
-        private int count(Reason reason) {
-            return (int) Arrays.stream(answers)
-                    .filter(answer -> answer instanceof Renewed.Gone gone && gone.reason() == reason)
-                    .count();
+            reasons.add(over == null ? Reason.EXPIRED : over);
+            return new Renewed.Gone(Collections.max(reasons));
         }
 
         private StoreException unavailable() {
@@ -211,7 +219,7 @@ final class Renewal {
     }
 
     private void ask(Node node, List<Item> kept, Runnable end) {
-        List<Claim> claims = kept.stream().map(item -> item.claim).toList();
+        List<Claim> claims = kept.stream().map(item -> item.asked(node)).toList();
         node.ask(Node.Lane.UPKEEP, store -> store.renew(claims), new OneEnd<List<Renewed>>(end) {
             @Override
             void in(List<Renewed> renewed) {

@@ -6,8 +6,10 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.OwnerInfo;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Knows who holds what in a simulation, and says at once when two hold what one may, or a token does not grow. An attempt is
@@ -22,12 +24,10 @@ final class HoldChecker {
     private final Map<LockName, Long> largestExclusive = new HashMap<>();
     /** The attempts that an operator has begun to break, and since when. */
     private final Map<String, Long> breaking = new HashMap<>();
-    /** By break, the nodes at which it ended the grant, and when. */
-    private final Map<String, Map<Integer, Long>> brokenAt = new HashMap<>();
+    /** By break, the nodes at which it ended the grant. */
+    private final Map<String, Set<Integer>> brokenAt = new HashMap<>();
     /** The attempts that were broken at a majority, and since when. */
     private final Map<String, Long> broken = new HashMap<>();
-    /** How many were broken at a majority. */
-    private int brokenEver;
 
     private int breaks;
 
@@ -147,31 +147,24 @@ final class HoldChecker {
     void releasedAtNode(Claim claim, int node) {
         String owner = claim.owner().client();
         if (owner.indexOf('#') > 0) {
-            Map<Integer, Long> nodes = brokenAt.computeIfAbsent(owner, unused -> new HashMap<>());
-            nodes.putIfAbsent(node, time.now());
-            if (nodes.size() >= majority && broken.putIfAbsent(attemptOf(claim), time.now()) == null) {
-                brokenEver++;
+            Set<Integer> nodes = brokenAt.computeIfAbsent(owner, unused -> new HashSet<>());
+            nodes.add(node);
+            if (nodes.size() >= majority) {
+                broken.putIfAbsent(attemptOf(claim), time.now());
             }
         }
     }
 
-    /**
-     * A break takes time to reach its nodes. When the tombstone of the first one has ended, and the holder still believes in the
-     * vote of the last one, he may give the claim to the first one again, and the break is undone. Later he must not.
-     */
     void grantedAtNode(Claim claim, int node) {
         String attempt = attemptOf(claim);
         brokenAt.forEach((owner, nodes) -> {
-            Long at = owner.startsWith(attempt + "#") ? nodes.remove(node) : null;
-            Long last = broken.get(attempt);
-            long lease = claim.lease().toNanos();
-            if (at != null && last != null && time.now() >= at + lease && time.now() < last + lease) {
-                broken.remove(attempt);
+            if (owner.startsWith(attempt + "#")) {
+                nodes.remove(node);
             }
         });
     }
 
     int broken() {
-        return brokenEver;
+        return broken.size();
     }
 }

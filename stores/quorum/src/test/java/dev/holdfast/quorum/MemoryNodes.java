@@ -61,6 +61,7 @@ final class MemoryNodes {
         /** Decides by a call's name and arguments whether it is held back, or fails without an effect. */
         private volatile BiPredicate<String, Object[]> heldBack = NO_CALL;
 
+        private volatile String late = "";
         private volatile BiPredicate<String, Object[]> refused = NO_CALL;
         private final Queue<Runnable> delayed = new ConcurrentLinkedQueue<>();
 
@@ -88,13 +89,31 @@ final class MemoryNodes {
             heldBack = (name, arguments) -> name.equals(call);
         }
 
+        /** Calls of this name take effect at once, but their replies are on their way until they are delivered. */
+        void repliesLate(String call) {
+            late = call;
+        }
+
+        void repliesAtOnce() {
+            late = "";
+        }
+
         /** The raisings of counters, and acquisitions by renewals, are on their way until they are delivered. */
         void delaysRaises() {
             heldBack = MemoryNodes::isRaise;
         }
 
-        void refusesRaises(boolean value) {
-            refused = value ? MemoryNodes::isRaise : NO_CALL;
+        /** Calls of this name fail without an effect. */
+        void refuses(String call) {
+            refused = (name, arguments) -> name.equals(call);
+        }
+
+        void refusesRaises() {
+            refused = MemoryNodes::isRaise;
+        }
+
+        void refusesNothing() {
+            refused = NO_CALL;
         }
 
         void delivers() {
@@ -135,21 +154,31 @@ final class MemoryNodes {
                 delayed.add(() -> deliver(method, arguments, reply));
                 return reply;
             }
+            if (method.getName().equals(late)) {
+                CompletableFuture<Object> reply = new CompletableFuture<>();
+                CompletionStage<?> answer = (CompletionStage<?>) call(method, arguments, true);
+                delayed.add(() -> pass(answer, reply));
+                return reply;
+            }
             return call(method, arguments, isCall);
         }
 
         private void deliver(Method method, Object[] arguments, CompletableFuture<Object> reply) {
             try {
-                ((CompletionStage<?>) call(method, arguments, true)).whenComplete((answer, failure) -> {
-                    if (failure == null) {
-                        reply.complete(answer);
-                    } else {
-                        reply.completeExceptionally(failure);
-                    }
-                });
+                pass((CompletionStage<?>) call(method, arguments, true), reply);
             } catch (Throwable failure) {
                 reply.completeExceptionally(failure);
             }
+        }
+
+        private static void pass(CompletionStage<?> answer, CompletableFuture<Object> reply) {
+            answer.whenComplete((value, failure) -> {
+                if (failure == null) {
+                    reply.complete(value);
+                } else {
+                    reply.completeExceptionally(failure);
+                }
+            });
         }
 
         private Object call(Method method, Object[] arguments, boolean isCall) throws Throwable {

@@ -24,31 +24,46 @@ import java.util.concurrent.CompletableFuture;
  */
 final class QuorumSimulation {
 
-    private static final Duration MAX_LEASE = Duration.ofSeconds(8);
-    private static final QuorumOptions OPTIONS = new QuorumOptions(MAX_LEASE, Duration.ofMillis(200), false);
-    private static final Duration SPAN = Duration.ofSeconds(60);
+    private static final Duration NODE_TIMEOUT = Duration.ofMillis(200);
+    private static final Duration SPAN = Duration.ofSeconds(30);
+    /** Longer than messages, repetitions and the clients' patience take in a short run. */
+    private static final Duration SETTLING = Duration.ofSeconds(6);
+
     private static final int WORKERS = 2;
     private static final long MILLI = 1_000_000;
 
     private final Random random;
     private final boolean isShort;
+    private final Duration lease;
+    private final Duration maxLease;
+    /** Which misfortune is the usual one. */
+    private final int usual;
+
     private final SimulatedTime time;
     private final SimulatedNetwork network;
     private final HoldChecker checker;
     private final Map<String, Integer> met;
     private final List<SimulatedClient> clients = new ArrayList<>();
     private final List<LockName> names = List.of(new LockName("mutex"), new LockName("rw"));
+    private final SimulatedClient operator;
     private boolean faults = true;
 
     QuorumSimulation(long seed, Defect defect, Map<String, Integer> met) {
         this.random = new Random(seed * 0x9E3779B97F4A7C15L); // the first numbers of small seeds are alike
         this.isShort = random.nextBoolean();
+        this.lease = Duration.ofSeconds(isShort ? 25 : 6);
+        this.maxLease = lease.plusSeconds(1);
+        this.usual = random.nextInt(5);
         this.met = met;
         this.time = new SimulatedTime(seed);
         int nodes = random.nextInt(4) == 0 ? 5 : 3;
         this.checker = new HoldChecker(time, nodes / 2 + 1);
-        this.network = new SimulatedNetwork(time, random, nodes, checker, defect, isShort ? 900 : 15_000);
-        time.run(MAX_LEASE.plusSeconds(1));
+        this.network = isShort
+                ? new SimulatedNetwork(time, random, nodes, checker, defect, 1_400, 300, 300, 700)
+                : new SimulatedNetwork(time, random, nodes, checker, defect, 15_000, 700, 700, 700, 20_000);
+        time.run(maxLease.plusSeconds(1));
+        this.operator = newClient("operator");
+        clients.add(operator);
         int count = 2 + random.nextInt(3);
         for (int i = 0; i < count; i++) {
             clients.add(newClient("client" + i));
@@ -57,19 +72,20 @@ final class QuorumSimulation {
 
     private SimulatedClient newClient(String title) {
         SimulatedNetwork.Process process = network.new Process();
-        QuorumLockStore store = QuorumLockStore.over(network.seenBy(process), OPTIONS, time.clock(), process::later);
+        QuorumOptions options = new QuorumOptions(maxLease, NODE_TIMEOUT, false);
+        QuorumLockStore store = QuorumLockStore.over(network.seenBy(process), options, time.clock(), process::later);
         process.isOpen();
-        return new SimulatedClient(time, random, process, store, checker, names, met, title);
+        return new SimulatedClient(time, random, process, store, checker, names, met, lease, title);
     }
 
     void run() {
         network.isCalm(false);
-        for (SimulatedClient client : clients) {
+        for (SimulatedClient client : clients.subList(1, clients.size())) {
             for (int i = 0; i < WORKERS; i++) {
                 client.works();
             }
         }
-        clients.get(0).operates();
+        operator.operates();
         misfortune();
         time.run(SPAN);
         faults = false;
@@ -77,12 +93,12 @@ final class QuorumSimulation {
         network.forEachNode(SimulatedNode::isWell);
         clients.forEach(client -> client.process().goesOn());
         clients.forEach(SimulatedClient::stops);
-        time.run(Duration.ofSeconds(40));
-        check(clients.stream().allMatch(SimulatedClient::isIdle), "a client waits for ever");
+        time.run(SETTLING);
         if (isShort) {
             checkNothingIsLeftBehind();
         }
-        time.run(MAX_LEASE.multipliedBy(2).plusSeconds(1));
+        time.run(lease.plus(maxLease).plusSeconds(30));
+        check(clients.stream().allMatch(SimulatedClient::isIdle), "a client waits for ever");
         checkAllIsFree();
         met.merge("requests", (int) network.requests(), Integer::sum);
         met.merge("broken at a majority", checker.broken(), Integer::sum);
@@ -101,19 +117,21 @@ final class QuorumSimulation {
         time.after((500 + random.nextInt(4_000)) * MILLI, this::misfortune);
         long lasts = (isShort ? 1 + random.nextInt(1_500) : 1 + random.nextInt(15_000)) * MILLI;
         SimulatedNode node = network.node(random.nextInt(network.size()));
-        switch (random.nextInt(8)) {
-            case 0, 1 -> {
+        switch (random.nextBoolean() ? usual : random.nextInt(5)) {
+            case 0 -> {
                 node.goesDown();
                 time.after(lasts, node::isWell);
             }
-            case 2, 3, 4 -> {
+            case 1, 2 -> {
                 node.freezes();
                 time.after(lasts, node::isWell);
             }
-            case 5 -> {
+            case 3 -> {
+                node.goesDown();
                 if (!isShort) {
                     node.losesItsData();
                 }
+                time.after(random.nextInt(500) * MILLI, node::isWell);
             }
             default -> {
                 SimulatedNetwork.Process process =
@@ -140,10 +158,14 @@ final class QuorumSimulation {
     private void checkAllIsFree() {
         network.forEachNode(node -> names.forEach(
                 name -> check(node.holders(name).isEmpty(), "a node keeps " + name + " for longer than a lease")));
+        // The first search closes what dead owners have held, and the ids are kept for a while.
+        clients.forEach(client -> client.store().remembered());
+        time.run(maxLease.plus(SETTLING));
         for (SimulatedClient client : clients) {
+            check(client.store().remembered() == 0, "a client remembers what is over");
             for (LockName name : names) {
                 ClaimId id = new ClaimId("last", random.nextInt(Integer.MAX_VALUE));
-                Claim claim = new Claim(name, id, 1, 1, SimulatedClient.LEASE, OwnerInfo.of(id + "/1"));
+                Claim claim = new Claim(name, id, 1, 1, lease, OwnerInfo.of(id + "/1"));
                 CompletableFuture<Attempt> attempt =
                         client.store().tryAcquire(claim).toCompletableFuture();
                 time.run(Duration.ofSeconds(1));

@@ -12,6 +12,7 @@ import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -27,8 +28,6 @@ import java.util.function.BiConsumer;
  */
 final class SimulatedClient {
 
-    static final Duration LEASE = Duration.ofSeconds(6);
-
     private static final long MILLI = 1_000_000;
     private static final int MOST_ATTEMPTS = 40;
     private static final int MOST_RELEASES = 60;
@@ -40,7 +39,9 @@ final class SimulatedClient {
     private final HoldChecker checker;
     private final List<LockName> names;
     private final Map<String, Integer> met;
+    private final Duration lease;
     private final String title;
+    private final List<Runnable> ends = new ArrayList<>();
     /** The claims that are never released, because their owner has died. */
     private final Set<String> abandoned = new HashSet<>();
 
@@ -56,6 +57,7 @@ final class SimulatedClient {
             HoldChecker checker,
             List<LockName> names,
             Map<String, Integer> met,
+            Duration lease,
             String title) {
         this.time = time;
         this.random = random;
@@ -64,6 +66,7 @@ final class SimulatedClient {
         this.checker = checker;
         this.names = names;
         this.met = met;
+        this.lease = lease;
         this.title = title;
     }
 
@@ -84,9 +87,10 @@ final class SimulatedClient {
         return busyWith == 0;
     }
 
-    /** Begins nothing new, and releases what is held. */
+    /** Begins nothing new, gives up what is asked for and releases what is held. */
     void stops() {
         stopping = true;
+        List.copyOf(ends).forEach(Runnable::run);
     }
 
     private void meet(String what) {
@@ -127,7 +131,7 @@ final class SimulatedClient {
                         holders.get(random.nextInt(holders.size())).claim());
                 meet("break");
                 int repeats = random.nextBoolean() ? 0 : MOST_RELEASES; // the operator may die half-way
-                release(seen.again(), repeats); // as the engine breaks a lock
+                release(random.nextBoolean() ? seen.again() : seen, repeats);
             }
         });
     }
@@ -156,8 +160,11 @@ final class SimulatedClient {
         private long asked;
         private boolean over;
 
+        private final Runnable end = () -> giveUp(claim);
+
         private Contender() {
             busyWith++;
+            ends.add(end);
         }
 
         private Claim newClaim() {
@@ -166,7 +173,7 @@ final class SimulatedClient {
             int limit = shared ? Claim.ALL : 1;
             int permits = shared && random.nextInt(3) > 0 ? 1 : limit;
             ClaimId id = new ClaimId(title, ++sequence);
-            return new Claim(name, id, permits, limit, LEASE, OwnerInfo.of(title));
+            return new Claim(name, id, permits, limit, lease, OwnerInfo.of(title));
         }
 
         private void ask() {
@@ -196,6 +203,7 @@ final class SimulatedClient {
 
         private void end() {
             over = true;
+            ends.remove(end);
             busyWith--;
             later(200, SimulatedClient.this::works);
         }
@@ -206,6 +214,7 @@ final class SimulatedClient {
             }
             if (attempt instanceof Granted granted) {
                 over = true;
+                ends.remove(end);
                 meet("grant");
                 new Holder(sent, granted, at, last).begin();
                 return;
@@ -242,6 +251,7 @@ final class SimulatedClient {
         private final long token;
         private final boolean careless = random.nextInt(8) == 0;
         private Claim claim;
+        private final Runnable end = this::release;
         /** When the last request was sent that could prolong the grant. */
         private long lastSent;
 
@@ -263,11 +273,12 @@ final class SimulatedClient {
                 later(300, SimulatedClient.this::works);
                 return;
             }
+            ends.add(end);
             later(dice < 5 ? 15_000 : 700, this::release);
             if (claim.permits() == Claim.ALL && dice % 2 == 0) {
                 later(500, this::shrink);
             }
-            if (dice == 7) {
+            if (dice % 5 == 2) {
                 later(500, this::repeat);
             }
             renewLater();
@@ -275,7 +286,7 @@ final class SimulatedClient {
         }
 
         private void renewLater() {
-            process.after(LEASE.toNanos() / 3, this::renew);
+            process.after(lease.toNanos() / 3, this::renew);
         }
 
         private void examine() {
@@ -311,7 +322,7 @@ final class SimulatedClient {
                 if (granted.counter() != token) {
                     time.fail(hold + " was renewed with token " + granted.counter());
                 }
-                if (sent - before > LEASE.toNanos() + LEASE.toNanos() / 50) {
+                if (sent - before > lease.toNanos() + lease.toNanos() / 50) {
                     time.fail(hold + " was revived");
                 }
                 meet("renewal");
@@ -363,6 +374,7 @@ final class SimulatedClient {
         }
 
         private void done() {
+            ends.remove(end);
             busyWith--;
             later(200, SimulatedClient.this::works);
         }

@@ -40,7 +40,9 @@ final class SimulatedNetwork {
         /** A counter is not raised before the token is handed out. */
         NO_WRITE_BACK,
         /** A node that has lost its data is counted at once. */
-        AGE_IS_IGNORED
+        AGE_IS_IGNORED,
+        /** A release leaves no tombstone for the requests that may arrive after it. */
+        NO_TOMBSTONES
     }
 
     private static final StoreTraits TRAITS = new MemoryLockStore().traits();
@@ -54,11 +56,22 @@ final class SimulatedNetwork {
     private final double losses;
     private final double slow;
     private final long slowest;
+    private final long[] patience;
     private boolean calm = true;
     private long requests;
 
-    /** @param slowest how long a slow message is on its way at most, in milliseconds */
-    SimulatedNetwork(SimulatedTime time, Random random, int nodes, HoldChecker checker, Defect defect, long slowest) {
+    /**
+     * @param slowest how long a slow message is on its way at most, in milliseconds
+     * @param patience after how many milliseconds the library of a client fails a call, the one or the other
+     */
+    SimulatedNetwork(
+            SimulatedTime time,
+            Random random,
+            int nodes,
+            HoldChecker checker,
+            Defect defect,
+            long slowest,
+            long... patience) {
         this.time = time;
         this.random = random;
         this.checker = checker;
@@ -66,6 +79,7 @@ final class SimulatedNetwork {
         this.losses = new double[] {0, 0.02, 0.1}[random.nextInt(3)];
         this.slow = new double[] {0.03, 0.15}[random.nextInt(2)];
         this.slowest = slowest;
+        this.patience = patience;
         for (int i = 0; i < nodes; i++) {
             Duration wrongBy = Duration.ofMillis(random.nextInt(5_000) - 2_500);
             this.nodes.add(new SimulatedNode(time.serverClock(random.nextInt(8_000) - 4_000, wrongBy)));
@@ -176,7 +190,7 @@ final class SimulatedNetwork {
                 time.after(delay(), () -> node.arrives(data -> answer(request.apply(data), reply)));
             }
             // The client's library gives up at some time; by then the request may not have arrived.
-            fail(reply, (random.nextInt(4) == 0 ? 20_000 : 700) * MILLI, Effect.UNKNOWN);
+            fail(reply, patience[random.nextInt(patience.length)] * MILLI, Effect.UNKNOWN);
             return reply;
         }
 
@@ -244,8 +258,8 @@ final class SimulatedNetwork {
         // As the defect changes it.
         private Claim sent(Claim claim) {
             ClaimId id = defect == Defect.IDS_ARE_REUSED ? HoldChecker.idOf(claim) : claim.id();
-            return new Claim(
-                    claim.name(), id, claim.permits(), claim.limit(), claim.lease(), claim.owner(), claim.repeated());
+            boolean repeated = claim.repeated() && defect != Defect.NO_TOMBSTONES;
+            return new Claim(claim.name(), id, claim.permits(), claim.limit(), claim.lease(), claim.owner(), repeated);
         }
 
         @Override

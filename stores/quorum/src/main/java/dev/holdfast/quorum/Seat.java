@@ -1,0 +1,90 @@
+package dev.holdfast.quorum;
+
+import dev.holdfast.spi.Granted;
+
+/** What a client knows about one claim at one node. Guarded by the claim's {@link Ballot}. */
+final class Seat {
+
+    /** Acquisitions that were sent and have neither been answered nor failed. */
+    int open;
+    /** Whether one of them is overdue. */
+    boolean slow;
+    /** Whether one has ended without an answer, so that it may still arrive. */
+    boolean unsure;
+    /** Whether the node keeps the claim, counted or not, as far as its answers say. */
+    boolean granted;
+    /** How often the node has granted. An answer "no" to a call during which it has granted may be older than the grant. */
+    int grants;
+    /** Releases that the node has not confirmed. */
+    int releases;
+
+    /** Whether the node has voted, and has not said since that it does not keep the claim. */
+    private boolean voted;
+
+    private long counter;
+    private long until;
+    private boolean barred;
+    private boolean barredForEver;
+
+    /** Notes a vote, which lasts from the sending of its request for the lease. */
+    void vote(long sent, Granted grant) {
+        long end = sent + grant.lease().toNanos();
+        until = !voted || end - until > 0 ? end : until;
+        voted = true;
+        counter = Math.max(counter, grant.counter());
+    }
+
+    /** The node does not keep the claim. If its vote lasts, it is not asked for another one before that would have ended. */
+    void isGone(long now) {
+        granted = false;
+        barred |= isLive(now);
+        voted = false;
+    }
+
+    /** The node has granted the claim anew. That is being released, and the release may arrive late and end a later grant. */
+    void isLost() {
+        voted = false;
+        barredForEver = true;
+    }
+
+    /** Whether a grant with this counter, which was asked for while the vote lasted, is another one. */
+    boolean isAnother(Granted grant, long raisedTo) {
+        return barred || grant.counter() > Math.max(counter, raisedTo);
+    }
+
+    boolean isLive(long now) {
+        return voted && until - now > 0;
+    }
+
+    /** How long the vote lasts, as a time after this one. */
+    long lastsAfter(long since) {
+        return until - since;
+    }
+
+    /** Whether the vote lasts, or would if the node had not ended it. */
+    boolean wouldLast(long now) {
+        return (voted || barred || barredForEver) && until - now > 0;
+    }
+
+    boolean isBarred(long now) {
+        barred &= until - now > 0;
+        return barred || barredForEver;
+    }
+
+    boolean mayKeep() {
+        return granted || unsure || open > 0 || releases > 0;
+    }
+
+    /** Whether the answer shows what there is to release, so that nothing need be sent before. */
+    boolean isWorthWaitingFor() {
+        return open > 0 && !slow && !granted && !unsure;
+    }
+
+    /**
+     * Whether a release must leave a tombstone even if it finds the claim. If the only acquisition is on its way, what a release
+     * does anyway is enough: it leaves one if it does not find the claim.
+     */
+    boolean needsTombstone() {
+        return unsure || open > 1 || (open > 0 && granted);
+    }
+}
