@@ -177,6 +177,10 @@ final class Renewal {
             if (wasBroken) {
                 return new Renewed.Gone(reasons.contains(Reason.TAKEN) ? Reason.TAKEN : Reason.RELEASED);
             }
+            // A tombstone at fewer nodes may be that of a request which was overtaken by its release.
+            if (Collections.frequency(reasons, Reason.RELEASED) < nodes.majority()) {
+                reasons.removeIf(reason -> reason == Reason.RELEASED);
+            }
             reasons.add(over == null ? Reason.EXPIRED : over);
             return new Renewed.Gone(Collections.max(reasons));
         }
