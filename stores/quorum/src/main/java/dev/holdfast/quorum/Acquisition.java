@@ -202,8 +202,10 @@ final class Acquisition {
         if (ballot.isClosed()) {
             return () -> result.complete(RELEASED);
         }
-        if (isHeld && !votes.isInUse()) {
-            Effect effect = votes.mayHaveHadEffect() || ballot.isAsked() ? Effect.UNKNOWN : Effect.NONE;
+        // Others may be at nodes that do not keep the claim, in an attempt that cannot succeed while it is held.
+        if (isHeld && !(votes.isInUse() && ballot.isEnded())) {
+            boolean mayHaveChanged = votes.mayHaveHadEffect() || ballot.isAsked();
+            Effect effect = mayHaveChanged && !votes.isRefused() ? Effect.UNKNOWN : Effect.NONE;
             StoreException failure = votes.failure(claim, effect, why);
             return () -> result.completeExceptionally(failure);
         }

@@ -90,6 +90,9 @@ final class Ballot {
     private long token;
     private boolean isOfAnother;
     private boolean closed;
+    /** Whether it has held, and at some time no majority of its votes lasted any more. Then nothing revives it. */
+    private boolean lapsed;
+
     private boolean isSettled;
     private boolean clean = true;
 
@@ -152,13 +155,27 @@ final class Ballot {
 
     /** Whether so many votes last, by the local clock. The engine counts the margin. */
     synchronized boolean isHeld(int votes, long now) {
-        return !closed && Arrays.stream(seats).filter(seat -> seat.isLive(now)).count() >= votes;
+        boolean over = closed || (votes >= nodes.majority() && hasLapsed(now));
+        return !over && Arrays.stream(seats).filter(seat -> seat.isLive(now)).count() >= votes;
     }
 
     /** Whether the time of a majority is over, also if some of its nodes have ended the claim before. */
     synchronized boolean hasLapsed() {
+        return hasLapsed(clock.nanoTime());
+    }
+
+    // To be called whenever an answer arrives: what has lapsed for a moment may have been granted to others in it.
+    private boolean hasLapsed(long now) {
+        lapsed |= token != 0
+                && Arrays.stream(seats).filter(seat -> seat.wouldLast(now)).count() < nodes.majority();
+        return lapsed;
+    }
+
+    /** Whether it is sure that no majority keeps it any more: its time is over, or too many nodes have ended it. */
+    synchronized boolean isEnded() {
         long now = clock.nanoTime();
-        return Arrays.stream(seats).filter(seat -> seat.wouldLast(now)).count() < nodes.majority();
+        long ended = Arrays.stream(seats).filter(seat -> seat.isBarred(now)).count();
+        return hasLapsed(now) || nodes.size() - ended < nodes.majority();
     }
 
     synchronized boolean isLive(Node node, long now) {
@@ -173,7 +190,7 @@ final class Ballot {
                 .mapToLong(seat -> seat.lastsAfter(since))
                 .sorted()
                 .toArray();
-        return closed || lasting.length < nodes.majority()
+        return closed || hasLapsed(now) || lasting.length < nodes.majority()
                 ? null
                 : Duration.ofNanos(lasting[lasting.length - nodes.majority()]);
     }
@@ -181,7 +198,7 @@ final class Ballot {
     /** Notes that a node has renewed its vote. Returns false if the vote had ended before, so that this proves nothing. */
     synchronized boolean renewed(Node node, long sent, Granted granted) {
         Seat seat = seats[node.index()];
-        if (!seat.isLive(sent) || seat.isAnother(granted, token)) {
+        if (hasLapsed(clock.nanoTime()) || !seat.isLive(sent) || seat.isAnother(granted, token)) {
             return false;
         }
         seat.vote(sent, granted);
@@ -273,7 +290,11 @@ final class Ballot {
             synchronized (Ballot.this) {
                 end();
                 vote = vote(attempt);
-                unwanted = seat.granted && (closed || vote == Vote.LOST) ? beginRelease(seat, true) : null;
+                boolean isLost = seat.granted && vote == Vote.LOST;
+                // A release that is on its way ends this grant, or says that it has found none.
+                unwanted = isLost || (seat.granted && closed && seat.releases == 0)
+                        ? beginRelease(seat, isLost)
+                        : null;
             }
             sendRelease(node, unwanted);
             settle();
@@ -289,6 +310,9 @@ final class Ballot {
             boolean counts = node.counts(attempt);
             seat.granted = true;
             seat.grants++;
+            if (hasLapsed(clock.nanoTime())) {
+                return Vote.LOST;
+            }
             if (wasLive && (!counts || seat.isAnother(granted, raisedTo))) {
                 seat.isLost();
                 return Vote.LOST;
@@ -408,17 +432,19 @@ final class Ballot {
 
         private final Node node;
         private final Closing closing;
-        private final AtomicBoolean told = new AtomicBoolean();
+        private final int grantsBefore;
+        private final AtomicBoolean reported = new AtomicBoolean();
 
         private Confirmation(Node node, Closing closing) {
             this.node = node;
             this.closing = closing;
+            this.grantsBefore = grants(node);
         }
 
         @Override
         public void answered(Released released) {
-            confirmed(node, !released.wasOwner());
-            if (told.compareAndSet(false, true)) {
+            confirmed(node, !released.wasOwner(), grantsBefore);
+            if (reported.compareAndSet(false, true)) {
                 closing.released(node, released.wasOwner());
             }
         }
@@ -426,38 +452,61 @@ final class Ballot {
         @Override
         public void failed(StoreException cause) {
             owe(node);
-            tell(String.valueOf(cause.getMessage()));
+            unconfirmed(String.valueOf(cause.getMessage()));
         }
 
         @Override
         public void overdue() {
-            tell("no answer in time");
+            unconfirmed("no answer in time");
         }
 
-        private void tell(String why) {
-            if (told.compareAndSet(false, true)) {
+        private void unconfirmed(String why) {
+            if (reported.compareAndSet(false, true)) {
                 closing.unconfirmed(node, why);
             }
         }
     }
 
+    // One release is owed, however often the claim is released meanwhile.
     private void owe(Node node) {
         Claim again;
+        boolean isOwed;
+        int grants;
         synchronized (this) {
             clean = false;
             again = claim.again(); // a request that is on its way may arrive after the release
+            Seat seat = seats[node.index()];
+            isOwed = seat.owed;
+            seat.owed = true;
+            seat.releases -= isOwed ? 1 : 0;
+            grants = seat.grants;
         }
-        node.owed().owe(again, () -> confirmed(node, true));
+        if (!isOwed) {
+            node.owed().owe(again, () -> {
+                synchronized (this) {
+                    seats[node.index()].owed = false;
+                }
+                confirmed(node, true, grants);
+            });
+        }
+        settle();
     }
 
-    // A node that has not found the claim has buried it.
-    private void confirmed(Node node, boolean buried) {
+    // A node that has not found the claim has buried it. If it has granted it since the release was sent, that grant may be
+    // younger than the release.
+    private void confirmed(Node node, boolean buried, int grantsBefore) {
+        Claim once = null;
         synchronized (this) {
             clean &= !buried;
             Seat seat = seats[node.index()];
             seat.releases--;
-            seat.granted = false;
+            if (buried && seat.granted && seat.grants != grantsBefore) {
+                once = beginRelease(seat, true);
+            } else {
+                seat.granted = false;
+            }
         }
+        sendRelease(node, once);
         settle();
     }
 

@@ -39,6 +39,9 @@ final class Book {
     /** No search for pages that are over below this number. */
     private static final int SMALL = 1_000;
 
+    /** The least time between two searches, of which each looks at all pages. */
+    private static final long SEARCH_EVERY_NANOS = 1_000_000_000;
+
     private final Nodes nodes;
     private final MonotonicClock clock;
     private final long memory;
@@ -48,6 +51,7 @@ final class Book {
 
     private long sequence;
     private int searchAbove = SMALL;
+    private long sweptAt;
 
     private static final class Page {
         private final ClaimId id;
@@ -92,6 +96,7 @@ final class Book {
         this.nodes = nodes;
         this.clock = clock;
         this.memory = memory.toNanos();
+        this.sweptAt = clock.nanoTime() - SEARCH_EVERY_NANOS;
     }
 
     /** Acquires, with the id that the claim has now. An attempt that is under way is joined. */
@@ -155,7 +160,7 @@ final class Book {
     }
 
     private synchronized boolean isLarge() {
-        return pages.size() >= searchAbove;
+        return pages.size() >= searchAbove && clock.nanoTime() - sweptAt >= SEARCH_EVERY_NANOS;
     }
 
     private synchronized void settled(Page page, boolean clean) {
@@ -190,8 +195,9 @@ final class Book {
             attempt = page.isUnderWay() ? page.attempt : null;
             ballot = page.ballot;
             if (ballot == null || ballot.isClosed() || attempt != null || claim.repeated()) {
+                long end = now + claim.lease().toNanos();
+                page.buriedUntil = page.isBuried(now) && page.buriedUntil - end > 0 ? page.buriedUntil : end;
                 page.buried = true;
-                page.buriedUntil = now + claim.lease().toNanos();
             }
             if (ballot == null) {
                 ballot = open(page, claim).ofAnother();
@@ -253,7 +259,8 @@ final class Book {
                     all.remove();
                 }
             }
-            searchAbove = Math.max(SMALL, 2 * pages.size());
+            searchAbove = Math.min(MAX, Math.max(SMALL, 2 * pages.size()));
+            sweptAt = now;
         }
         abandoned.forEach(Ballot::forget); // each is removed from the pages when it is settled
         synchronized (this) {

@@ -71,11 +71,9 @@ final class Release implements Ballot.Closing {
                 outcome = Released.NOT_OWNER;
             } else if (open > 0) {
                 return;
-            } else if (found + notFound < majority) {
-                outcome = null;
             } else {
-                // Some that surely kept it did not answer.
-                outcome = wasValid ? Released.ALONE : Released.NOT_OWNER;
+                // Some nodes have not answered. If the claim held until now, they surely kept it; else nobody can say.
+                outcome = wasValid && found + notFound >= majority ? Released.ALONE : null;
             }
         }
         if (outcome == null) {

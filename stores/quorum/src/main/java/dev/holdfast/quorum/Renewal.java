@@ -1,6 +1,5 @@
 package dev.holdfast.quorum;
 
-import dev.holdfast.quorum.Ballot.Vote;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.MonotonicClock;
@@ -114,9 +113,13 @@ final class Renewal {
             to.acquire(node, claim, to.token(), true, sent, new OneEnd<Ballot.Answer>(end) {
                 @Override
                 void in(Ballot.Answer answer) {
-                    answers[node.index()] = answer.vote() == Vote.COUNTED
-                            ? (Granted) answer.attempt().attempt()
-                            : new Renewed.Gone(answer.vote() == Vote.BUSY ? Reason.TAKEN : Reason.EXPIRED);
+                    answers[node.index()] = switch (answer.vote()) {
+                        case COUNTED -> (Granted) answer.attempt().attempt();
+                        // It may be an attempt of another client, which cannot succeed while the votes of this one last.
+                        case BUSY -> new Renewed.Failed(StoreException.unavailable(
+                                Effect.NONE, node + ": another claim is there at the moment", null));
+                        case YOUNG, LOST -> new Renewed.Gone(Reason.EXPIRED);
+                    };
                 }
 
                 @Override

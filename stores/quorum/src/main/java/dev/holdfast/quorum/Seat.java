@@ -17,6 +17,8 @@ final class Seat {
     int grants;
     /** Releases that the node has not confirmed. */
     int releases;
+    /** Whether one of them is owed to the node. */
+    boolean owed;
 
     /** Whether the node has voted, and has not said since that it does not keep the claim. */
     private boolean voted;

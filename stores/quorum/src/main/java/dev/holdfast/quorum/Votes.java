@@ -122,6 +122,17 @@ final class Votes {
         return count(IN_USE) >= nodes.majority();
     }
 
+    /** Whether a majority will not do what the attempt wants, also if it is repeated. */
+    boolean isRefused() {
+        return refused() >= nodes.majority();
+    }
+
+    private int refused() {
+        return (int) Arrays.stream(votes)
+                .filter(vote -> vote.state == State.FAILED && vote.failure != null && !vote.failure.retryable())
+                .count();
+    }
+
     /** Whether a node has done what the attempt wants, or may have done it. */
     boolean mayHaveHadEffect() {
         return count(EFFECTIVE) > 0
@@ -174,7 +185,6 @@ final class Votes {
     StoreException failure(Claim claim, Effect effect, String why) {
         StringBuilder answers = new StringBuilder();
         StoreException cause = null;
-        int refused = 0;
         for (Node node : nodes) {
             Vote vote = votes[node.index()];
             answers.append(answers.isEmpty() ? "" : "; ")
@@ -182,11 +192,10 @@ final class Votes {
                     .append(": ")
                     .append(vote.text);
             cause = cause == null ? vote.failure : cause;
-            refused += vote.state == State.FAILED && vote.failure != null && !vote.failure.retryable() ? 1 : 0;
         }
         String message = "No majority of the " + nodes.size() + " nodes granted \"" + claim.name() + "\" to "
                 + claim.id() + why + ". " + answers;
-        return refused >= nodes.majority() && effect == Effect.NONE
+        return isRefused() && effect == Effect.NONE
                 ? StoreException.refused(message, cause)
                 : StoreException.unavailable(effect, message, cause);
     }

@@ -122,6 +122,11 @@ final class HoldChecker {
         if (isValid(hold)) {
             hold.deadline = Math.max(hold.deadline, deadline);
             checkWeight(hold.name);
+        } else if (!hold.over && !breaking.containsKey(hold.attempt)) {
+            Map<LockName, Long> later = hold.permits == hold.limit ? largest : largestExclusive;
+            if (later.getOrDefault(hold.name, 0L) > hold.token) {
+                time.fail(hold + " was revived after others had held");
+            }
         }
     }
 

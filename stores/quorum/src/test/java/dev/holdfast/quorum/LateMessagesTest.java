@@ -11,6 +11,7 @@ import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.NodeRole;
@@ -183,6 +184,64 @@ class LateMessagesTest extends StoreTest {
         assertThat(get(renewal).get(0)).isEqualTo(new Renewed.Gone(Reason.EXPIRED));
         assertThat(heldAt(2)).isEmpty();
         assertThatNothingIsLeft();
+    }
+
+    /** For a moment there was no majority, in which another client could have held and released the lock. */
+    @Test
+    void answerThatComesAfterTheMajorityHasEndedRevivesNothing() {
+        nodes.node(2).isDown(true);
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        time.run(LEASE.minusMillis(100));
+        nodes.node(2).isDown(false);
+        nodes.node(0).isDown(true);
+        nodes.node(2).delays("tryAcquireAsNode");
+        CompletableFuture<List<Renewed>> renewal = store.renew(List.of(claim)).toCompletableFuture();
+        time.run(Duration.ofMillis(200));
+        nodes.node(2).delivers();
+        nodes.node(0).isDown(false);
+        assertThat(get(renewal).get(0)).isEqualTo(new Renewed.Gone(Reason.EXPIRED));
+        assertThatNothingIsLeft();
+    }
+
+    /** One node has lost its data, and at another one is an attempt that cannot succeed. */
+    @Test
+    void attemptOfAnotherClientDoesNotEndAClaimThatIsHeld() {
+        nodes.node(2).isDown(true);
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        nodes.node(1).losesItsData();
+        nodes.node(2).isDown(false);
+        Claim attempt = dave.mutex(name);
+        granted(nodes.node(2).store(), attempt);
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Renewed.Failed.class);
+        assertThat(failure(after(SOON, store.tryAcquire(claim.again())))).isNotNull();
+        released(nodes.node(2).store(), attempt);
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Granted.class);
+    }
+
+    @Test
+    void outcomeOfABreakThatAMajorityHasNotConfirmedIsUnknown() {
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        released(nodes.node(1).store(), claim);
+        nodes.node(2).isDown(true);
+        QuorumLockStore operator = closing(nodes.open(OPTIONS, delay -> task -> time.after(delay.toNanos(), task)));
+        StoreException failure = failure(after(SOON, operator.release(claim.again())));
+        assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+        nodes.node(2).isDown(false);
+    }
+
+    /** What a majority refuses is refused, whatever a node does that has not answered yet. */
+    @Test
+    void growthThatAMajorityRefusesHasNoEffect() {
+        Claim claim = carol.read(name);
+        granted(store, claim);
+        nodes.node(2).delays("tryAcquireAsNode");
+        StoreException failure = failure(after(SOON, store.tryAcquire(claim.withPermits(2))));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isFalse();
+        nodes.node(2).delivers();
     }
 
     @Test
