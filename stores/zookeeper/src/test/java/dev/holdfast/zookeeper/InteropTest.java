@@ -6,6 +6,7 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.DistributedReadWriteLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -163,6 +164,19 @@ class InteropTest extends WithServer {
             theirs.await();
             assertRefused("LeaderLatch");
         }
+    }
+
+    /** Only a claim that asks for the name is refused: who holds it already keeps it, also through a repeat and a downgrade. */
+    @Test
+    void nodeOfAnotherRecipeThatComesLaterEndsNoClaim() throws Exception {
+        LockStore store = store();
+        Claim writer = alice.write(name);
+        long counter = granted(store, writer).counter();
+        curator().create().forPath(path + "/leases");
+        assertThat(granted(store, writer.again()).counter()).isEqualTo(counter);
+        assertThat(granted(store, writer.withPermits(1).again()).counter()).isEqualTo(counter);
+        assertThat(renewed(store, writer.withPermits(1))).isInstanceOf(Granted.class);
+        assertNamed("InterProcessSemaphoreV2", failure(store.tryAcquire(bob.read(name))));
     }
 
     private void assertRefused(String recipe) throws Exception {

@@ -63,8 +63,8 @@ public final class NodeWatches {
     }
 
     /**
-     * Reads a node, and watches it from then on, unless the claim is over. If the reply is a failure, such as that the node
-     * is missing, the claim does not watch it.
+     * Reads a node, and watches it from then on, unless the claim is over. If the node is missing, the claim does not watch it;
+     * nor does it after another failure, unless it did before.
      *
      * @param onEvent receives the events, on the client's event thread
      */
@@ -72,16 +72,17 @@ public final class NodeWatches {
             SessionClient client, ClaimState claimState, String path, Consumer<WatchedEvent> onEvent) {
         Key key = new Key(client.session(), path);
         CompletionStage<Reply<SessionClient.Data>> read;
+        boolean isNew;
         synchronized (this) {
             if (claimState.state() == ClaimState.State.OVER) {
                 return client.data(path, null);
             }
             NodeWatch watch = watches.computeIfAbsent(key, unused -> new NodeWatch(key, client));
-            watch.claims.put(claimState, onEvent);
+            isNew = watch.claims.put(claimState, onEvent) == null;
             read = client.data(path, watch);
         }
         return read.thenApply(reply -> {
-            if (!reply.isOk()) {
+            if (!reply.isOk() && (isNew || reply.isMissing())) {
                 forget(key, claimState);
             }
             return reply;

@@ -193,7 +193,8 @@ public final class Acquire {
             throw new KindConflictException(claimState.name(), queue.get(index).limit(), queue.limit());
         }
         String otherUse = queue.otherUse();
-        if (otherUse != null) {
+        // A claim that holds or waits already is not given up for a node that came after it.
+        if (otherUse != null && claimState.state() == ClaimState.State.SENT) {
             throw StoreException.refused(
                     "\"" + claimState.name() + "\" cannot be a lock here, because " + claimState.parent()
                             + " is that of "
