@@ -292,9 +292,7 @@ final class Ballot {
                 vote = vote(attempt);
                 boolean isLost = seat.granted && vote == Vote.LOST;
                 // A release that is on its way ends this grant, or says that it has found none.
-                unwanted = isLost || (seat.granted && closed && seat.releases == 0)
-                        ? beginRelease(seat, isLost)
-                        : null;
+                unwanted = isLost || (seat.granted && closed && seat.releases == 0) ? beginRelease(seat, isLost) : null;
             }
             sendRelease(node, unwanted);
             settle();
@@ -492,7 +490,8 @@ final class Ballot {
         settle();
     }
 
-    // A node that has not found the claim has buried it. If it has granted it since the release was sent, that grant may be
+    // A node that has not found the claim has buried it. If it has granted it since the release was sent, that grant
+    // may be
     // younger than the release.
     private void confirmed(Node node, boolean buried, int grantsBefore) {
         Claim once = null;

@@ -115,9 +115,11 @@ final class Renewal {
                 void in(Ballot.Answer answer) {
                     answers[node.index()] = switch (answer.vote()) {
                         case COUNTED -> (Granted) answer.attempt().attempt();
-                        // It may be an attempt of another client, which cannot succeed while the votes of this one last.
-                        case BUSY -> new Renewed.Failed(StoreException.unavailable(
-                                Effect.NONE, node + ": another claim is there at the moment", null));
+                        // It may be an attempt of another client, which cannot succeed while the votes of this one
+                        // last.
+                        case BUSY ->
+                            new Renewed.Failed(StoreException.unavailable(
+                                    Effect.NONE, node + ": another claim is there at the moment", null));
                         case YOUNG, LOST -> new Renewed.Gone(Reason.EXPIRED);
                     };
                 }
