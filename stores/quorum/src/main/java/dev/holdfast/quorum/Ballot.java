@@ -164,6 +164,14 @@ final class Ballot {
         return hasLapsed(clock.nanoTime());
     }
 
+    /**
+     * Whether it has held, and is neither closed nor over. Some of its nodes may have ended it, so that it needs others before
+     * it is held by a majority again; what has no time left on a majority is over for good.
+     */
+    synchronized boolean mayHold() {
+        return !closed && token != 0 && !hasLapsed();
+    }
+
     // To be called whenever an answer arrives: what has lapsed for a moment may have been granted to others in it.
     private boolean hasLapsed(long now) {
         lapsed |= token != 0

@@ -120,7 +120,7 @@ final class Book {
                 return page.attempt.result();
             }
             Ballot before = page.ballot;
-            if (before != null && before.isHeld(nodes.majority(), now)) {
+            if (before != null && before.mayHold()) {
                 attempt = new Acquisition(nodes, clock, before, claim);
             } else {
                 lapsed = before != null && !before.isClosed() ? before : null;

@@ -69,8 +69,8 @@ final class Renewal {
 
         private Item(Claim claim, Book book) {
             this.ballot = book.holding(claim.id());
-            boolean isHeld = ballot != null && ballot.isHeld(nodes.majority(), sent);
-            this.over = isHeld ? null : ballot == null ? book.gone(claim.id()) : Reason.EXPIRED;
+            boolean mayHold = ballot != null && ballot.mayHold();
+            this.over = mayHold ? null : ballot == null ? book.gone(claim.id()) : Reason.EXPIRED;
             this.claim = ballot == null ? claim : ballot.inner(claim);
         }
 
@@ -115,11 +115,9 @@ final class Renewal {
                 void in(Ballot.Answer answer) {
                     answers[node.index()] = switch (answer.vote()) {
                         case COUNTED -> (Granted) answer.attempt().attempt();
-                        // It may be an attempt of another client, which cannot succeed while the votes of this one
-                        // last.
-                        case BUSY ->
-                            new Renewed.Failed(StoreException.unavailable(
-                                    Effect.NONE, node + ": another claim is there at the moment", null));
+                        // Without this node there is no majority. It may have buried the claim, because the lock was
+                        // broken, or keep the claim of another client, which may hold.
+                        case BUSY -> new Renewed.Gone(Reason.TAKEN);
                         case YOUNG, LOST -> new Renewed.Gone(Reason.EXPIRED);
                     };
                 }
