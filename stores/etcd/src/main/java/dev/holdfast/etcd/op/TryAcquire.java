@@ -16,6 +16,7 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.Stages;
 import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
@@ -155,17 +156,14 @@ public final class TryAcquire {
             if (answer.getSucceeded()) {
                 return hasWaitSet ? CompletableFuture.completedStage(busy()) : granted(revision);
             }
-            CompletionStage<List<Seen>> all = CompletableFuture.completedStage(new ArrayList<>(claims.size()));
+            List<CompletionStage<Seen>> all = new ArrayList<>(claims.size());
             for (int i = 0; i < claims.size(); i++) {
                 boolean hasTombstone =
                         answer.getResponses(2 * i + 1).getResponseRange().getCount() > 0;
-                all = all.thenCombine(
-                        queue(i, answer.getResponses(2 * i).getResponseRange(), revision), (list, read) -> {
-                            list.add(new Seen(read.queue(), hasTombstone, read.revision()));
-                            return list;
-                        });
+                all.add(queue(i, answer.getResponses(2 * i).getResponseRange(), revision)
+                        .thenApply(read -> new Seen(read.queue(), hasTombstone, read.revision())));
             }
-            return all.thenCompose(this::decide);
+            return Stages.all(all).thenCompose(this::decide);
         }
 
         // The answer has all of a short queue. Of a long one, an exclusive claim need know the first claim only, and
@@ -240,14 +238,7 @@ public final class TryAcquire {
             for (int i = 0; i < claims.size(); i++) {
                 attempts.add(granted(claims.get(i), states.get(i), i, revision));
             }
-            CompletionStage<List<Attempt>> all = CompletableFuture.completedStage(new ArrayList<>(claims.size()));
-            for (CompletionStage<Attempt> one : attempts) {
-                all = all.thenCombine(one, (list, attempt) -> {
-                    list.add(attempt);
-                    return list;
-                });
-            }
-            return all;
+            return Stages.all(attempts);
         }
 
         private CompletionStage<Attempt> granted(Claim claim, ClaimState state, int i, long revision) {

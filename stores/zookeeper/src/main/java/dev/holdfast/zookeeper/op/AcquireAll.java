@@ -6,6 +6,7 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.Stages;
 import dev.holdfast.zookeeper.claim.ClaimState;
 import dev.holdfast.zookeeper.node.AdmissionQueue;
 import dev.holdfast.zookeeper.node.NodeData;
@@ -86,7 +87,7 @@ public final class AcquireAll {
      */
     public CompletionStage<List<Attempt>> acquire(List<Claim> claims) {
         SessionClient client = context.sessions().current();
-        return all(claims.stream().map(claim -> find(client, claim)).toList())
+        return Stages.all(claims.stream().map(claim -> find(client, claim)).toList())
                 .thenCompose(members -> attempt(client, members));
     }
 
@@ -143,7 +144,7 @@ public final class AcquireAll {
                     NodeData.of(claim).bytes());
         }
         CompletionStage<Reply<List<SessionClient.Created>>> creation = client.createAll(nodes, context.acl());
-        CompletionStage<List<Reply<List<String>>>> lists = all(claimStates.stream()
+        CompletionStage<List<Reply<List<String>>>> lists = Stages.all(claimStates.stream()
                 .map(claimState -> client.children(claimState.parent()))
                 .toList());
         return creation.thenCombine(lists, Replies::new)
@@ -227,7 +228,7 @@ public final class AcquireAll {
             AdmissionQueue queue = queues.get(i);
             holds.add(acquire.held(client, claimState, queue, queue.indexOf(own(claimState))));
         }
-        return all(holds).thenApply(held -> {
+        return Stages.all(holds).thenApply(held -> {
             for (int i = 0; i < held.size(); i++) {
                 absent.get(i).answer = held.get(i);
             }
@@ -259,7 +260,7 @@ public final class AcquireAll {
                     : done(member.answer);
             attempts.add(answer.thenApply(AcquireAll::attempt));
         }
-        return all(attempts).thenApply(list -> list.contains(BUSY) ? List.of(BUSY) : list);
+        return Stages.all(attempts).thenApply(list -> list.contains(BUSY) ? List.of(BUSY) : list);
     }
 
     private static Attempt attempt(Renewed answer) {
@@ -282,16 +283,5 @@ public final class AcquireAll {
 
     private static <T> CompletionStage<T> done(T value) {
         return CompletableFuture.completedStage(value);
-    }
-
-    private static <T> CompletionStage<List<T>> all(List<CompletionStage<T>> stages) {
-        CompletionStage<List<T>> result = done(new ArrayList<>(stages.size()));
-        for (CompletionStage<T> stage : stages) {
-            result = result.thenCombine(stage, (list, value) -> {
-                list.add(value);
-                return list;
-            });
-        }
-        return result;
     }
 }
