@@ -17,7 +17,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -100,8 +99,7 @@ public final class QueueReader {
         synchronized (this) {
             Line line = lines.computeIfAbsent(queue, unused -> new Line());
             if (line.next == null) {
-                line.next = new CompletableFuture<>();
-                timeLimit.on(line.next);
+                line.next = limited();
             }
             result = line.next;
             line.upTo = Math.max(line.upTo, created);
@@ -113,7 +111,15 @@ public final class QueueReader {
         if (due != null) {
             send(lines, queue, due);
         }
-        return result.exceptionallyCompose(failure -> CompletableFuture.failedStage(inTime(failure)));
+        return result;
+    }
+
+    private CompletableFuture<Seen> limited() {
+        CompletableFuture<Seen> result = new CompletableFuture<>();
+        TimeLimit.Call call = timeLimit.begin(() -> result.completeExceptionally(
+                StoreException.unavailable(Effect.NONE, "The queue was not read in time", null)));
+        result.whenComplete((seen, failure) -> call.end());
+        return result;
     }
 
     private static @Nullable Due begin(Line line) {
@@ -189,14 +195,5 @@ public final class QueueReader {
         return new Seen(
                 AdmissionQueue.of(queue, answer.getKvsList(), !answer.getMore()),
                 answer.getHeader().getRevision());
-    }
-
-    private static StoreException inTime(Throwable failure) {
-        Throwable cause = failure instanceof CompletionException wrapped && wrapped.getCause() != null
-                ? wrapped.getCause()
-                : failure;
-        return cause instanceof StoreException ours
-                ? ours
-                : StoreException.unavailable(Effect.NONE, "The queue was not read in time", cause);
     }
 }
