@@ -122,8 +122,7 @@ public final class Renew {
     // ---- the checks ----
 
     private CompletionStage<Findings> check(SessionClient client, List<Claim> batch) {
-        Map<ClaimId, String> byPrefix = pathsToFind(client, batch);
-        List<ClaimState> single = new ArrayList<>();
+        List<ClaimState> held = new ArrayList<>();
         Set<String> parents = new LinkedHashSet<>();
         Map<String, List<ClaimState>> far = new HashMap<>();
         for (Claim claim : batch) {
@@ -133,10 +132,13 @@ public final class Renew {
             } else if (claimState.state() == ClaimState.State.WAITING) {
                 far.computeIfAbsent(claimState.parent(), unused -> new ArrayList<>())
                         .add(claimState);
-            } else if (!byPrefix.containsKey(claim.id())) {
-                single.add(claimState);
+            } else {
+                held.add(claimState);
             }
         }
+        Map<ClaimId, String> byPrefix = pathsToFind(held, batch.size());
+        List<ClaimState> single = new ArrayList<>(held);
+        single.removeIf(claimState -> byPrefix.containsKey(claimState.id()));
         far.forEach((parent, waiting) -> {
             if (parents.contains(parent)
                     || waiting.size() > MAX_FAR
@@ -177,18 +179,18 @@ public final class Renew {
     }
 
     // The paths of held claims that are found by prefix; empty if each is looked at.
-    private Map<ClaimId, String> pathsToFind(SessionClient client, List<Claim> batch) {
-        Map<ClaimId, String> held = new HashMap<>();
-        if (sessionNodes.isWorthwhile(batch.size(), context.claims().count())) {
-            for (Claim claim : batch) {
-                ClaimState claimState = own(client, claim);
-                String path = claimState == null ? null : claimState.path();
-                if (claimState != null && path != null && claimState.state() == ClaimState.State.HELD) {
-                    held.put(claim.id(), path);
-                }
+    private Map<ClaimId, String> pathsToFind(List<ClaimState> held, int batchSize) {
+        if (!sessionNodes.isWorthwhile(batchSize, context.claims().count())) {
+            return Map.of();
+        }
+        Map<ClaimId, String> paths = new HashMap<>();
+        for (ClaimState claimState : held) {
+            String path = claimState.path();
+            if (path != null) {
+                paths.put(claimState.id(), path);
             }
         }
-        return held.size() < SessionNodes.MIN_NODES ? Map.of() : held;
+        return paths.size() < SessionNodes.MIN_NODES ? Map.of() : paths;
     }
 
     private CompletionStage<Set<ClaimId>> find(SessionClient client, Map<ClaimId, String> paths) {
@@ -327,14 +329,9 @@ public final class Renew {
         };
     }
 
-    private @Nullable Renewed releasedBefore(Claim claim) {
-        return context.claims().hasTombstone(claim.id()) ? new Renewed.Gone(Reason.RELEASED) : null;
-    }
-
     private Renewed unknown(Claim claim, AdmissionQueue queue) {
-        Renewed released = releasedBefore(claim);
-        if (released != null) {
-            return released;
+        if (context.claims().hasTombstone(claim.id())) {
+            return new Renewed.Gone(Reason.RELEASED);
         }
         if (!queue.of(claim.id()).isEmpty()) {
             return new Renewed.Failed(StoreException.unavailable(
