@@ -241,11 +241,12 @@ final class Acquisition {
                     return;
                 }
             }
-            Object refusal = why.isEmpty() ? votes.refusal() : null;
-            if (refusal instanceof Attempt.Busy busy) {
-                result.complete(busy);
-            } else if (refusal instanceof StoreException conflict) {
+            StoreException conflict = why.isEmpty() ? votes.conflict() : null;
+            Attempt.Busy busy = why.isEmpty() ? votes.busy() : null;
+            if (conflict != null) {
                 result.completeExceptionally(conflict);
+            } else if (busy != null) {
+                result.complete(busy);
             } else {
                 Effect effect = ballot.mayBeLeft() ? Effect.UNKNOWN : Effect.NONE;
                 result.completeExceptionally(votes.failure(claim, effect, why));

@@ -153,10 +153,9 @@ final class Ballot {
         return closed;
     }
 
-    /** Whether so many votes last, by the local clock. The engine counts the margin. */
-    synchronized boolean isHeld(int votes, long now) {
-        boolean over = closed || (votes >= nodes.majority() && hasLapsed(now));
-        return !over && Arrays.stream(seats).filter(seat -> seat.isLive(now)).count() >= votes;
+    /** Whether any vote lasts, or has lasted until this time. */
+    synchronized boolean hasVotes(long now) {
+        return Arrays.stream(seats).anyMatch(seat -> seat.isLive(now));
     }
 
     /** Whether the time of a majority is over, also if some of its nodes have ended the claim before. */
@@ -499,8 +498,7 @@ final class Ballot {
     }
 
     // A node that has not found the claim has buried it. If it has granted it since the release was sent, that grant
-    // may be
-    // younger than the release.
+    // may be younger than the release.
     private void confirmed(Node node, boolean buried, int grantsBefore) {
         Claim once = null;
         synchronized (this) {

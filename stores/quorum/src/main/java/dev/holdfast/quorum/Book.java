@@ -87,7 +87,7 @@ final class Book {
 
         /** Whether its votes have ended before this time, and its owner has neither renewed nor released it since. */
         private boolean wasAbandoned(long before) {
-            return ballot != null && !ballot.isClosed() && !isUnderWay() && !ballot.isHeld(1, before);
+            return ballot != null && !ballot.isClosed() && !isUnderWay() && !ballot.hasVotes(before);
         }
     }
 

@@ -30,7 +30,7 @@ final class Release implements Ballot.Closing {
         this.book = book;
         this.claim = claim;
         this.ballot = book.release(claim);
-        this.wasValid = ballot.isHeld(nodes.majority(), clock.nanoTime());
+        this.wasValid = ballot.heldAfter(clock.nanoTime()) != null;
         this.open = nodes.size();
     }
 

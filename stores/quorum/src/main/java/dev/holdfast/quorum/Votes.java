@@ -101,11 +101,15 @@ final class Votes {
     }
 
     int count(State state) {
-        return in(state).size();
+        return count(EnumSet.of(state));
     }
 
     private int count(EnumSet<State> states) {
-        return states.stream().mapToInt(this::count).sum();
+        int count = 0;
+        for (Vote vote : votes) {
+            count += states.contains(vote.state) ? 1 : 0;
+        }
+        return count;
     }
 
     /** How many nodes have granted, and count. */
@@ -156,17 +160,16 @@ final class Votes {
         return below;
     }
 
-    /**
-     * Why there is no grant, if the nodes have said so: a majority was reached, and some of it is in use. It is a conflict of
-     * kinds if a majority says so.
-     *
-     * @return busy, a conflict, or null
-     */
+    /** That the name is in use as another kind, if a majority says so; else null. */
     @Nullable
-    Object refusal() {
-        if (count(State.CONFLICT) >= nodes.majority()) {
-            return votes[in(State.CONFLICT).get(0).index()].failure;
-        }
+    StoreException conflict() {
+        return count(State.CONFLICT) < nodes.majority()
+                ? null
+                : votes[in(State.CONFLICT).get(0).index()].failure;
+    }
+
+    /** That the name is in use, if a majority was reached and some of it says so; else null. */
+    Attempt.@Nullable Busy busy() {
         int inUse = count(IN_USE);
         if (inUse == 0 || answered() < nodes.majority()) {
             return null;
