@@ -9,36 +9,18 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Users, passwords and tokens; and the user's own channels. */
 class AuthenticationTest extends WithServer {
 
-    private static EtcdServer server;
-
     @BeforeAll
     static void startTheServer() {
         // Tokens live for one second, so that they expire during the test.
         server = EtcdServer.start("--auth-token-ttl=1");
-        server.control("user", "add", "root:secret");
-        server.control("user", "add", "app:se/cr@et");
+        server.addUsers("se/cr@et");
         server.control("user", "add", "stranger:secret");
-        server.control("user", "grant-role", "root", "root");
-        server.control("role", "add", "locks");
-        server.control("role", "grant-permission", "locks", "--prefix=true", "readwrite", "holdfast/");
-        server.control("user", "grant-role", "app", "locks");
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
     }
 
     @Test

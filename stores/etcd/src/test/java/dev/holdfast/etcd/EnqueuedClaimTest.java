@@ -12,8 +12,6 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.RecordingListener;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -22,29 +20,12 @@ import org.junit.jupiter.api.Test;
  * Watches that report nothing stand for events that arrive late: then another request is the first to find that
  * the claim was admitted.
  */
-class EnqueuedClaimTest extends WithServer {
-
-    private static EtcdServer server;
+class EnqueuedClaimTest extends WithPlainServer {
 
     private FaultyClient client;
     private CountingClient othersClient;
     private LockStore store;
     private LockStore other;
-
-    @BeforeAll
-    static void startTheServer() {
-        server = EtcdServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
-    }
 
     @BeforeEach
     void openTheStores() {

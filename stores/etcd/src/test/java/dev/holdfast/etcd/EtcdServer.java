@@ -141,6 +141,16 @@ final class EtcdServer implements AutoCloseable {
         }
     }
 
+    /** Adds the users root, and app, who has the rights that locks need. They count when log-ins are enabled. */
+    void addUsers(String passwordOfApp) {
+        control("user", "add", "root:secret");
+        control("user", "add", "app:" + passwordOfApp);
+        control("user", "grant-role", "root", "root");
+        control("role", "add", "locks");
+        control("role", "grant-permission", "locks", "--prefix=true", "readwrite", "holdfast/");
+        control("user", "grant-role", "app", "locks");
+    }
+
     static Process run(List<String> command) {
         try {
             ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);

@@ -15,37 +15,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Real {@code etcdctl lock} processes and clients of this store wait in the same queue. */
-class InteropTest extends WithServer {
+class InteropTest extends WithPlainServer {
 
     private static final int PROCESSES = 3;
     private static final int CLIENTS = 3;
     private static final int ROUNDS = 10;
 
-    private static EtcdServer server;
-
     @TempDir
     Path folder;
-
-    @BeforeAll
-    static void startTheServer() {
-        server = EtcdServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
-    }
 
     @Test
     void bothKindsOfClientsExcludeEachOther() throws IOException, InterruptedException {

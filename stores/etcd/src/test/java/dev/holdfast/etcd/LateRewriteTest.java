@@ -12,33 +12,14 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.testkit.RecordingListener;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A request that writes a claim's key again, and is executed after a later downgrade, must not bring permits back. */
-class LateRewriteTest extends WithServer {
-
-    private static EtcdServer server;
+class LateRewriteTest extends WithPlainServer {
 
     private FaultyClient client;
     private LockStore store;
-
-    @BeforeAll
-    static void startTheServer() {
-        server = EtcdServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
-    }
 
     @BeforeEach
     void openTheStore() {

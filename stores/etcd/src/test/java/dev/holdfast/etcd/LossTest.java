@@ -19,34 +19,15 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A holder hears at once that its key is gone, and why. No renewal is needed for it but the first. */
-class LossTest extends WithServer {
-
-    private static EtcdServer server;
+class LossTest extends WithPlainServer {
 
     private final Map<ClaimId, Reason> lost = new ConcurrentHashMap<>();
     private CountingClient client;
     private LockStore store;
-
-    @BeforeAll
-    static void startTheServer() {
-        server = EtcdServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
-    }
 
     @BeforeEach
     void openTheStore() {

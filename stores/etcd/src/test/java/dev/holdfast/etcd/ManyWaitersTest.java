@@ -14,35 +14,16 @@ import io.grpc.netty.NettyChannelBuilder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Long queues: what joins, refreshes and hand-offs cost, and that no answer is larger than a channel accepts. */
-class ManyWaitersTest extends WithServer {
+class ManyWaitersTest extends WithPlainServer {
 
     /** How many claims of a client are enqueued at the same time. */
     private static final int AT_ONCE = 25;
 
-    private static EtcdServer server;
-
     private final AnswerMeter meter = new AnswerMeter();
-
-    @BeforeAll
-    static void startTheServer() {
-        server = EtcdServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
-    }
 
     /** A store over a channel that has gRPC's usual limit for answers: 4 MB. */
     private LockStore metered() {

@@ -19,36 +19,17 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Defects of other lock clients of etcd, each with a test named after its report. */
-class OthersDefectsTest extends WithServer {
-
-    private static EtcdServer server;
+class OthersDefectsTest extends WithPlainServer {
 
     private final List<ManagedChannel> channels = new ArrayList<>();
-
-    @BeforeAll
-    static void startTheServer() {
-        server = EtcdServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
 
     @AfterEach
     void closeTheChannels() {
         channels.forEach(ManagedChannel::shutdownNow);
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
     }
 
     // The lock service of etcd 3.4 grants to a waiter whose lease is dead.

@@ -8,7 +8,6 @@ import dev.holdfast.spi.StoreException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,8 +17,6 @@ class TlsTest extends WithServer {
 
     @TempDir
     static Path folder;
-
-    private static EtcdServer server;
 
     @BeforeAll
     static void startWithACertificateForThisAddressOnly() throws IOException, InterruptedException {
@@ -36,16 +33,6 @@ class TlsTest extends WithServer {
                         "--cacert=" + file("server.crt"),
                         "--cert=" + file("client.crt"),
                         "--key=" + file("client.key")));
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
     }
 
     @Test

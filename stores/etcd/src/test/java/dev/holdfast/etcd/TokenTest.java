@@ -18,7 +18,6 @@ import java.security.KeyPairGenerator;
 import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,8 +37,6 @@ class TokenTest extends WithServer {
     @TempDir
     private static Path folder;
 
-    private static EtcdServer server;
-
     private CountingClient client;
 
     @BeforeAll
@@ -51,12 +48,7 @@ class TokenTest extends WithServer {
         Path theirs = pem("PUBLIC", keys.getPublic().getEncoded());
         server = EtcdServer.start(
                 "--auth-token=jwt,pub-key=" + theirs + ",priv-key=" + ours + ",sign-method=RS256,ttl=10m");
-        server.control("user", "add", "root:secret");
-        server.control("user", "add", "app:secret");
-        server.control("user", "grant-role", "root", "root");
-        server.control("role", "add", "locks");
-        server.control("role", "grant-permission", "locks", "--prefix=true", "readwrite", "holdfast/");
-        server.control("user", "grant-role", "app", "locks");
+        server.addUsers("secret");
         server.control("auth", "enable");
     }
 
@@ -65,16 +57,6 @@ class TokenTest extends WithServer {
         return Files.writeString(
                 folder.resolve(kind + ".pem"),
                 "-----BEGIN " + kind + " KEY-----\n" + text + "\n-----END " + kind + " KEY-----\n");
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
     }
 
     private LockStore store() {

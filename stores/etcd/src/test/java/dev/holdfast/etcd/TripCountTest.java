@@ -15,31 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The number of requests that each operation sends, counted at the client. */
-class TripCountTest extends WithServer {
-
-    private static EtcdServer server;
+class TripCountTest extends WithPlainServer {
 
     private CountingClient client;
-
-    @BeforeAll
-    static void startTheServer() {
-        server = EtcdServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    EtcdServer server() {
-        return server;
-    }
 
     private LockStore counted() {
         EtcdUrl url = EtcdUrl.parse(server.url() + "?session=60s");
@@ -162,7 +143,7 @@ class TripCountTest extends WithServer {
                 MonotonicClock.SYSTEM.parkNanos(blocker, nanos);
             }
         };
-        LockStore store = closing(new EtcdLockStoreProvider().open(server().url(), counting));
+        LockStore store = closing(new EtcdLockStoreProvider().open(server.url(), counting));
         granted(store, alice.mutex(name));
         parks.set(0);
         pause(500);

@@ -5,14 +5,21 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.StoreTest;
 import java.util.List;
+import org.junit.jupiter.api.AfterAll;
 
-/** Base class of tests that open stores on a server of their own. */
+/** Base class of tests that open stores on a server of their own, which they start before all tests of the class. */
 abstract class WithServer extends StoreTest {
 
-    abstract EtcdServer server();
+    /** One class runs at a time in a JVM. */
+    static EtcdServer server;
+
+    @AfterAll
+    static void stopTheServer() {
+        server.close();
+    }
 
     LockStore open(String options) {
-        return openUrl(server().url() + options);
+        return openUrl(server.url() + options);
     }
 
     LockStore openUrl(String url) {
@@ -21,11 +28,11 @@ abstract class WithServer extends StoreTest {
 
     /** Revokes the lease that a claim's key is attached to, as if the client had died. */
     void revokeLeaseOf(Claim claim) {
-        List<String> lines = server().control("get", "holdfast/" + claim.name() + "/", "--prefix")
+        List<String> lines = server.control("get", "holdfast/" + claim.name() + "/", "--prefix")
                 .lines()
                 .toList();
         String key = lines.get(lines.indexOf(claim.id().toString()) - 2);
         String rest = key.substring(key.lastIndexOf('/') + 1);
-        server().control("lease", "revoke", rest.replaceAll("-.*", ""));
+        server.control("lease", "revoke", rest.replaceAll("-.*", ""));
     }
 }
