@@ -17,6 +17,8 @@ public final class CountingSource implements ConnectionSource {
 
     private final ConnectionSource source;
     private final List<String> run = new ArrayList<>();
+    private int readsLeft;
+    private Runnable afterRead = () -> {};
 
     public CountingSource(ConnectionSource source) {
         this.source = source;
@@ -27,6 +29,18 @@ public final class CountingSource implements ConnectionSource {
         List<String> taken = List.copyOf(run);
         run.clear();
         return taken;
+    }
+
+    /** Runs something after one of the next statements that read the rows of names: another client that comes first. */
+    public synchronized void afterRead(int count, Runnable action) {
+        readsLeft = count;
+        afterRead = action;
+    }
+
+    private synchronized Runnable ran(String sql) {
+        run.add(sql);
+        boolean reads = sql.contains("LEFT JOIN holdfast_lock");
+        return reads && --readsLeft == 0 ? afterRead : () -> {};
     }
 
     @Override
@@ -44,12 +58,10 @@ public final class CountingSource implements ConnectionSource {
     private PreparedStatement counting(PreparedStatement statement, String sql) {
         return (PreparedStatement) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {PreparedStatement.class}, (proxy, method, arguments) -> {
-                    if (RUNS.contains(method.getName())) {
-                        synchronized (this) {
-                            run.add(sql);
-                        }
-                    }
-                    return invoke(statement, method, arguments);
+                    Runnable after = RUNS.contains(method.getName()) ? ran(sql) : () -> {};
+                    Object result = invoke(statement, method, arguments);
+                    after.run();
+                    return result;
                 });
     }
 

@@ -15,6 +15,7 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
@@ -48,9 +49,8 @@ class StatementCountTest {
 
     private void open(String product) {
         if (product.equals("sqlite")) {
-            Path path = folder.resolve("locks.db");
-            SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", path.toString());
-            statements = new CountingSource(new SqliteFile(path, Duration.ofSeconds(5), dialect));
+            SqliteDialect dialect = sqlite();
+            statements = new CountingSource(file(dialect));
             store = SqliteLockStoreProvider.open(dialect, statements, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM);
         } else if (product.equals("h2")) {
             H2Dialect dialect = new H2Dialect("h2");
@@ -70,6 +70,14 @@ class StatementCountTest {
         // The second renewal is counted: the first one also looks for idle rows, which it does every ten seconds.
         renew(List.of(held("warm-up")));
         statements.take();
+    }
+
+    private SqliteDialect sqlite() {
+        return new SqliteDialect(MonotonicClock.SYSTEM, "boot", "locks.db");
+    }
+
+    private SqliteFile file(SqliteDialect dialect) {
+        return new SqliteFile(folder.resolve("locks.db"), Duration.ofSeconds(5), dialect);
     }
 
     @AfterEach
@@ -155,6 +163,61 @@ class StatementCountTest {
         }
         assertThat(renew(all)).allMatch(Granted.class::isInstance);
         assertThat(statements.take()).hasSize(1);
+    }
+
+    /**
+     * Nothing of this program runs between BEGIN and COMMIT unless it must: in a cold JVM on a busy machine that took
+     * most of a second, for which all other processes wait.
+     */
+    @Test
+    void sqliteIsLockedForStatementsOnly() {
+        open("sqlite");
+        granted(store, alice.read(new LockName("shared")));
+        statements.take();
+        granted(store, alice.read(new LockName("shared")));
+        assertThat(commands()).containsExactly("INSERT", "SELECT", "SELECT", "UPDATE");
+        assertThat(tryBoth("a", "b")).allMatch(Granted.class::isInstance);
+        assertThat(commands()).containsExactly("SELECT", "BEGIN", "INSERT", "INSERT", "COMMIT");
+    }
+
+    /** A client that loses a race by that keeps all others out at its second try, and so does not lose again. */
+    @Test
+    void sqliteIsLockedFromTheReadOnAfterALostRace() {
+        open("sqlite");
+        granted(store, alice.read(new LockName("shared")));
+        Claim further = alice.read(new LockName("shared"));
+        Claimant bob = new Claimant("bob", Duration.ofMinutes(1));
+        statements.take();
+        SqliteDialect dialect = sqlite();
+        try (LockStore other =
+                SqliteLockStoreProvider.open(dialect, file(dialect), StoreOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
+            // The first read only finds out that something is to be written.
+            statements.afterRead(2, () -> granted(other, bob.read(new LockName("shared"))));
+            granted(store, further);
+            assertThat(commands())
+                    .containsExactly("INSERT", "SELECT", "SELECT", "UPDATE", "BEGIN", "SELECT", "UPDATE", "COMMIT");
+
+            statements.afterRead(1, () -> granted(other, bob.mutex(new LockName("b"))));
+            assertThat(tryBoth("a", "b")).singleElement().isInstanceOf(Attempt.Busy.class);
+            assertThat(commands())
+                    .startsWith("SELECT", "BEGIN", "INSERT", "INSERT", "ROLLBACK", "BEGIN", "SELECT", "ROLLBACK");
+        }
+    }
+
+    /** The first words of the statements since the last call. */
+    private List<String> commands() {
+        return statements.take().stream()
+                .map(sql -> sql.strip().split("\\s", 2)[0])
+                .toList();
+    }
+
+    private List<Attempt> tryBoth(String one, String another) {
+        List<Claim> both = List.of(alice.mutex(new LockName(one)), alice.mutex(new LockName(another)));
+        return store.tryAcquireAll(both).toCompletableFuture().join();
+    }
+
+    private static void granted(LockStore store, Claim claim) {
+        assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Granted.class);
     }
 
     private Claim held(String name) {

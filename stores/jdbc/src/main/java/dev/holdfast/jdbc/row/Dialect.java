@@ -173,6 +173,14 @@ public abstract class Dialect {
      */
     public abstract void begin(LockStatements statements, int rows) throws SQLException;
 
+    /**
+     * Whether nobody else can write from the {@link #begin} of a transaction to its end. Then a transition in it wins
+     * every race, but all other clients wait for it.
+     */
+    public boolean beginExcludesWriters() {
+        return false;
+    }
+
     public abstract void commit(LockStatements statements) throws SQLException;
 
     /** Ends a transaction without effect. It is no error if there is no transaction. */

@@ -163,6 +163,7 @@ public final class LockTable implements AutoCloseable {
         List<LockName> sorted = names.stream().distinct().sorted().toList();
         long lockedSince = clock.nanoTime();
         LockRow refused = null;
+        boolean readFirst = dialect.beginExcludesWriters();
         for (int races = 1; races <= MAX_RACES; races++) {
             LockRow before = refused;
             refused = null;
@@ -171,7 +172,7 @@ public final class LockTable implements AutoCloseable {
                 if (guessed != null) {
                     return guessed;
                 }
-                Tried<T> tried = attempt(sorted, transition);
+                Tried<T> tried = attempt(sorted, transition, readFirst);
                 if (tried.applied() != null) {
                     return tried.applied();
                 }
@@ -196,7 +197,10 @@ public final class LockTable implements AutoCloseable {
             if (now - deadline >= 0) {
                 break;
             }
-            pause(races);
+            if (!readFirst) {
+                pause(races);
+            }
+            readFirst = false;
         }
         throw StoreException.unavailable(
                 Effect.NONE, sorted + " were changed by other clients each time that this client tried to", null);
@@ -241,24 +245,41 @@ public final class LockTable implements AutoCloseable {
     private record Tried<T>(
             @Nullable Applied<T> applied, @Nullable LockRow refused) {}
 
-    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition) throws SQLException {
-        dialect.begin(statements, sorted.size());
+    /**
+     * @param readFirst whether the transaction begins after the rows were read, and only if several are written. Where
+     *     a transaction keeps all other writers out, none of this program's code runs inside it then. That matters in a
+     *     JVM that has just started: on a busy machine its first transition loads classes for most of a second, and
+     *     twenty such processes had each other wait for longer than the limit.
+     */
+    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition, boolean readFirst)
+            throws SQLException {
+        boolean begun = false;
         boolean ended = false;
         try {
+            if (!readFirst) {
+                begun = true;
+                dialect.begin(statements, sorted.size());
+            }
             Rows rows = statements.read(sorted);
             List<LockRow> changed = new ArrayList<>();
             Applied<T> applied = apply(rows, transition, changed);
+            if (readFirst && changed.size() > 1) {
+                begun = true;
+                dialect.begin(statements, changed.size());
+            }
             for (LockRow row : changed) {
                 if (!statements.write(row, rows.epoch())) {
                     return new Tried<>(null, row);
                 }
             }
-            dialect.commit(statements);
+            if (begun) {
+                dialect.commit(statements);
+            }
             ended = true;
             remember(rows, changed);
             return new Tried<>(applied, null);
         } finally {
-            if (!ended) {
+            if (begun && !ended) {
                 rollBack();
             }
         }

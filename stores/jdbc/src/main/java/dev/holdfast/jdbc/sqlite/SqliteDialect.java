@@ -232,6 +232,11 @@ public final class SqliteDialect extends Dialect {
     }
 
     @Override
+    public boolean beginExcludesWriters() {
+        return true;
+    }
+
+    @Override
     public void commit(LockStatements statements) throws SQLException {
         statements.execute("COMMIT");
     }
@@ -253,10 +258,11 @@ public final class SqliteDialect extends Dialect {
         BusyHandler.setHandler(connection.unwrap(SQLiteConnection.class), new SqliteBusyHandler(most));
     }
 
-    // A statement waits for other writers inside SQLite, and then sees their changes.
+    // A statement waits for other writers inside SQLite, and then sees their changes. So the only race is the one of
+    // two clients that both read that a name has no row.
     @Override
     public boolean isRace(SQLException failure) {
-        return false;
+        return primary(failure) == SQLiteErrorCode.SQLITE_CONSTRAINT;
     }
 
     @Override
