@@ -79,12 +79,40 @@ public interface DistributedLock extends Lock {
     void unlock();
 
     /**
-     * Not supported yet.
+     * A new condition for threads of this JVM that use the returned object, as the JDK means it. Nothing is sent for it.
+     * What is said about waiting at {@link #condition} holds for it, too, except that no signal is lost.
      *
-     * @throws UnsupportedOperationException always
+     * @throws UnsupportedOperationException if this is a read lock or a multi-lock
      */
     @Override
     Condition newCondition();
+
+    /**
+     * The condition of this lock that all processes share under this name. Two objects of one name are the same condition.
+     * In the store it is a wait set, a resource with the name {@code LOCK#NAME}.
+     *
+     * <ul>
+     *   <li>The calling thread must hold the lock through {@link #lock()}; else {@code IllegalMonitorStateException}. If it has
+     *       lost it, waiting and signalling throw {@link LockLostException}, and nobody is woken.
+     *   <li>To wait gives up all holds of the thread, and takes as many back. <b>The lock comes back as a new grant with a larger
+     *       token</b>; a token that was read before is stale.
+     *   <li>Threads are woken in the order in which they began to wait. A thread that has just given up takes no signal
+     *       with it: the next one is woken. An interrupt that comes after the signal is kept as the thread's flag, and a
+     *       time that ends after the signal counts as a wait in time.
+     *   <li>A signal to a thread whose process dies before it has the lock is lost. Therefore every wait ends after 30
+     *       seconds, as a spurious wake-up; it also ends if the store has lost the thread's place. As always with
+     *       conditions, check in a loop what is waited for.
+     *   <li>To wait takes one request besides those of the lock, and a second one if it ends without a signal; to signal takes
+     *       two, however many threads wait. All of them are repeated for {@link LockOptions#storeTimeout()} if the store fails. If the store cannot be reached
+     *       before the wait begins, the lock is still held. If the lock cannot be taken back afterwards, the wait throws
+     *       {@link StoreUnavailableException}, and the thread holds nothing; this is the one difference from the JDK.
+     * </ul>
+     *
+     * @param name not empty
+     * @throws UnsupportedOperationException if this is a read lock or a multi-lock, or if the store has no queue
+     * @throws IllegalArgumentException if {@code LOCK#NAME} cannot be the name of a lock
+     */
+    Condition condition(String name);
 
     /**
      * Waits for the lock and returns it as a handle.

@@ -7,6 +7,7 @@ import dev.holdfast.internal.calls.ReleaseRetrier;
 import dev.holdfast.internal.calls.RepeatedCall.Retries;
 import dev.holdfast.internal.calls.StoreCalls;
 import dev.holdfast.internal.cohort.CohortLocks;
+import dev.holdfast.internal.condition.WaitSets;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Agenda;
 import dev.holdfast.internal.time.Alarm;
@@ -91,6 +92,7 @@ public final class Engine implements AutoCloseable {
     private final AtomicLong sequence = new AtomicLong();
     private final AtomicInteger futures = new AtomicInteger();
     private final CohortLocks locks;
+    private final WaitSets waitSets = new WaitSets();
     private final StoreCalls calls;
     private final Lane io = new Lane("holdfast-io", MAX_IO_THREADS);
     private final Lane ends = new Lane("holdfast-end", MAX_END_THREADS);
@@ -188,6 +190,11 @@ public final class Engine implements AutoCloseable {
     /** The names in use here. */
     public CohortLocks locks() {
         return locks;
+    }
+
+    /** Where threads of this client wait for conditions that processes share. */
+    public WaitSets waitSets() {
+        return waitSets;
     }
 
     public StoreCalls calls() {
@@ -342,6 +349,7 @@ public final class Engine implements AutoCloseable {
 
     private void end() {
         locks.close();
+        waitSets.close();
         boolean interrupted = Thread.interrupted();
         // By the system's clock: this bound must hold also when a test's clock stands still.
         long deadline = System.nanoTime() + CLOSE_NANOS;

@@ -1,7 +1,6 @@
 package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
 import java.time.Duration;
@@ -249,13 +248,6 @@ class LockContractTest extends EngineFixture {
         Actor.failure(IllegalMonitorStateException.class, a.begin(lock::unlock));
         assertThat(a.get(() -> lock.tryLock())).as("the lock works on").isTrue();
         a.run(lock::unlock);
-    }
-
-    @Test
-    void conditionsAreNotSupportedAndTheMessageSaysSo() {
-        assertThatExceptionOfType(UnsupportedOperationException.class)
-                .isThrownBy(lock::newCondition)
-                .withMessageContaining("contract");
     }
 
     /**

@@ -68,6 +68,11 @@ public record LockSpec(
         return copy(name, 1, autoRenew, maxHold, interruptOnLoss, onLost);
     }
 
+    /** A place in the wait set of a condition. */
+    public LockSpec asWaitSet(LockName waitSet) {
+        return new LockSpec(waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null);
+    }
+
     private LockSpec copy(
             LockName newName,
             int newPermits,

@@ -100,6 +100,11 @@ public final class MultiLock extends AbstractDistributedLock {
     }
 
     @Override
+    public Condition condition(String name) {
+        return newCondition();
+    }
+
+    @Override
     public boolean isHeldByCurrentThread() {
         return members.stream().allMatch(ReentrantDistributedLock::isHeldByCurrentThread);
     }

@@ -7,6 +7,9 @@ import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.acquire.FutureWait;
 import dev.holdfast.internal.acquire.ThreadWait;
 import dev.holdfast.internal.cohort.CohortLock;
+import dev.holdfast.internal.condition.ConditionLock;
+import dev.holdfast.internal.condition.LocalCondition;
+import dev.holdfast.internal.condition.SharedCondition;
 import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.HoldEnd;
 import dev.holdfast.internal.hold.LockSpec;
@@ -93,8 +96,61 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
 
     @Override
     public Condition newCondition() {
-        throw new UnsupportedOperationException(
-                "Conditions are not supported yet: wait for what the lock \"" + name() + "\" guards in another way");
+        return new LocalCondition(engine, new OfThread());
+    }
+
+    @Override
+    public Condition condition(String conditionName) {
+        return new SharedCondition(engine, new OfThread(), conditionName);
+    }
+
+    /** The lock as the calling thread holds it, for its conditions. */
+    private final class OfThread implements ConditionLock {
+
+        private OfThread() {
+            if (spec.isRead()) {
+                throw new UnsupportedOperationException("The read lock \"" + name()
+                        + "\" has no conditions: several may hold it at once. Use the write lock's");
+            }
+        }
+
+        @Override
+        public LockSpec spec() {
+            return spec;
+        }
+
+        @Override
+        public void requireHeld() {
+            Hold hold = requireHold("can neither wait for a condition of it nor signal one");
+            if (!hold.isHeld()) {
+                throw hold.lostException();
+            }
+            if (spec.limit() == Claim.ALL && holdCount(spec.asRead()) > 0) {
+                throw new IllegalMonitorStateException("Thread "
+                        + Thread.currentThread().getName() + " holds the read lock \"" + name()
+                        + "\" too, which would keep all others from signalling: unlock it first");
+            }
+        }
+
+        @Override
+        public int giveUp() {
+            int holds = holdCount();
+            HoldEnd end = null;
+            for (int left = holds; left > 0; left--) {
+                end = endOne();
+            }
+            if (end != null) {
+                end.await();
+            }
+            return holds;
+        }
+
+        @Override
+        public void takeBack(int holds) {
+            for (int held = 0; held < holds; held++) {
+                lock();
+            }
+        }
     }
 
     @Override
@@ -105,19 +161,27 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
 
     @Override
     public int holdCount() {
-        CohortLock lock = engine.locks().peek(spec.name());
-        return lock == null ? 0 : lock.locked(() -> lock.holdCount(Thread.currentThread(), spec));
+        return holdCount(spec);
+    }
+
+    private int holdCount(LockSpec of) {
+        CohortLock lock = engine.locks().peek(of.name());
+        return lock == null ? 0 : lock.locked(() -> lock.holdCount(Thread.currentThread(), of));
     }
 
     @Override
     public long token() {
+        return requireHold("has no token").token();
+    }
+
+    private Hold requireHold(String without) {
         Hold hold = holdOfThread();
         if (hold == null) {
             throw new IllegalMonitorStateException(
                     "Thread " + Thread.currentThread().getName() + " of client " + engine.clientId()
-                            + " does not hold lock \"" + name() + "\", so that it has no token");
+                            + " does not hold lock \"" + name() + "\", so that it " + without);
         }
-        return hold.token();
+        return hold;
     }
 
     private @Nullable Hold holdOfThread() {

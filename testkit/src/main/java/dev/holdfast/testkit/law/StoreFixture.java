@@ -150,8 +150,13 @@ public abstract class StoreFixture {
         Optional<LockStore> handle = openAnother(clock());
         assumeTrue(handle.isPresent(), "the data live in the store object");
         LockStore other = handle.orElseThrow();
-        opened.add(other);
+        closeLater(other);
         return other;
+    }
+
+    /** Closes a store after the test. */
+    final void closeLater(LockStore store) {
+        opened.add(store);
     }
 
     final void assumeQueue() {

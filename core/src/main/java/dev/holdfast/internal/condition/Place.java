@@ -1,0 +1,15 @@
+package dev.holdfast.internal.condition;
+
+import dev.holdfast.internal.time.Wakeable;
+
+/** The place of one waiting thread in a wait set. {@link #isWoken()} says that the wait is over. */
+interface Place extends Wakeable {
+
+    /**
+     * Gives the place up. Whoever removes it from the wait set decides what came first: a signal, or the end of the wait by
+     * a time limit or an interrupt.
+     *
+     * @return whether a signal had removed it before, so that the signal was meant for this thread
+     */
+    boolean leave();
+}

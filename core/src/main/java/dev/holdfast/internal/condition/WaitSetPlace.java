@@ -1,0 +1,205 @@
+package dev.holdfast.internal.condition;
+
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.hold.LockSpec;
+import dev.holdfast.internal.time.Renewable;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The place of a thread in a wait set of the store: a claim that is never admitted. It is refreshed like that of any waiter.
+ *
+ * <p>The wait is over when the claim is gone: somebody has released it, which is a signal, or its ticket ended because this
+ * JVM stood still or the store lost its data, which is like a spurious wake-up.
+ */
+final class WaitSetPlace extends Renewable implements Place {
+
+    /** A ticket is refreshed after this part of its time to live. */
+    private static final int REFRESH_PART = 3;
+
+    /** A refresh may be this part early to join a batch. */
+    private static final int EARLY_PART = 6;
+
+    private final Engine engine;
+    private final Thread thread = Thread.currentThread();
+    private final Claim claim;
+    private final long storeTimeout;
+    private volatile boolean woken;
+    private final AtomicInteger failures = new AtomicInteger();
+
+    /** Guarded by this; null when nothing may be registered any more. */
+    private @Nullable ListenerRegistration registration = ListenerRegistration.NONE;
+
+    WaitSetPlace(Engine engine, LockSpec waitSet) {
+        this.engine = engine;
+        this.claim = engine.newClaim(waitSet, thread, engine.locks().heldNames().copy());
+        this.storeTimeout = waitSet.storeTimeout();
+    }
+
+    ClaimId id() {
+        return claim.id();
+    }
+
+    /**
+     * Enters the wait set, and waits until the store has confirmed that.
+     *
+     * @throws StoreException if it did not; nothing is left in the store then
+     */
+    void enter(long until) {
+        engine.waitSets().add(this);
+        boolean entered = false;
+        Effect effect = Effect.UNKNOWN;
+        try {
+            new AskedCall<>(engine, until, this::enqueue).await();
+            entered = true;
+            refreshLater();
+        } catch (StoreException failure) {
+            effect = failure.effect();
+            throw failure;
+        } finally {
+            if (!entered) {
+                leaveHere();
+                if (effect == Effect.UNKNOWN) {
+                    engine.releases().sendLater(claim.again());
+                }
+            }
+        }
+    }
+
+    private CompletionStage<Boolean> enqueue(boolean repeated) {
+        Entering listener = new Entering();
+        keep(engine.store().enqueue(repeated ? claim.again() : claim, listener));
+        return listener.entered;
+    }
+
+    private void keep(ListenerRegistration registered) {
+        ListenerRegistration unwanted;
+        synchronized (this) {
+            unwanted = registration == null ? registered : registration;
+            registration = registration == null ? null : registered;
+        }
+        unwanted.close();
+    }
+
+    /** Listens to what becomes of one attempt to enter. */
+    private final class Entering implements ClaimListener {
+
+        private final CompletableFuture<Boolean> entered = new CompletableFuture<>();
+
+        @Override
+        public void waiting(int position, Duration retryAfter) {
+            entered.complete(true);
+        }
+
+        @Override
+        public void granted(Granted granted) {
+            entered.completeExceptionally(new IllegalStateException("A wait set has granted " + claim.id()));
+        }
+
+        @Override
+        public void ended(Renewed.Reason reason) {
+            wake();
+            entered.complete(true);
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            entered.completeExceptionally(cause);
+        }
+    }
+
+    /** The claim is gone from the store. */
+    void wake() {
+        woken = true;
+        engine.renewals().remove(this);
+        LockSupport.unpark(thread);
+    }
+
+    @Override
+    public boolean isWoken() {
+        return woken;
+    }
+
+    @Override
+    public boolean leave() {
+        leaveHere();
+        if (woken) {
+            return true;
+        }
+        Released released = engine.calls().joinQuietly(engine.releases().send(claim), storeTimeout);
+        return released != null && !released.wasOwner();
+    }
+
+    /** The client closes: the thread is woken, and the claim released on its behalf. */
+    void close() {
+        engine.releases().sendLater(claim);
+        wake();
+    }
+
+    private void leaveHere() {
+        engine.waitSets().remove(this);
+        engine.renewals().remove(this);
+        ListenerRegistration last;
+        synchronized (this) {
+            last = registration;
+            registration = null;
+        }
+        if (last != null) {
+            last.close();
+        }
+    }
+
+    // ---- refreshing the ticket ----
+
+    private void refreshLater() {
+        failures.set(0);
+        long refresh = engine.traits().ticketTtl().toNanos() / REFRESH_PART;
+        refresh -= ThreadLocalRandom.current().nextLong(refresh / 10 + 1);
+        schedule(refresh, refresh / EARLY_PART);
+    }
+
+    private void schedule(long after, long slack) {
+        if (!woken) {
+            engine.renewals().schedule(this, engine.now() + after, slack);
+        }
+    }
+
+    @Override
+    public @Nullable Claim beginRenewal(long sentAt) {
+        if (woken) {
+            return null;
+        }
+        schedule(engine.repeatAfter(engine.traits().ticketTtl().toNanos()), 0);
+        return claim;
+    }
+
+    @Override
+    public void renewed(Claim asked, Renewed answer, long sentAt) {
+        if (answer instanceof Renewed.Waiting) {
+            refreshLater();
+        } else if (answer instanceof Renewed.Failed failure) {
+            renewalFailed(asked, failure.cause());
+        } else {
+            wake();
+        }
+    }
+
+    @Override
+    public void renewalFailed(Claim asked, StoreException cause) {
+        schedule(Engine.RETRY.after(failures.getAndIncrement()), 0);
+    }
+}

@@ -1,0 +1,244 @@
+package dev.holdfast.testkit.law;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Condition;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Tests of the conditions that processes share, with the real engine and two clients on two handles of the store. What the
+ * engine adds is tested elsewhere; this shows that wait sets of the store are what it needs.
+ *
+ * <p>A wait without a signal ends after 30 seconds, which is longer than any test waits: so a lost signal fails the test.
+ */
+@SuppressWarnings("WaitNotInLoop") // what is tested is a single wait
+abstract class ConditionContract extends NodeContract {
+
+    private static final int ITEMS = 20;
+    private static final int CAPACITY = 2;
+    private static final int ROUNDS = 8;
+
+    private final List<Holdfast> clients = new ArrayList<>();
+    private final List<CompletableFuture<?>> threads = new ArrayList<>();
+
+    /** The lock and the condition of one client. */
+    private record Side(DistributedLock lock, Condition condition) {}
+
+    @AfterEach
+    final void closeClients() {
+        clients.forEach(Holdfast::close);
+        threads.forEach(thread -> thread.handle((value, failure) -> value).join());
+    }
+
+    private List<Side> twoSides(LockName name) {
+        assumeQueue();
+        assumeAllKinds();
+        LockStore other = openAnother(clock()).orElse(null);
+        if (other != null) {
+            closeLater(other);
+        }
+        return List.of(side(store(), name), side(other == null ? store() : other, name));
+    }
+
+    private Side side(LockStore over, LockName name) {
+        Holdfast client = Holdfast.builder().store(over).connect();
+        clients.add(client);
+        DistributedLock lock = client.lock(name.value());
+        return new Side(lock, lock.condition("c"));
+    }
+
+    private <T> CompletableFuture<T> thread(String threadName, Callable<T> task) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        threads.add(result);
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        result.complete(task.call());
+                    } catch (Throwable failure) {
+                        result.completeExceptionally(failure);
+                    }
+                },
+                threadName);
+        thread.setDaemon(true);
+        thread.start();
+        return result;
+    }
+
+    private CompletableFuture<Long> waiting(Side side, int alreadyWaiting) {
+        LockName waitSet = waitSet(side);
+        CompletableFuture<Long> woken = thread("waiter", () -> awaitSignal(side));
+        await(() -> waiters(waitSet).size() > alreadyWaiting, () -> "a thread did not enter the wait set");
+        return woken;
+    }
+
+    private static long awaitSignal(Side side) throws Exception {
+        return locked(side, () -> {
+            side.condition().await();
+            return side.lock().token();
+        });
+    }
+
+    private static <T> T locked(Side side, Callable<T> task) throws Exception {
+        side.lock().lock();
+        try {
+            return task.call();
+        } finally {
+            side.lock().unlock();
+        }
+    }
+
+    private static LockName waitSet(Side side) {
+        return new LockName(side.lock().name() + "#c");
+    }
+
+    // On a thread of its own, because a store that polls by a manual clock needs a thread that advances it.
+    private void signal(Side side) {
+        end(thread(
+                "signaller",
+                () -> locked(side, () -> {
+                    side.condition().signal();
+                    return true;
+                })));
+    }
+
+    private <T> T end(CompletableFuture<T> thread) {
+        await(thread::isDone, () -> "a thread was not woken");
+        return thread.join();
+    }
+
+    @Test
+    public final void signalsWakeInTheOrderOfWaiting() {
+        List<Side> sides = twoSides(name());
+        List<CompletableFuture<Long>> waiting = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            waiting.add(waiting(sides.get(i % 2), i));
+        }
+        long last = 0;
+        for (int i = 0; i < 4; i++) {
+            signal(sides.get(0));
+            long token = end(waiting.get(i));
+            assertThat(token).isGreaterThan(last);
+            last = token;
+            assertThat(waiting.stream().filter(CompletableFuture::isDone)).hasSize(i + 1);
+        }
+        assertThat(inspected(waitSet(sides.get(0)))).isEmpty();
+    }
+
+    @Test
+    public final void signalAllWakesAllOfBothClients() {
+        List<Side> sides = twoSides(name());
+        List<CompletableFuture<Long>> waiting = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            waiting.add(waiting(sides.get(i % 2), i));
+        }
+        Side side = sides.get(1);
+        end(thread(
+                "signaller",
+                () -> locked(side, () -> {
+                    side.condition().signalAll();
+                    return true;
+                })));
+        assertThat(waiting.stream().map(this::end)).doesNotHaveDuplicates();
+        assertThat(inspected(waitSet(side))).isEmpty();
+    }
+
+    @Test
+    public final void noItemOfABoundedBufferIsLost() {
+        LockName name = name();
+        List<Side> sides = twoSides(name);
+        ConcurrentLinkedQueue<Integer> buffer = new ConcurrentLinkedQueue<>();
+        List<Integer> taken = new ArrayList<>();
+        AtomicInteger made = new AtomicInteger();
+        List<CompletableFuture<?>> all = new ArrayList<>();
+        for (Side side : sides) {
+            Condition notFull = side.lock().condition("not full");
+            Condition notEmpty = side.lock().condition("not empty");
+            all.add(thread("producer", () -> {
+                for (int i = 0; i < ITEMS; i++) {
+                    locked(side, () -> {
+                        while (buffer.size() >= CAPACITY) {
+                            notFull.await();
+                        }
+                        buffer.add(made.incrementAndGet());
+                        notEmpty.signal();
+                        return true;
+                    });
+                }
+                return true;
+            }));
+            all.add(thread("consumer", () -> {
+                for (int i = 0; i < ITEMS; i++) {
+                    locked(side, () -> {
+                        while (buffer.isEmpty()) {
+                            notEmpty.await();
+                        }
+                        taken.add(buffer.remove());
+                        notFull.signal();
+                        return true;
+                    });
+                }
+                return true;
+            }));
+        }
+        all.forEach(this::end);
+        assertThat(taken).hasSize(2 * ITEMS).isSorted().doesNotHaveDuplicates();
+    }
+
+    /** One waits for a few milliseconds, the next without a limit: one signal wakes one of them, whichever comes first. */
+    @Test
+    public final void signalIsNotSpentOnAWaitWhoseTimeIsOver() {
+        List<Side> sides = twoSides(name());
+        LockName waitSet = waitSet(sides.get(0));
+        for (int round = 0; round < ROUNDS; round++) {
+            Side first = sides.get(round % 2);
+            int millis = 2 * round;
+            CompletableFuture<Boolean> timed =
+                    thread("timed", () -> locked(first, () -> first.condition().await(millis, TimeUnit.MILLISECONDS)));
+            await(() -> timed.isDone() || isWaiting(waitSet, "timed"), () -> "the first does not wait");
+            Side second = sides.get(0);
+            CompletableFuture<Boolean> untimed = thread(
+                    "untimed",
+                    () -> locked(second, () -> {
+                        second.condition().await();
+                        return true;
+                    }));
+            await(() -> isWaiting(waitSet, "untimed"), () -> "the second does not wait");
+            signal(sides.get(1));
+            if (end(timed) && !untimed.isDone()) {
+                signal(sides.get(1));
+            }
+            end(untimed);
+        }
+    }
+
+    private boolean isWaiting(LockName waitSet, String thread) {
+        return waiters(waitSet).stream()
+                .anyMatch(claim -> claim.owner().thread().equals(thread));
+    }
+
+    @Test
+    public final void deadWaiterOfAConditionTakesNoSignalWithIt() {
+        assumeLeases();
+        List<Side> sides = twoSides(name());
+        LockName waitSet = waitSet(sides.get(0));
+        waiting(alice.waitSet(waitSet));
+        outlive(traits().ticketTtl().plus(Duration.ofMillis(100)));
+        CompletableFuture<Long> live = thread("live", () -> awaitSignal(sides.get(1)));
+        await(() -> isWaiting(waitSet, "live"), () -> "the live thread does not wait");
+        signal(sides.get(0));
+        end(live);
+    }
+}
