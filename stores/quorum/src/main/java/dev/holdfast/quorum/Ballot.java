@@ -17,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,8 +31,9 @@ import org.jspecify.annotations.Nullable;
  * late: what it ends is unwanted.
  *
  * <p>A closed ballot goes on until it is <em>settled</em>: each acquisition has been answered or has failed, and each node that
- * may keep the claim has confirmed its release. A grant that arrives late is released. Where something may
- * arrive after the release, that leaves a tombstone, which refuses it.
+ * may keep the claim has confirmed its release, or has refused it. A grant that arrives late is released. Where something may
+ * arrive after the release, that leaves a tombstone, which refuses it. A settled ballot that is released again, because nodes have
+ * refused that before, is not settled until they have answered.
  *
  * <p>A vote lasts from the sending of its request for the lease. A renewal prolongs it only while it lasts. A node that says
  * that it does not keep the claim although its vote lasts has broken the lock, or has lost its data. It is
@@ -85,7 +87,7 @@ final class Ballot {
     /** As it is released. */
     private Claim claim;
 
-    private final Runnable settled;
+    private final Consumer<Boolean> settled;
     private final Seat[] seats;
     private long token;
     private boolean isOfAnother;
@@ -98,9 +100,9 @@ final class Ballot {
 
     /**
      * @param claim the claim with the id that it has at the nodes
-     * @param settled runs once, after it was closed, when nothing of it can be left at any node
+     * @param settled is told when it is settled, and when it is not any more
      */
-    Ballot(Nodes nodes, MonotonicClock clock, Claim claim, Runnable settled) {
+    Ballot(Nodes nodes, MonotonicClock clock, Claim claim, Consumer<Boolean> settled) {
         this.nodes = nodes;
         this.clock = clock;
         this.id = claim.id();
@@ -120,9 +122,6 @@ final class Ballot {
      */
     synchronized Ballot ofAnother() {
         isOfAnother = true;
-        for (Seat seat : seats) {
-            seat.granted = true;
-        }
         return this;
     }
 
@@ -389,6 +388,8 @@ final class Ballot {
             closed = true;
             for (Node node : nodes) {
                 Seat seat = seats[node.index()];
+                seat.granted |=
+                        isOfAnother; // also if the node has confirmed a release: its client may have given it again
                 if (seat.mayKeep() && !(patient && seat.isWorthWaitingFor())) {
                     kept.put(node, beginRelease(seat, repeated));
                 } else {
@@ -396,8 +397,8 @@ final class Ballot {
                 }
             }
         }
-        kept.forEach((node, sent) -> sendRelease(node, sent, closing));
         settle();
+        kept.forEach((node, sent) -> sendRelease(node, sent, closing));
         free.forEach(node -> closing.released(node, false));
     }
 
@@ -425,7 +426,7 @@ final class Ballot {
 
     private void sendRelease(Node node, Claim sent, Closing closing) {
         if (nodes.isWorthAsking(node)) {
-            node.release(sent, new Confirmation(node, closing));
+            node.release(sent, new Confirmation(node, sent, closing));
         } else {
             owe(node);
             closing.unconfirmed(node, "it did not answer " + Node.MISSES + " calls in a row");
@@ -436,19 +437,21 @@ final class Ballot {
     private final class Confirmation implements Reply<Released> {
 
         private final Node node;
+        private final boolean buries;
         private final Closing closing;
         private final int grantsBefore;
         private final AtomicBoolean reported = new AtomicBoolean();
 
-        private Confirmation(Node node, Closing closing) {
+        private Confirmation(Node node, Claim sent, Closing closing) {
             this.node = node;
+            this.buries = sent.repeated();
             this.closing = closing;
             this.grantsBefore = grants(node);
         }
 
         @Override
         public void answered(Released released) {
-            confirmed(node, !released.wasOwner(), grantsBefore);
+            confirmed(node, buries || !released.wasOwner(), grantsBefore);
             if (reported.compareAndSet(false, true)) {
                 closing.released(node, released.wasOwner());
             }
@@ -487,17 +490,30 @@ final class Ballot {
             grants = seat.grants;
         }
         if (!isOwed) {
-            node.owed().owe(again, () -> {
+            node.owed().owe(again, confirmed -> {
                 synchronized (this) {
                     seats[node.index()].owed = false;
                 }
-                confirmed(node, true, grants);
+                if (confirmed) {
+                    confirmed(node, true, grants);
+                } else {
+                    refused(node);
+                }
             });
         }
         settle();
     }
 
-    // A node that has not found the claim has buried it. If it has granted it since the release was sent, that grant
+    // The node may keep the claim, which is released there if it is released again.
+    private void refused(Node node) {
+        synchronized (this) {
+            seats[node.index()].releases--;
+        }
+        settle();
+    }
+
+    // A node that has not found the claim has buried it, too. If it has granted it since the release was sent, that
+    // grant
     // may be younger than the release.
     private void confirmed(Node node, boolean buried, int grantsBefore) {
         Claim once = null;
@@ -531,13 +547,15 @@ final class Ballot {
     }
 
     private void settle() {
+        boolean now;
         synchronized (this) {
             boolean open = Arrays.stream(seats).anyMatch(seat -> seat.open > 0 || seat.releases > 0);
-            if (!closed || open || isSettled) {
+            now = closed && !open;
+            if (now == isSettled) {
                 return;
             }
-            isSettled = true;
+            isSettled = now;
         }
-        settled.run();
+        settled.accept(now);
     }
 }

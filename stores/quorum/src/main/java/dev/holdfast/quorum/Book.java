@@ -140,7 +140,7 @@ final class Book {
         Claim inner = new Claim(
                 claim.name(), id, claim.permits(), claim.limit(), claim.lease(), claim.owner(), claim.repeated());
         Ballot[] self = new Ballot[1];
-        self[0] = new Ballot(nodes, clock, inner, () -> settled(page, self[0].isClean()));
+        self[0] = new Ballot(nodes, clock, inner, settled -> settled(page, self[0].isClean(), settled));
         page.ballot = self[0];
         page.unsettled++;
         return self[0];
@@ -163,9 +163,9 @@ final class Book {
         return pages.size() >= searchAbove && clock.nanoTime() - sweptAt >= SEARCH_EVERY_NANOS;
     }
 
-    private synchronized void settled(Page page, boolean clean) {
+    private synchronized void settled(Page page, boolean clean, boolean settled) {
         long now = clock.nanoTime();
-        page.unsettled--;
+        page.unsettled += settled ? -1 : 1;
         if (!clean) {
             page.kept = true;
             page.keptUntil = now + memory;
@@ -190,7 +190,7 @@ final class Book {
             long now = clock.nanoTime();
             Page page = page(claim.id(), now);
             if (page == null) {
-                return new Ballot(nodes, clock, claim, () -> {}).ofAnother();
+                return new Ballot(nodes, clock, claim, settled -> {}).ofAnother();
             }
             attempt = page.isUnderWay() ? page.attempt : null;
             ballot = page.ballot;

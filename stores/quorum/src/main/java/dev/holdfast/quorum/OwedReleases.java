@@ -6,11 +6,12 @@ import dev.holdfast.spi.StoreException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The releases that one node has not confirmed. They are repeated, one after the other, when the node answers again. What is
- * dropped, because there are too many, ends with its lease. Thread-safe.
+ * dropped, because there are too many, or the node refuses, ends with its lease or when it is released again. Thread-safe.
  */
 final class OwedReleases {
 
@@ -22,7 +23,7 @@ final class OwedReleases {
     private final AtomicInteger turns = new AtomicInteger();
     private boolean paying;
 
-    private record Owed(Claim claim, Runnable settled) {}
+    private record Owed(Claim claim, Consumer<Boolean> ended) {}
 
     OwedReleases(Node node) {
         this.node = node;
@@ -31,16 +32,16 @@ final class OwedReleases {
     /**
      * Notes a claim that this node may keep, or that may still reach it, although it is released.
      *
-     * @param settled runs when the node has confirmed it, or it was dropped
+     * @param ended is told in the end whether the node has confirmed it; else it has refused it, or it was dropped
      */
-    void owe(Claim claim, Runnable settled) {
+    void owe(Claim claim, Consumer<Boolean> ended) {
         Owed dropped;
         synchronized (this) {
             dropped = queue.size() >= MAX ? queue.removeFirst() : null;
-            queue.addLast(new Owed(claim, settled));
+            queue.addLast(new Owed(claim, ended));
         }
         if (dropped != null) {
-            dropped.settled().run();
+            dropped.ended().accept(false);
         }
         pay();
     }
@@ -71,7 +72,7 @@ final class OwedReleases {
         node.release(next.claim(), new Payment(next));
     }
 
-    private synchronized void ended(@Nullable Owed unpaid) {
+    private synchronized void paused(@Nullable Owed unpaid) {
         paying = false;
         if (unpaid != null) {
             queue.addFirst(unpaid);
@@ -88,23 +89,23 @@ final class OwedReleases {
 
         @Override
         public void answered(Released released) {
-            paid();
+            ended(true);
         }
 
         // Also the first answer of a node that returns to the rotation begins again.
         @Override
         public void failed(StoreException cause) {
             if (cause.retryable()) {
-                ended(owed);
+                paused(owed);
                 node.later(OwedReleases.this::pay);
             } else {
-                paid();
+                ended(false);
             }
         }
 
-        private void paid() {
-            ended(null);
-            owed.settled().run();
+        private void ended(boolean confirmed) {
+            paused(null);
+            owed.ended().accept(confirmed);
             pay();
         }
 

@@ -152,6 +152,22 @@ class LateMessagesTest extends StoreTest {
         assertThatNothingIsLeft();
     }
 
+    /** A downgrade arrives at a node long after the release, whose answer comes last and says that it has found the claim. */
+    @Test
+    void grantThatIsYoungerThanItsReleaseIsReleasedToo() {
+        Claim claim = carol.write(name);
+        granted(store, claim);
+        nodes.node(2).delays("tryAcquireAsNode");
+        granted(store, claim.withPermits(1));
+        nodes.node(2).repliesLate("release");
+        assertThat(released(store, claim)).isTrue();
+        time.run(LEASE); // as long as a tombstone lasts
+        nodes.node(2).repliesAtOnce();
+        nodes.node(2).delivers();
+        assertThat(heldAt(2)).isEmpty();
+        assertThatNothingIsLeft();
+    }
+
     @Test
     void renewalDoesNotReviveAClaimWhoseMajorityHasEnded() {
         Claim claim = carol.mutex(name);
@@ -238,6 +254,68 @@ class LateMessagesTest extends StoreTest {
     }
 
     @Test
+    void releaseThatNodesHaveRefusedIsSentAgainWhenItIsRepeated() {
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        QuorumLockStore operator = closing(nodes.open(OPTIONS, delay -> task -> time.after(delay.toNanos(), task)));
+        nodes.node(1).forbids("release");
+        nodes.node(2).forbids("release");
+        for (QuorumLockStore releasing : List.of(operator, store)) {
+            StoreException failure = failure(after(SOON, releasing.release(claim)));
+            assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+            assertThat(failure).hasMessageContaining("no permission");
+        }
+        nodes.node(1).refusesNothing();
+        nodes.node(2).refusesNothing();
+        assertThat(get(after(SOON, operator.release(claim.again()))).wasOwner()).isTrue();
+        assertThatNothingIsLeft();
+    }
+
+    @Test
+    void ownReleaseThatNodesHaveRefusedIsSentAgainWhenItIsRepeated() {
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        nodes.node(1).forbids("release");
+        nodes.node(2).forbids("release");
+        failure(after(SOON, store.release(claim)));
+        nodes.node(1).refusesNothing();
+        nodes.node(2).refusesNothing();
+        assertThat(get(after(SOON, store.release(claim.again()))).wasOwner()).isTrue();
+        assertThatNothingIsLeft();
+    }
+
+    /** The tombstones of the first break are over, and its client has taken the lock back. */
+    @Test
+    void breakThatIsRepeatedAsksAllNodesAgain() {
+        Claim claim = carol.mutex(name).withLease(OPTIONS.maxLease().dividedBy(2));
+        QuorumLockStore operator = closing(nodes.open(OPTIONS, delay -> task -> time.after(delay.toNanos(), task)));
+        granted(store, claim);
+        assertThat(released(operator, claim.again())).isTrue();
+        time.run(claim.lease());
+        granted(nodes.node(0).store(), claim);
+        granted(nodes.node(1).store(), claim);
+        assertThat(released(operator, claim.again())).isTrue();
+        assertThatNothingIsLeft();
+    }
+
+    /** Or a release that arrives late would end a grant of the same id. */
+    @Test
+    void idIsNotForgottenWhileARepeatedReleaseIsOwed() {
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        nodes.node(2).forbids("release");
+        released(store, claim);
+        time.run(SOON);
+        nodes.node(2).isDown(true);
+        released(store, claim.again());
+        time.run(OPTIONS.maxLease().multipliedBy(2));
+        granted(store, claim);
+        assertThat(heldAt(0)).extracting(Claim::id).doesNotContain(claim.id());
+        nodes.node(2).refusesNothing();
+        nodes.node(2).isDown(false);
+    }
+
+    @Test
     void outcomeOfABreakThatAMajorityHasNotConfirmedIsUnknown() {
         Claim claim = carol.mutex(name);
         granted(store, claim);
@@ -313,18 +391,23 @@ class LateMessagesTest extends StoreTest {
     }
 
     @Test
-    void manyReleasesAreOwedToANodeThatAnswersAtOnce() {
+    void manyReleasesAreOwedToANodeThatAnswersAtOnceAndThoseThatAreDroppedCanBeRepeated() {
         LockStore third = nodes.node(2).store();
         nodes.node(2).refuses("release");
+        Claim first = carol.mutex(name);
+        granted(store, first);
+        released(store, first);
         for (int i = 0; i < OwedReleases.MAX; i++) {
             Claim claim = carol.mutex(new LockName(name + "-" + i));
             granted(store, claim);
             released(store, claim);
         }
-        assertThat(get(third.list(name.value(), LockStore.MAX_LIST))).hasSize(OwedReleases.MAX);
+        assertThat(get(third.list(name + "-", LockStore.MAX_LIST))).hasSize(OwedReleases.MAX);
         nodes.node(2).refusesNothing();
         time.run(SOON);
-        assertThat(get(third.list(name.value(), LockStore.MAX_LIST))).isEmpty();
+        assertThat(get(third.list(name.value(), LockStore.MAX_LIST))).containsExactly(name);
+        released(store, first.again());
+        assertThat(heldAt(2)).isEmpty();
         time.run(OPTIONS.maxLease().plus(SOON));
         assertThat(store.remembered()).isZero();
     }

@@ -63,6 +63,7 @@ final class MemoryNodes {
 
         private volatile String late = "";
         private volatile BiPredicate<String, Object[]> refused = NO_CALL;
+        private volatile String forbidden = "";
         private final Queue<Runnable> delayed = new ConcurrentLinkedQueue<>();
 
         LockStore store() {
@@ -108,12 +109,18 @@ final class MemoryNodes {
             refused = (name, arguments) -> name.equals(call);
         }
 
+        /** Calls of this name are refused for good, as by a server whose rights were changed. */
+        void forbids(String call) {
+            forbidden = call;
+        }
+
         void refusesRaises() {
             refused = MemoryNodes::isRaise;
         }
 
         void refusesNothing() {
             refused = NO_CALL;
+            forbidden = "";
         }
 
         void delivers() {
@@ -148,6 +155,9 @@ final class MemoryNodes {
             }
             if (isCall && refused.test(method.getName(), arguments)) {
                 return CompletableFuture.failedStage(StoreException.unavailable(Effect.NONE, "refused", null));
+            }
+            if (method.getName().equals(forbidden)) {
+                return CompletableFuture.failedStage(StoreException.refused("no permission", null));
             }
             if (isCall && heldBack.test(method.getName(), arguments)) {
                 CompletableFuture<Object> reply = new CompletableFuture<>();
