@@ -36,8 +36,9 @@ import org.jspecify.annotations.Nullable;
  * refused that before, is not settled until they have answered.
  *
  * <p>A vote lasts from the sending of its request for the lease. A renewal prolongs it only while it lasts. A node that says
- * that it does not keep the claim although its vote lasts has broken the lock, or has lost its data. It is
- * <em>barred</em>: until that vote would have ended it is not asked to grant the claim again, so that no break is undone.
+ * that it does not keep the claim although its vote lasts has broken the lock, or has lost its data; so has one that must have
+ * granted the claim anew, and one that may have. It is <em>barred</em>: until that vote would have ended it is neither asked to
+ * grant the claim again nor counted, so that no break is undone.
  */
 final class Ballot {
 
@@ -47,7 +48,7 @@ final class Ballot {
         /** Granted, but the node may have forgotten a grant that still lasts. */
         YOUNG,
         BUSY,
-        /** The node did not keep the claim any more, and has granted it anew. That is undone. */
+        /** The node did not keep the claim any more, and has granted it anew; or nobody can tell. It is barred, or all is over. */
         LOST
     }
 
@@ -296,29 +297,28 @@ final class Ballot {
             synchronized (Ballot.this) {
                 end();
                 vote = vote(attempt);
-                boolean isLost = seat.granted && vote == Vote.LOST;
                 // A release that is on its way ends this grant, or says that it has found none.
-                unwanted = isLost || (seat.granted && closed && seat.releases == 0) ? beginRelease(seat, isLost) : null;
+                boolean isUnwanted = seat.granted && seat.releases == 0 && (closed || lapsed);
+                unwanted = isUnwanted ? beginRelease(seat, lapsed) : null;
             }
             sendRelease(node, unwanted);
             settle();
             reply.answered(new Answer(vote, attempt));
         }
 
-        // A new grant has a larger counter than the one that the node has lost.
         private Vote vote(NodeAttempt attempt) {
             if (!(attempt.attempt() instanceof Granted granted)) {
                 isGone(node, grantsBefore);
                 return Vote.BUSY;
             }
+            long now = clock.nanoTime();
             boolean counts = node.counts(attempt);
+            if (wasLive && (!counts || seat.isAnother(granted, Math.max(raisedTo, token)))) {
+                seat.isGone(now);
+            }
             seat.granted = true;
             seat.grants++;
-            if (hasLapsed(clock.nanoTime())) {
-                return Vote.LOST;
-            }
-            if (wasLive && (!counts || seat.isAnother(granted, raisedTo))) {
-                seat.isLost();
+            if (hasLapsed(now) || seat.isBarred(now)) {
                 return Vote.LOST;
             }
             if (counts) {

@@ -26,7 +26,6 @@ final class Seat {
     private long counter;
     private long until;
     private boolean barred;
-    private boolean barredForEver;
 
     /** Notes a vote, which lasts from the sending of its request for the lease. */
     void vote(long sent, Granted grant) {
@@ -43,15 +42,13 @@ final class Seat {
         voted = false;
     }
 
-    /** The node has granted the claim anew. That is being released, and the release may arrive late and end a later grant. */
-    void isLost() {
-        voted = false;
-        barredForEver = true;
-    }
-
-    /** Whether a grant with this counter, which was asked for while the vote lasted, is another one. */
+    /**
+     * Whether a grant that was asked for while the vote lasted is another one: that has a larger counter.
+     *
+     * @param raisedTo the counter that the node may have been asked to raise the vote's to
+     */
     boolean isAnother(Granted grant, long raisedTo) {
-        return barred || grant.counter() > Math.max(counter, raisedTo);
+        return grant.counter() > Math.max(counter, raisedTo);
     }
 
     boolean isLive(long now) {
@@ -65,12 +62,12 @@ final class Seat {
 
     /** Whether the vote lasts, or would if the node had not ended it. */
     boolean wouldLast(long now) {
-        return (voted || barred || barredForEver) && until - now > 0;
+        return (voted || barred) && until - now > 0;
     }
 
     boolean isBarred(long now) {
         barred &= until - now > 0;
-        return barred || barredForEver;
+        return barred;
     }
 
     boolean mayKeep() {

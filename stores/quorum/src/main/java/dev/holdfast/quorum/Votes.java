@@ -39,9 +39,6 @@ final class Votes {
     private static final EnumSet<State> ANSWERED =
             EnumSet.of(State.COUNTED, State.RAISING, State.YOUNG, State.BUSY, State.CONFLICT);
 
-    private static final EnumSet<State> EFFECTIVE =
-            EnumSet.of(State.COUNTED, State.RAISING, State.YOUNG, State.OVERDUE);
-
     private static final class Vote {
         private State state = State.SKIPPED;
         private long counter;
@@ -139,9 +136,10 @@ final class Votes {
 
     /** Whether a node has done what the attempt wants, or may have done it. */
     boolean mayHaveHadEffect() {
-        return count(EFFECTIVE) > 0
-                || Arrays.stream(votes)
-                        .anyMatch(vote -> vote.failure != null && vote.failure.effect() == Effect.UNKNOWN);
+        return Arrays.stream(votes)
+                .anyMatch(vote -> vote.counter > 0
+                        || vote.state == State.OVERDUE
+                        || (vote.failure != null && vote.failure.effect() == Effect.UNKNOWN));
     }
 
     /** The largest counter of those that count. */

@@ -237,6 +237,44 @@ class LateMessagesTest extends StoreTest {
         assertThatNothingIsLeft();
     }
 
+    /** Its counter is that which it was asked to raise it to, and not the one that it has answered. */
+    @Test
+    void nodeWhoseRaiseWasNotAnsweredKeepsItsVote() {
+        countersDiffer();
+        nodes.node(1).delaysRaises();
+        Claim claim = carol.write(name);
+        CompletableFuture<Attempt> attempt = store.tryAcquire(claim).toCompletableFuture();
+        time.run(SOON);
+        assertThat(get(attempt)).isInstanceOf(Granted.class);
+        nodes.node(1).losesReplies(true);
+        nodes.node(1).delivers();
+        nodes.node(1).losesReplies(false);
+        nodes.node(2).isDown(true);
+        granted(store, claim.withPermits(1));
+        nodes.node(2).isDown(false);
+    }
+
+    /** It has kept its data, but nobody can tell, so that its vote ends. When it is counted again it may be needed. */
+    @Test
+    void nodeThatHasStartedAgainIsGivenTheClaimAfterADowngradeToo() {
+        Claim claim = carol.write(name);
+        granted(store, claim);
+        Claim downgraded = claim.withPermits(1);
+        time.run(SOON);
+        nodes.node(2).startsAgain();
+        granted(store, downgraded);
+        for (Duration passed = Duration.ZERO;
+                passed.compareTo(OPTIONS.quarantine().plus(LEASE)) < 0;
+                passed = passed.plus(LEASE.dividedBy(3))) {
+            time.run(LEASE.dividedBy(3));
+            assertThat(renewedAfter(Duration.ZERO, downgraded)).isInstanceOf(Granted.class);
+        }
+        nodes.node(1).losesItsData();
+        assertThat(renewedAfter(Duration.ZERO, downgraded)).isInstanceOf(Granted.class);
+        released(store, downgraded);
+        assertThatNothingIsLeft();
+    }
+
     /** Two nodes do not keep the claim, and the one of them that could take it serves another client. */
     @Test
     void claimThatNoMajorityCanKeepIsLost() {

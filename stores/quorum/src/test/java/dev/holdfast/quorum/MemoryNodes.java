@@ -4,6 +4,7 @@ import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.lang.reflect.InvocationTargetException;
@@ -55,6 +56,7 @@ final class MemoryNodes {
     final class MemoryNode {
 
         private volatile LockStore store = new MemoryLockStore(clock);
+        private volatile long startedAt = clock.nanoTime();
         private volatile boolean down;
         private volatile boolean broken;
         private volatile boolean replyLost;
@@ -132,6 +134,12 @@ final class MemoryNodes {
 
         void losesItsData() {
             store = new MemoryLockStore(clock);
+            startsAgain();
+        }
+
+        /** It may have lost its data, as far as anybody can tell. */
+        void startsAgain() {
+            startedAt = clock.nanoTime();
         }
 
         // Closing it closes no other handle.
@@ -191,9 +199,16 @@ final class MemoryNodes {
             });
         }
 
+        private NodeAttempt aged(NodeAttempt attempt) {
+            return new NodeAttempt(attempt.attempt(), startedAt, Duration.ofNanos(clock.nanoTime() - startedAt));
+        }
+
         private Object call(Method method, Object[] arguments, boolean isCall) throws Throwable {
             try {
-                Object answer = method.invoke(store, arguments);
+                Object answer = method.getName().equals("tryAcquireAsNode")
+                        ? store.tryAcquireAsNode((Claim) arguments[0], (long) arguments[1], (boolean) arguments[2])
+                                .thenApply(this::aged)
+                        : method.invoke(store, arguments);
                 return isCall && replyLost
                         ? CompletableFuture.failedStage(
                                 StoreException.unavailable(Effect.UNKNOWN, "the reply was lost", null))
