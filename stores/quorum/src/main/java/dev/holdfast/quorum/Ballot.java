@@ -221,12 +221,19 @@ final class Ballot {
      * Notes that a node does not keep the claim.
      *
      * @param grants how often it had granted when it was asked; if it has granted since, this may be older
+     * @param broken whether it says that somebody has released the claim
      */
-    synchronized void isGone(Node node, int grants) {
+    synchronized void isGone(Node node, int grants, boolean broken) {
         Seat seat = seats[node.index()];
         if (seat.grants == grants) {
-            seat.isGone(clock.nanoTime());
+            seat.isGone(clock.nanoTime(), broken);
         }
+    }
+
+    /** Whether a node that would still keep the claim says that somebody has released it. */
+    synchronized boolean isBroken() {
+        long now = clock.nanoTime();
+        return Arrays.stream(seats).anyMatch(seat -> seat.isBroken(now));
     }
 
     /** Whether the node must not be asked to grant the claim again. */
@@ -308,13 +315,13 @@ final class Ballot {
 
         private Vote vote(NodeAttempt attempt) {
             if (!(attempt.attempt() instanceof Granted granted)) {
-                isGone(node, grantsBefore);
+                isGone(node, grantsBefore, false);
                 return Vote.BUSY;
             }
             long now = clock.nanoTime();
             boolean counts = node.counts(attempt);
             if (wasLive && (!counts || seat.isAnother(granted, Math.max(raisedTo, token)))) {
-                seat.isGone(now);
+                seat.isGone(now, false);
             }
             seat.granted = true;
             seat.grants++;
@@ -336,7 +343,7 @@ final class Ballot {
                 seat.unsure |= unknown;
                 clean &= !unknown;
                 if (cause instanceof KindConflictException) {
-                    isGone(node, grantsBefore);
+                    isGone(node, grantsBefore, false);
                 }
                 unwanted = closed && unknown ? beginRelease(seat, true) : null;
             }

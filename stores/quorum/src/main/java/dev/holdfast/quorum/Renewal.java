@@ -2,6 +2,7 @@ package dev.holdfast.quorum;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
@@ -88,8 +89,8 @@ final class Renewal {
         }
 
         private void note(Node node, Renewed renewed) {
-            if (ballot != null && renewed instanceof Renewed.Gone) {
-                ballot.isGone(node, grants[node.index()]);
+            if (ballot != null && renewed instanceof Renewed.Gone gone) {
+                ballot.isGone(node, grants[node.index()], gone.reason() == Reason.RELEASED);
             }
             boolean proves = ballot == null
                     || over != null
@@ -115,18 +116,27 @@ final class Renewal {
                 void in(Ballot.Answer answer) {
                     answers[node.index()] = switch (answer.vote()) {
                         case COUNTED -> (Granted) answer.attempt().attempt();
-                        // Without this node there is no majority. It may have buried the claim, because the lock was
-                        // broken, or keep the claim of another client, which may hold.
-                        case BUSY -> new Renewed.Gone(Reason.TAKEN);
+                        case BUSY -> occupied(node, to);
                         case YOUNG, LOST -> new Renewed.Gone(Reason.EXPIRED);
                     };
                 }
 
                 @Override
                 void out(@Nullable StoreException cause) {
-                    answers[node.index()] = unanswered(node, cause);
+                    answers[node.index()] =
+                            cause instanceof KindConflictException ? occupied(node, to) : unanswered(node, cause);
                 }
             });
+        }
+
+        // Without this node there is no majority. After a break it may have buried the claim, or keep that of another
+        // client,
+        // which may hold. If data were lost, others cannot hold while the votes of this claim last, and soon go away.
+        private Renewed occupied(Node node, Ballot ballot) {
+            return ballot.isBroken()
+                    ? new Renewed.Gone(Reason.TAKEN)
+                    : new Renewed.Failed(StoreException.unavailable(
+                            Effect.NONE, node + ": another claim is there at the moment", null));
         }
 
         private Renewed outcome() {
@@ -168,7 +178,9 @@ final class Renewal {
                     token, granted.get(granted.size() - nodes.majority()).lease());
         }
 
-        private Renewed isGone(boolean wasBroken) {
+        private Renewed isGone(boolean wasHeld) {
+            // Nothing but a break leaves a tombstone where a vote lasts.
+            boolean wasBroken = wasHeld && ballot != null && ballot.isBroken();
             if (ballot != null) {
                 // What a minority still keeps would only be in the way of others.
                 ballot.close(claim.repeated(), false, Ballot.NOBODY);
@@ -178,7 +190,7 @@ final class Renewal {
                     .map(answer -> ((Renewed.Gone) Objects.requireNonNull(answer)).reason())
                     .collect(Collectors.toCollection(ArrayList::new));
             if (wasBroken) {
-                return new Renewed.Gone(reasons.contains(Reason.TAKEN) ? Reason.TAKEN : Reason.RELEASED);
+                return new Renewed.Gone(Reason.RELEASED);
             }
             // A tombstone at fewer nodes may be that of a request which was overtaken by its release.
             if (Collections.frequency(reasons, Reason.RELEASED) < nodes.majority()) {

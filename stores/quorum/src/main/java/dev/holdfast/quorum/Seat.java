@@ -26,18 +26,22 @@ final class Seat {
     private long counter;
     private long until;
     private boolean barred;
+    /** Whether the node has said so because somebody has released the claim. */
+    private boolean broken;
 
     /** Notes a vote, which lasts from the sending of its request for the lease. */
     void vote(long sent, Granted grant) {
         long end = sent + grant.lease().toNanos();
         until = !voted || end - until > 0 ? end : until;
         voted = true;
+        broken = false;
         counter = Math.max(counter, grant.counter());
     }
 
     /** The node does not keep the claim. If its vote lasts, it is not asked for another one before that would have ended. */
-    void isGone(long now) {
+    void isGone(long now, boolean wasReleased) {
         granted = false;
+        broken |= wasReleased;
         barred |= isLive(now);
         voted = false;
     }
@@ -68,6 +72,10 @@ final class Seat {
     boolean isBarred(long now) {
         barred &= until - now > 0;
         return barred;
+    }
+
+    boolean isBroken(long now) {
+        return broken && isBarred(now);
     }
 
     boolean mayKeep() {

@@ -27,6 +27,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a quorum does when messages come late, or in another order than they were sent. Time is simulated. */
 class LateMessagesTest extends StoreTest {
@@ -275,19 +277,53 @@ class LateMessagesTest extends StoreTest {
         assertThatNothingIsLeft();
     }
 
-    /** Two nodes do not keep the claim, and the one of them that could take it serves another client. */
-    @Test
-    void claimThatNoMajorityCanKeepIsLost() {
+    /** One node has lost its data, and the one that could take the claim instead serves another client at the moment. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void attemptOfAnotherClientEndsNoClaimWhoseDataWereLostAtOneNode(boolean shared) {
         nodes.node(2).isDown(true);
         Claim claim = carol.mutex(name);
         granted(store, claim);
         nodes.node(1).losesItsData();
         nodes.node(2).isDown(false);
-        Claim attempt = dave.mutex(name);
+        Claim attempt = shared ? dave.read(name) : dave.mutex(name);
+        granted(nodes.node(1).store(), attempt);
         granted(nodes.node(2).store(), attempt);
-        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Renewed.Gone.class);
-        assertThat(heldAt(0)).isEmpty();
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Renewed.Failed.class);
+        released(nodes.node(1).store(), attempt);
         released(nodes.node(2).store(), attempt);
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Granted.class);
+        released(store, claim);
+        assertThatNothingIsLeft();
+    }
+
+    @Test
+    void claimThatNoMajorityCanKeepIsLost() {
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        nodes.node(1).losesItsData();
+        nodes.node(2).losesItsData();
+        assertThat(renewedAfter(Duration.ZERO, claim)).isEqualTo(new Renewed.Gone(Reason.EXPIRED));
+        assertThat(heldAt(0)).isEmpty();
+        assertThatNothingIsLeft();
+    }
+
+    /** The break has not reached node 0 yet, and node 2 has never kept the claim. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void breakIsHeardAtOnceWhateverHoldsTheNameAfterwards(boolean shared) {
+        nodes.node(2).isDown(true);
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        nodes.node(2).isDown(false);
+        QuorumLockStore operator = closing(nodes.open(OPTIONS, delay -> task -> time.after(delay.toNanos(), task)));
+        nodes.node(0).delays("release");
+        operator.release(claim);
+        Claim next = shared ? dave.read(name) : dave.mutex(name);
+        granted(operator, next);
+        assertThat(renewedAfter(Duration.ZERO, claim)).isEqualTo(new Renewed.Gone(Reason.RELEASED));
+        nodes.node(0).delivers();
+        released(operator, next);
         assertThatNothingIsLeft();
     }
 
@@ -384,7 +420,7 @@ class LateMessagesTest extends StoreTest {
         released(nodes.node(0).store(), claim);
         assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Granted.class);
         assertThat(heldAt(0)).isEmpty();
-        released(nodes.node(1).store(), claim);
+        released(nodes.node(1).store(), claim.again());
         assertThat(renewedAfter(Duration.ZERO, claim)).isEqualTo(new Renewed.Gone(Reason.RELEASED));
         assertThatNothingIsLeft();
     }
