@@ -18,7 +18,7 @@ public record QuorumOptions(Duration maxLease, Duration nodeTimeout, boolean new
     private static final Duration SHORTEST_MAX_LEASE = Duration.ofSeconds(5);
 
     /** The margin for the drift of clocks is this part of a lease, and a constant for scheduling and rounding. */
-    private static final int DRIFT_PART = 100;
+    static final int DRIFT_PART = 100;
 
     private static final Duration MARGIN = Duration.ofMillis(2);
 

@@ -24,15 +24,21 @@ final class Seat {
     private boolean voted;
 
     private long counter;
-    private long until;
+    /** When the request of the vote was sent, and how long the vote lasts from then on. */
+    private long since;
+
+    private long lease;
     private boolean barred;
     /** Whether the node has said so because somebody has released the claim. */
     private boolean broken;
 
     /** Notes a vote, which lasts from the sending of its request for the lease. */
     void vote(long sent, Granted grant) {
-        long end = sent + grant.lease().toNanos();
-        until = !voted || end - until > 0 ? end : until;
+        long granted = grant.lease().toNanos();
+        if (!voted || granted > lastsAfter(sent)) {
+            since = sent;
+            lease = granted;
+        }
         voted = true;
         broken = false;
         counter = Math.max(counter, grant.counter());
@@ -56,21 +62,22 @@ final class Seat {
     }
 
     boolean isLive(long now) {
-        return voted && until - now > 0;
+        return voted && lastsAfter(now) > 0;
     }
 
-    /** How long the vote lasts, as a time after this one. */
-    long lastsAfter(long since) {
-        return until - since;
+    /** How long the vote lasts after this time, also if the node's clock runs faster than this one by the margin. */
+    long lastsAfter(long time) {
+        long passed = time - since;
+        return lease - passed - Math.max(passed, 0) / QuorumOptions.DRIFT_PART;
     }
 
     /** Whether the vote lasts, or would if the node had not ended it. */
     boolean wouldLast(long now) {
-        return (voted || barred) && until - now > 0;
+        return (voted || barred) && lastsAfter(now) > 0;
     }
 
     boolean isBarred(long now) {
-        barred &= until - now > 0;
+        barred &= lastsAfter(now) > 0;
         return barred;
     }
 

@@ -2,11 +2,13 @@ package dev.holdfast.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
@@ -220,6 +222,38 @@ class LateMessagesTest extends StoreTest {
         nodes.node(0).isDown(false);
         assertThat(get(renewal).get(0)).isEqualTo(new Renewed.Gone(Reason.EXPIRED));
         assertThatNothingIsLeft();
+    }
+
+    /** The clock of node 1 runs faster, though within the margin, so that others have held the lock and released it. */
+    @Test
+    void claimThatMayBeOverAtANodeWhoseClockRunsFasterIsNotRevived() {
+        nodes.node(2).isDown(true);
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        time.run(LEASE.minusMillis(200));
+        released(nodes.node(1).store(), claim);
+        nodes.node(2).isDown(false);
+        Claim next = dave.mutex(name);
+        QuorumLockStore other = closing(nodes.open(OPTIONS, delay -> task -> time.after(delay.toNanos(), task)));
+        granted(other, next);
+        released(other, next);
+        assertThat(renewedAfter(Duration.ZERO, claim)).isEqualTo(new Renewed.Gone(Reason.EXPIRED));
+    }
+
+    /** What is left of a lease has a margin that is too small for what has passed of it. */
+    @Test
+    void grantThatIsRepeatedLastsNoLongerThanAFasterClockMeasures() {
+        MonotonicClock fast = time.serverClock(10_000, Duration.ZERO);
+        List<LockStore> stores =
+                List.of(new MemoryLockStore(fast), new MemoryLockStore(fast), new MemoryLockStore(fast));
+        QuorumLockStore quorum = closing(QuorumLockStore.over(
+                stores, OPTIONS, time.clock(), delay -> task -> time.after(delay.toNanos(), task)));
+        Claim claim = carol.mutex(name);
+        granted(quorum, claim);
+        Duration passed = LEASE.multipliedBy(9).dividedBy(10);
+        time.run(passed);
+        assertThat(granted(quorum, claim.again()).lease())
+                .isLessThanOrEqualTo(LEASE.minus(passed).minus(passed.dividedBy(100)));
     }
 
     /** One node has lost its data, and another one is out of reach: the claim is given to it when it is back. */
