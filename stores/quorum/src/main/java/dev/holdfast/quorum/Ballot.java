@@ -241,6 +241,11 @@ final class Ballot {
         return seats[node.index()].isBarred(now);
     }
 
+    /** Whether the node may keep more permits than these, because it has not answered to a downgrade. */
+    synchronized boolean keepsMore(Node node, int permits) {
+        return seats[node.index()].permits > permits;
+    }
+
     /** Whether the node has an acquisition to answer. */
     synchronized boolean isAsked(Node node) {
         return seats[node.index()].open > 0;
@@ -266,7 +271,7 @@ final class Ballot {
             refused = closed;
             Seat seat = seats[node.index()];
             seat.open += refused ? 0 : 1;
-            call = new Call(node, sent, raise ? counter : 0, seat.isLive(sent), reply);
+            call = new Call(node, sent, outer.permits(), raise ? counter : 0, seat.isLive(sent), reply);
         }
         if (refused) {
             reply.failed(StoreException.unavailable(Effect.NONE, "it was released meanwhile", null));
@@ -281,16 +286,18 @@ final class Ballot {
         private final Node node;
         private final Seat seat;
         private final long sent;
+        private final int permits;
         private final long raisedTo;
         private final boolean wasLive;
         private final int grantsBefore;
         private final Reply<Answer> reply;
         private boolean ended;
 
-        private Call(Node node, long sent, long raisedTo, boolean wasLive, Reply<Answer> reply) {
+        private Call(Node node, long sent, int permits, long raisedTo, boolean wasLive, Reply<Answer> reply) {
             this.node = node;
             this.seat = seats[node.index()];
             this.sent = sent;
+            this.permits = permits;
             this.raisedTo = raisedTo;
             this.wasLive = wasLive;
             this.grantsBefore = seat.grants;
@@ -324,6 +331,7 @@ final class Ballot {
                 seat.isGone(now, false);
             }
             seat.granted = true;
+            seat.permits = permits;
             seat.grants++;
             if (hasLapsed(now) || seat.isBarred(now)) {
                 return Vote.LOST;

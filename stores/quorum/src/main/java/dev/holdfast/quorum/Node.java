@@ -114,18 +114,21 @@ final class Node {
         }
         open.incrementAndGet();
         AtomicBoolean missed = new AtomicBoolean();
+        // Before the time limit begins, so that a call that waits for a thread until then fails, instead of being
+        // overdue.
+        CompletionStage<T> answer = start(lane, call);
         TimeLimit.Call inTime = limit.begin(() -> {
             if (missed.compareAndSet(false, true)) {
                 missed();
             }
             reply.overdue();
         });
-        start(lane, call).whenComplete((answer, failure) -> {
+        answer.whenComplete((value, failure) -> {
             inTime.end();
             open.decrementAndGet();
             if (failure == null) {
                 answered();
-                reply.answered(answer);
+                reply.answered(value);
                 return;
             }
             StoreException cause = StoreException.of(failure);

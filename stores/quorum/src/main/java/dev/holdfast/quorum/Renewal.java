@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>First each node is asked, once and all at once, to renew those claims that it keeps by what this client knows. Then a claim
  * is given to nodes that do not keep it, because they were away or their vote has ended, by an acquisition with its own token,
  * which shows whether the node may be counted. The outcome waits for that only if there is no majority without it. A node
- * that is {@linkplain Ballot barred} is not given the claim.
+ * that is {@linkplain Ballot barred} is not given the claim. A node that has not heard of a downgrade is told again.
  *
  * <p>A claim holds if a majority has renewed it. It is gone if so many nodes cannot keep it that no majority is left, or if its
  * majority has ended by the local clock: then it is not revived, and the nodes are asked only to say why. A node that is
@@ -108,6 +108,13 @@ final class Renewal {
                     && worth[node.index()]
                     && !ballot.isAsked(node)
                     && !ballot.isBarred(node, clock.nanoTime());
+        }
+
+        private boolean isTooLargeAt(Node node) {
+            return ballot != null
+                    && answers[node.index()] instanceof Granted
+                    && !ballot.isAsked(node)
+                    && ballot.keepsMore(node, claim.permits());
         }
 
         private void give(Node node, Ballot to, Runnable end) {
@@ -275,6 +282,8 @@ final class Renewal {
             nodes.forEach(node -> {
                 if (item.isMissingAt(node)) {
                     missing.add(node);
+                } else if (ballot != null && item.isTooLargeAt(node) && repairs[node.index()]++ < MAX_REPAIRS) {
+                    ballot.acquire(node, item.claim, ballot.token(), false, sent, Ignored.reply());
                 }
             });
             int held = item.count(Granted.class);

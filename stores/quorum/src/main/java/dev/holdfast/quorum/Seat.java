@@ -13,6 +13,8 @@ final class Seat {
     boolean unsure;
     /** Whether the node keeps the claim, counted or not, as far as its answers say. */
     boolean granted;
+    /** How many permits it has granted by its last answer. */
+    int permits;
     /** How often the node has granted. An answer "no" to a call during which it has granted may be older than the grant. */
     int grants;
     /** Releases that the node has not confirmed. */

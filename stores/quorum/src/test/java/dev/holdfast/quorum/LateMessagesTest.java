@@ -22,6 +22,7 @@ import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -437,6 +438,19 @@ class LateMessagesTest extends StoreTest {
 
     /** What a majority refuses is refused, whatever a node does that has not answered yet. */
     @Test
+    void downgradeThatANodeHasNotHeardOfReachesItWithTheNextRenewal() {
+        Claim claim = carol.write(name);
+        granted(store, claim);
+        nodes.node(2).refuses("tryAcquireAsNode");
+        granted(store, claim.withPermits(1));
+        nodes.node(2).refusesNothing();
+        assertThat(renewedAfter(Duration.ZERO, claim.withPermits(1))).isInstanceOf(Granted.class);
+        nodes.node(0).isDown(true);
+        granted(store, dave.read(name));
+        nodes.node(0).isDown(false);
+    }
+
+    @Test
     void growthThatAMajorityRefusesHasNoEffect() {
         Claim claim = carol.read(name);
         granted(store, claim);
@@ -560,6 +574,7 @@ class LateMessagesTest extends StoreTest {
 
         private final CountDownLatch goesOn = new CountDownLatch(1);
         private final Set<LockName> asked = ConcurrentHashMap.newKeySet();
+        private final Set<LockName> released = ConcurrentHashMap.newKeySet();
 
         private FrozenNode(LockStore node) {
             super(node);
@@ -583,6 +598,35 @@ class LateMessagesTest extends StoreTest {
             }
             return super.tryAcquireAsNode(claim, counter, raise);
         }
+
+        @Override
+        public CompletionStage<Released> release(Claim claim) {
+            released.add(claim.name());
+            return super.release(claim);
+        }
+    }
+
+    @Test
+    void acquisitionThatIsNotSentIsNotReleasedThereEither() {
+        FrozenNode frozen = new FrozenNode(nodes.node(2).store());
+        List<LockStore> stores =
+                List.of(frozen, nodes.node(0).store(), nodes.node(1).store());
+        QuorumLockStore quorum = closing(QuorumLockStore.over(
+                stores, OPTIONS, time.clock(), delay -> task -> time.after(delay.toNanos(), task)));
+        List<Claim> early = new ArrayList<>();
+        for (int i = 0; i < Node.CALLS_AT_ONCE; i++) {
+            early.add(carol.mutex(new LockName(name + "-early-" + i)));
+            granted(quorum, early.get(i));
+        }
+        awaitUntil(() -> frozen.asked.size() == Node.CALLS_AT_ONCE);
+        granted(nodes.node(0).store(), dave.mutex(name));
+        granted(nodes.node(1).store(), dave.mutex(name));
+        busy(quorum, carol.mutex(name));
+        time.run(NODE_TIMEOUT);
+        early.forEach(quorum::release);
+        frozen.goesOn.countDown(); // now it is sent what is owed to it, in the order of the releases
+        awaitUntil(() -> early.stream().allMatch(claim -> frozen.released.contains(claim.name())));
+        assertThat(frozen.released).doesNotContain(name);
     }
 
     @Test
