@@ -118,14 +118,27 @@ public final class TimeLimit {
                 overdue.add(call);
             }
         }
-        overdue.sort(Comparator.comparingLong(call -> call.number));
-        for (Call call : overdue) {
-            if (underWay.remove(call)) {
-                call.late.run();
-            }
-        }
         if (first < Long.MAX_VALUE) {
             sweepLater(Duration.ofNanos(first));
+        }
+        overdue.sort(Comparator.comparingLong(call -> call.number));
+        runAll(overdue);
+    }
+
+    // An exception of one callback stops no other one. It goes to whoever runs the sweep.
+    private void runAll(List<Call> overdue) {
+        RuntimeException failure = null;
+        for (Call call : overdue) {
+            try {
+                if (underWay.remove(call)) {
+                    call.late.run();
+                }
+            } catch (RuntimeException mistake) {
+                failure = failure == null ? mistake : failure;
+            }
+        }
+        if (failure != null) {
+            throw failure;
         }
     }
 }

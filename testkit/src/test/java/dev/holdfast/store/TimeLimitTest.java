@@ -1,6 +1,7 @@
 package dev.holdfast.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
@@ -94,6 +95,24 @@ class TimeLimitTest {
         sweep();
         call.end();
         assertThat(late).hasValue(1);
+    }
+
+    @Test
+    void aCallbackThatFailsStopsNeitherTheOthersNorTheNextSweep() {
+        IllegalStateException mistake = new IllegalStateException("a mistake");
+        AtomicInteger late = new AtomicInteger();
+        limit.begin(() -> {
+            throw mistake;
+        });
+        limit.begin(late::incrementAndGet);
+        clock.advance(Duration.ofSeconds(7));
+        limit.begin(late::incrementAndGet);
+        clock.advance(Duration.ofSeconds(3));
+        assertThatThrownBy(this::sweep).isSameAs(mistake);
+        assertThat(late).hasValue(1);
+        clock.advance(Duration.ofSeconds(7));
+        sweep();
+        assertThat(late).hasValue(2);
     }
 
     @Test
