@@ -193,7 +193,7 @@ final class Ballot {
     synchronized @Nullable Duration heldAfter(long since) {
         long now = clock.nanoTime();
         long[] lasting = Arrays.stream(seats)
-                .filter(seat -> seat.isLive(now))
+                .filter(seat -> seat.surelyLasts(now))
                 .mapToLong(seat -> seat.lastsAfter(since))
                 .sorted()
                 .toArray();

@@ -64,6 +64,16 @@ final class Seat {
     }
 
     boolean isLive(long now) {
+        return voted && isInTime(now);
+    }
+
+    // By the local clock alone. A caller who counts how long his claim is valid has the margin for drift (law 5).
+    private boolean isInTime(long now) {
+        return lease - (now - since) > 0;
+    }
+
+    /** Whether the vote lasts, also if the node's clock runs faster than this one by the margin. */
+    boolean surelyLasts(long now) {
         return voted && lastsAfter(now) > 0;
     }
 
@@ -75,11 +85,11 @@ final class Seat {
 
     /** Whether the vote lasts, or would if the node had not ended it. */
     boolean wouldLast(long now) {
-        return (voted || barred) && lastsAfter(now) > 0;
+        return (voted || barred) && isInTime(now);
     }
 
     boolean isBarred(long now) {
-        barred &= lastsAfter(now) > 0;
+        barred &= isInTime(now);
         return barred;
     }
 

@@ -225,22 +225,6 @@ class LateMessagesTest extends StoreTest {
         assertThatNothingIsLeft();
     }
 
-    /** The clock of node 1 runs faster, though within the margin, so that others have held the lock and released it. */
-    @Test
-    void claimThatMayBeOverAtANodeWhoseClockRunsFasterIsNotRevived() {
-        nodes.node(2).isDown(true);
-        Claim claim = carol.mutex(name);
-        granted(store, claim);
-        time.run(LEASE.minusMillis(200));
-        released(nodes.node(1).store(), claim);
-        nodes.node(2).isDown(false);
-        Claim next = dave.mutex(name);
-        QuorumLockStore other = closing(nodes.open(OPTIONS, delay -> task -> time.after(delay.toNanos(), task)));
-        granted(other, next);
-        released(other, next);
-        assertThat(renewedAfter(Duration.ZERO, claim)).isEqualTo(new Renewed.Gone(Reason.EXPIRED));
-    }
-
     /** What is left of a lease has a margin that is too small for what has passed of it. */
     @Test
     void grantThatIsRepeatedLastsNoLongerThanAFasterClockMeasures() {
