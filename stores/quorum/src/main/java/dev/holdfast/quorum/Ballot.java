@@ -403,8 +403,8 @@ final class Ballot {
             closed = true;
             for (Node node : nodes) {
                 Seat seat = seats[node.index()];
-                seat.granted |=
-                        isOfAnother; // also if the node has confirmed a release: its client may have given it again
+                // Also a node that has confirmed a release: the claim's client may have given it again.
+                seat.granted |= isOfAnother;
                 if (seat.mayKeep() && !(patient && seat.isWorthWaitingFor())) {
                     kept.put(node, beginRelease(seat, repeated));
                 } else {
