@@ -25,6 +25,9 @@ public final class CuttingProxy implements AutoCloseable {
         REPLY
     }
 
+    /** Whether a cut leaves both sides without a word, as a network or a machine does that is gone. */
+    private volatile boolean silent;
+
     /** Nothing passes for so long when everything is done, even on a busy machine. */
     private static final long QUIET_NANOS = 100_000_000;
 
@@ -53,6 +56,12 @@ public final class CuttingProxy implements AutoCloseable {
 
     void cutNext(Cut cut) {
         cut(cut, 0);
+    }
+
+    /** From the next request on nothing comes from the client's side any more, and no connection ends. */
+    void silenceAfter(long bytes) {
+        silent = true;
+        cut(Cut.REQUEST, bytes);
     }
 
     /** Waits until the pool in front has opened its connections, so that a cut does not hit these. */
@@ -119,15 +128,27 @@ public final class CuttingProxy implements AutoCloseable {
             OutputStream out = to.getOutputStream();
             byte[] bytes = new byte[65_536];
             for (int read = in.read(bytes); read >= 0; read = in.read(bytes)) {
+                if (silent && hasCut() && direction == Cut.REQUEST) {
+                    awaitClose();
+                    return;
+                }
                 long left = next.get() == direction ? passing.getAndAdd(-read) : Long.MAX_VALUE;
                 if (left < read && next.compareAndSet(direction, null)) {
                     out.write(bytes, 0, (int) Math.max(left, 0));
+                    awaitClose();
                     return;
                 }
                 passed[direction.ordinal()].addAndGet(read);
                 messages.incrementAndGet();
                 out.write(bytes, 0, read);
             }
+        }
+    }
+
+    // The connections that are opened later are silent, too.
+    private void awaitClose() {
+        while (silent && !door.isClosed()) {
+            LockSupport.parkNanos(QUIET_NANOS);
         }
     }
 

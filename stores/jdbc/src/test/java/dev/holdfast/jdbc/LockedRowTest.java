@@ -13,6 +13,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
 import java.sql.Connection;
@@ -127,6 +128,31 @@ class LockedRowTest extends Servers {
             user.commit();
         }
         assertThat(get(store.release(guarded)).wasOwner()).isTrue();
+    }
+
+    /** What is inserted is not there for others yet, and nobody else can insert it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb", "mysql"})
+    void rowThatATransactionInsertsIsNotWaitedFor(String product) throws SQLException {
+        String url = url(product);
+        LockStore store = open(url);
+        granted(store, alice.mutex(new LockName("first")));
+        Claim claim = bob.mutex(new LockName("second"));
+        try (Connection user = connect(url);
+                Statement statement = user.createStatement()) {
+            user.setAutoCommit(false);
+            statement.executeUpdate(
+                    "INSERT INTO holdfast_lock SELECT 'second', version, counter, clock, holder, held, permits,"
+                            + " capacity, since, expires, owner, more, others FROM holdfast_lock");
+            assertThat(get(store.tryAcquire(claim))).isInstanceOf(Attempt.Busy.class);
+            RecordingListener listener = new RecordingListener();
+            store.enqueue(claim.again(), listener);
+            StoreException failure = failure(listener);
+            assertThat(failure.effect()).isEqualTo(Effect.NONE);
+            assertThat(failure).hasMessageContaining("another client's transaction");
+            user.rollback();
+        }
+        granted(store, claim.again());
     }
 
     private static void lock(Connection user, Claim claim) throws SQLException {

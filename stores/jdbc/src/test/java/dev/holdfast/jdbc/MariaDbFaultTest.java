@@ -12,6 +12,12 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,6 +121,8 @@ class MariaDbFaultTest extends Servers {
         LockStore store = open(url.replace("user=root", "user=" + user));
         Claim claim = alice.mutex(name);
         granted(store, claim);
+        List<Long> before = connections(user);
+        assertThat(before).isNotEmpty();
         server.run("", "SET GLOBAL read_only = 1");
         try {
             for (StoreException failure : new StoreException[] {
@@ -124,9 +132,26 @@ class MariaDbFaultTest extends Servers {
                 assertThat(failure.retryable()).as("it may be promoted").isTrue();
                 assertThat(failure).hasMessageContaining("name the primary in the URL");
             }
+            // It was the primary, perhaps: what the URL leads to now is asked the next time.
+            awaitUntil(() -> connections(user).stream().noneMatch(before::contains), "connections are kept");
         } finally {
             server.run("", "SET GLOBAL read_only = 0");
         }
         assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
+    }
+
+    private static List<Long> connections(String user) {
+        try (Connection connection = server.connect("");
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(
+                        "SELECT id FROM information_schema.processlist WHERE user = '" + user + "'")) {
+            List<Long> ids = new ArrayList<>();
+            while (rows.next()) {
+                ids.add(rows.getLong(1));
+            }
+            return ids;
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
     }
 }

@@ -29,6 +29,9 @@ import org.junit.jupiter.api.Test;
 /** A primary and a replica that follows it asynchronously; the primary dies and the replica is promoted. */
 class ReplicaTest extends Servers {
 
+    private static final String PROCESSES =
+            "SELECT string_agg(pid::text, ',') FROM pg_stat_activity WHERE application_name = 'holdfast'";
+
     private final LockName name = new LockName("a");
     private PostgresServer primary;
     private PostgresServer replica;
@@ -79,6 +82,7 @@ class ReplicaTest extends Servers {
         granted(right, held);
         awaitReplay();
         LockStore wrong = open(replica.url(schema));
+        String before = text(replica, PROCESSES);
         Claim claim = bob.mutex(new LockName("b"));
         refused(failure(wrong.tryAcquire(claim)));
         refused(failure(wrong.tryAcquireAll(List.of(claim, bob.mutex(new LockName("c"))))));
@@ -90,6 +94,11 @@ class ReplicaTest extends Servers {
         refused(listener.first(RecordingListener.Event.Failed.class)
                 .orElseThrow()
                 .cause());
+        // It was the primary, perhaps: what the URL leads to now is asked the next time.
+        awaitUntil(
+                () -> List.of(before.split(",")).stream()
+                        .noneMatch(List.of(text(replica, PROCESSES).split(","))::contains),
+                "connections are kept");
         assertThat(get(wrong.list("", 10))).as("reading is allowed").containsExactly(name);
         assertThat(renewed(right, held)).isInstanceOf(Granted.class);
     }

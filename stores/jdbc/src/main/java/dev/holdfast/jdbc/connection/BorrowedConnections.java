@@ -92,6 +92,17 @@ public final class BorrowedConnections implements ConnectionSource {
         }
     }
 
+    // A pool keeps no connection that is closed underneath.
+    @Override
+    public void discard(Connection connection) throws SQLException {
+        synchronized (borrowed) {
+            borrowed.remove(connection);
+        }
+        try (connection) {
+            connection.abort(Runnable::run);
+        }
+    }
+
     private static void restore(Connection connection, @Nullable Before before) throws SQLException {
         if (before == null || connection.isClosed()) {
             return;

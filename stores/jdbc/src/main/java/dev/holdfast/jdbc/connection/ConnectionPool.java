@@ -2,6 +2,7 @@ package dev.holdfast.jdbc.connection;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.HikariPoolMXBean;
 import dev.holdfast.spi.MonotonicClock;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -50,6 +51,9 @@ public final class ConnectionPool implements ConnectionSource {
         config.setMaximumPoolSize(maxConnections);
         config.setMinimumIdle(1);
         config.setConnectionTimeout(Math.max(LEAST_TIMEOUT_MILLIS, timeout.toMillis()));
+        // A connection that a dead server has left idle must not use up the time in which another one can be opened.
+        config.setValidationTimeout(
+                Math.max(LEAST_TIMEOUT_MILLIS, timeout.dividedBy(2).toMillis()));
         config.setInitializationFailTimeout(-1);
         this.pool = new HikariDataSource(config);
     }
@@ -94,6 +98,16 @@ public final class ConnectionPool implements ConnectionSource {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    // The others lead to the same server, most likely. Those that are in use are closed when they come back.
+    @Override
+    public void discard(Connection connection) throws SQLException {
+        pool.evictConnection(connection);
+        HikariPoolMXBean others = pool.getHikariPoolMXBean();
+        if (others != null) {
+            others.softEvictConnections();
         }
     }
 

@@ -20,6 +20,11 @@ public interface ConnectionSource extends AutoCloseable {
         connection.close();
     }
 
+    /** Ends the use of a connection of {@link #open} that must not be used again. */
+    default void discard(Connection connection) throws SQLException {
+        giveBack(connection);
+    }
+
     @Override
     void close();
 }

@@ -123,9 +123,6 @@ public final class SerialConnection implements AutoCloseable {
         } catch (RowLockedException locked) {
             throw locked.toStoreException();
         } catch (SQLException failure) {
-            if (dialect.breaksConnection(failure)) {
-                drop();
-            }
             throw dialect.failure(failure);
         } finally {
             mutex.unlock();
@@ -147,13 +144,24 @@ public final class SerialConnection implements AutoCloseable {
         }
         open.tryUntil(counted + limitNanos);
         Turn turn = new Turn(open, counted);
+        boolean broken = false;
         try {
             turn.further();
             return work.on(turn);
+        } catch (SQLException failure) {
+            broken = dialect.breaksConnection(failure);
+            throw failure;
         } finally {
+            end(turn, broken);
+        }
+    }
+
+    private void end(Turn turn, boolean broken) throws SQLException {
+        try {
             turn.end();
-            if (!source.keep()) {
-                drop();
+        } finally {
+            if (broken || !source.keep()) {
+                drop(broken);
             }
         }
     }
@@ -212,16 +220,29 @@ public final class SerialConnection implements AutoCloseable {
                 null);
     }
 
-    private void drop() {
+    private void drop(boolean broken) {
         LockTable dropped = table;
         table = null;
         if (dropped != null) {
             try {
-                dropped.closeStatements();
-                source.giveBack(dropped.statements().connection());
+                end(dropped, broken);
             } catch (SQLException alreadyBroken) {
-                // The connection is dropped because it is broken, so a failure here adds nothing.
+                // The outcome of the call is known by now, so a failure here adds nothing.
                 return;
+            }
+        }
+    }
+
+    // A connection that is not given back, because its statements cannot be closed, is missing in its pool for ever.
+    private void end(LockTable dropped, boolean broken) throws SQLException {
+        Connection connection = dropped.statements().connection();
+        try {
+            dropped.closeStatements();
+        } finally {
+            if (broken) {
+                source.discard(connection);
+            } else {
+                source.giveBack(connection);
             }
         }
     }
@@ -231,7 +252,7 @@ public final class SerialConnection implements AutoCloseable {
         mutex.lock();
         try {
             closed = true;
-            drop();
+            drop(false);
         } finally {
             mutex.unlock();
         }

@@ -91,7 +91,7 @@ public final class GenericDialect extends ServerDialect {
     // This table has one row, and every database supports a query of a table.
     @Override
     public String oneRow() {
-        return "(SELECT origin FROM holdfast_schema) told";
+        return "(SELECT origin FROM holdfast_schema) single";
     }
 
     @Override

@@ -53,6 +53,12 @@ public final class MariaDbDialect extends MySqlDialect {
         return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
     }
 
+    // Another client may be inserting the same row, in a transaction that does not end. One second is the least.
+    @Override
+    public String insert() {
+        return "SET STATEMENT innodb_lock_wait_timeout = 1 FOR " + super.insert();
+    }
+
     @Override
     public void renewSole(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {

@@ -81,7 +81,17 @@ public class MySqlDialect extends ServerDialect {
     static final String CLAIM =
             "SELECT CAST(? AS BINARY) AS name, CAST(? AS CHAR) AS holder, CAST(? AS SIGNED) AS lease, CAST(? AS CHAR) AS owner";
 
-    private static final Set<Integer> RACES = Set.of(1213, 1020, 1062);
+    // A client that vanishes in the midst of a transaction, without a word from its network, keeps its rows for this
+    // long.
+    // The waits for rows are limited for connections that are not of our pool, too.
+    private static final String LIMIT_TRANSACTION =
+            "SET @holdfast_wait = @@SESSION.wait_timeout, @holdfast_lock = @@SESSION.innodb_lock_wait_timeout,"
+                    + " SESSION wait_timeout = " + MOST_IDLE.toSeconds() + ", SESSION innodb_lock_wait_timeout = 1";
+    private static final String UNLIMIT =
+            "SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock";
+
+    // Among these: group replication has undone the transaction because another member's came first.
+    private static final Set<Integer> RACES = Set.of(1213, 1020, 1062, 3101);
     private static final int LOCK_WAIT_TIMEOUT = 1205;
     private static final Set<Integer> MISSING = Set.of(1146, 1054);
     private static final Set<Integer> REFUSED = Set.of(1044, 1045, 1049, 1064, 1142, 1143, 1227, 1370);
@@ -241,6 +251,38 @@ public class MySqlDialect extends ServerDialect {
                 SET l.version = l.version + 1, l.counter = ?, l.clock = ?, l.holder = ?, l.held = ?, l.permits = ?,
                   l.capacity = ?, l.since = ?, l.expires = ?, l.owner = ?, l.more = ?, l.others = ?
                 """;
+    }
+
+    @Override
+    public void begin(LockStatements statements, int rows) throws SQLException {
+        super.begin(statements, rows);
+        if (!statements.connection().getAutoCommit()) {
+            statements.execute(LIMIT_TRANSACTION);
+        }
+    }
+
+    @Override
+    public void commit(LockStatements statements) throws SQLException {
+        boolean isLimited = !statements.connection().getAutoCommit();
+        super.commit(statements);
+        if (isLimited) {
+            statements.execute(UNLIMIT);
+        }
+    }
+
+    @Override
+    public void rollBack(LockStatements statements) throws SQLException {
+        boolean isLimited = !statements.connection().getAutoCommit();
+        super.rollBack(statements);
+        if (isLimited) {
+            statements.execute(UNLIMIT);
+        }
+    }
+
+    // It may have been the primary until now, and the URL may lead to the next one.
+    @Override
+    public boolean breaksConnection(SQLException failure) {
+        return READ_ONLY.contains(failure.getErrorCode());
     }
 
     @Override

@@ -46,7 +46,8 @@ public abstract class PooledDialect extends Dialect {
     @Override
     public void limitWait(Connection connection, Duration most) {}
 
-    // The pool checks the connections that it gets back.
+    // The pool itself drops connections that are broken. What it does not know are connections that lead to the wrong
+    // server.
     @Override
     public boolean breaksConnection(SQLException failure) {
         return false;

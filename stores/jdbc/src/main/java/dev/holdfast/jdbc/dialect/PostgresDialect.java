@@ -43,6 +43,12 @@ public final class PostgresDialect extends ServerDialect {
             )
             """;
 
+    // The limits of a statement's own transaction. A client that vanishes in the midst of one, without a word from its
+    // network, keeps its rows for this long.
+    private static final String NO_LONG_WAIT = "set_config('lock_timeout', '100ms', true)";
+    private static final String NO_LONG_IDLE =
+            "set_config('idle_in_transaction_session_timeout', '" + MOST_IDLE.toMillis() + "', true)";
+
     private static final String NOT_ON_DISK = "set_config('synchronous_commit', 'off', true)";
 
     private static final List<String> RACES = List.of("40001", "40P01", "23505");
@@ -101,7 +107,7 @@ public final class PostgresDialect extends ServerDialect {
                 FROM (
                   SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS holder,
                     CAST(? AS integer) AS permits, CAST(? AS integer) AS capacity, CAST(? AS bigint) AS lease,
-                    CAST(? AS text) AS owner, $now AS now, set_config('lock_timeout', '100ms', true) AS waits, %s AS durable
+                    CAST(? AS text) AS owner, $now AS now, %s AS waits, %s AS durable
                 ) AS c
                 WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND NOT EXISTS (
                   SELECT 1 FROM holdfast_lock AS k
@@ -113,7 +119,7 @@ public final class PostgresDialect extends ServerDialect {
                   expires = excluded.expires, owner = excluded.owner, more = 0, others = '-'
                 WHERE (l.more = 0 AND l.expires <= excluded.since) OR l.clock <> excluded.clock
                 RETURNING counter
-                """.formatted(durability());
+                """.formatted(NO_LONG_WAIT, durability());
     }
 
     // The inner select locks the rows that it can lock at once, and reads their latest version. The update may see
@@ -196,6 +202,25 @@ public final class PostgresDialect extends ServerDialect {
                 """.formatted(durability());
     }
 
+    // Each transaction begins with a read.
+    @Override
+    public String oneRow() {
+        return "(SELECT " + NO_LONG_IDLE + ", " + NO_LONG_WAIT + ") AS single";
+    }
+
+    // Another client may be inserting the same row, in a transaction that does not end.
+    @Override
+    public String insert() {
+        return """
+                INSERT INTO holdfast_lock (counter, clock, holder, held, permits, capacity, since, expires, owner, more, others,
+                  name, version)
+                SELECT CAST(? AS bigint), CAST(? AS text), CAST(? AS text), CAST(? AS bigint), CAST(? AS integer),
+                  CAST(? AS integer), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS text), CAST(? AS integer),
+                  CAST(? AS text), CAST(? AS text), CAST(? AS bigint)
+                FROM (SELECT %s AS waits) AS c WHERE c.waits IS NOT NULL
+                """.formatted(NO_LONG_WAIT);
+    }
+
     private String durability() {
         return relaxed ? NOT_ON_DISK : "''";
     }
@@ -219,6 +244,12 @@ public final class PostgresDialect extends ServerDialect {
     @Override
     public boolean isLocked(SQLException failure) {
         return LOCK_NOT_AVAILABLE.equals(failure.getSQLState());
+    }
+
+    // It may have been the primary until now, and the URL may lead to the next one.
+    @Override
+    public boolean breaksConnection(SQLException failure) {
+        return READ_ONLY.equals(failure.getSQLState());
     }
 
     @Override

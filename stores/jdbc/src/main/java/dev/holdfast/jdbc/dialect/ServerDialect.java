@@ -5,6 +5,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -12,6 +13,12 @@ import java.util.List;
  * errors by their SQLSTATE.
  */
 public abstract class ServerDialect extends PooledDialect {
+
+    /**
+     * How long a client may do nothing in the midst of a transaction of several rows before the server ends it. Until then
+     * the rows are locked. It is far longer than the pause between two statements of a client that lives.
+     */
+    static final Duration MOST_IDLE = Duration.ofSeconds(5);
 
     private static final String CLOCK = "utc";
 

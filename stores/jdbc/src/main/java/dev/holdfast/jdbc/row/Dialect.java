@@ -111,13 +111,18 @@ public abstract class Dialect {
         return LockStatements.UPDATE;
     }
 
+    /** Writes a row that does not exist yet. Parameters: the columns, then name and version. */
+    public String insert() {
+        return LockStatements.INSERT;
+    }
+
     public boolean keysFirst() {
         return false;
     }
 
     /** A table expression with one row, to select the time from. */
     public String oneRow() {
-        return "(SELECT 1 AS one) AS told";
+        return "(SELECT 1 AS one) AS single";
     }
 
     /** Whether {@code LIMIT ?} is supported; otherwise the limit is set with {@code setMaxRows}. */

@@ -37,9 +37,12 @@ public final class LockStatements implements AutoCloseable {
 
     private static final String PAGE = """
             SELECT $now, $epoch, %s FROM holdfast_lock
-            WHERE name >= ? AND name <= ? AND (more > 0 OR expires > $now) AND clock = ?
+            WHERE name >= ?%s AND (more > 0 OR expires > $now) AND clock = ?
             ORDER BY name
-            """.replace("%s", COLUMNS);
+            """;
+
+    private static final String FROM_ON = PAGE.formatted(COLUMNS, "");
+    private static final String BETWEEN = PAGE.formatted(COLUMNS, " AND name < ?");
 
     private static final String IDLE = """
             SELECT $now, $epoch, %s FROM holdfast_lock WHERE name >= ? ORDER BY name
@@ -52,18 +55,13 @@ public final class LockStatements implements AutoCloseable {
             WHERE name = ? AND version = ?
             """;
 
-    private static final String INSERT = """
+    static final String INSERT = """
             INSERT INTO holdfast_lock (counter, clock, holder, held, permits, capacity, since, expires, owner, more, others,
               name, version)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """;
 
     private static final String DELETE = "DELETE FROM holdfast_lock WHERE name = ? AND version = ?";
-
-    // Appended to a prefix, it sorts after every name with that prefix: no name can contain so many of the largest
-    // code point.
-    private static final String LARGEST =
-            Character.toString(Character.MAX_CODE_POINT).repeat(LockName.MAX_BYTES / 4 + 1);
 
     private final Connection connection;
     private final Dialect dialect;
@@ -178,16 +176,32 @@ public final class LockStatements implements AutoCloseable {
         return found;
     }
 
+    /** Rows in use, from a name on, and all that begin with the prefix among them. */
     Rows page(String from, String prefix, int limit) throws SQLException {
+        String end = after(prefix);
         return query(
-                limited(PAGE),
+                limited(end.isEmpty() ? FROM_ON : BETWEEN),
                 statement -> {
-                    dialect.bindName(statement, 1, from);
-                    dialect.bindName(statement, 2, prefix + LARGEST);
-                    statement.setString(3, dialect.clock());
-                    limit(statement, 4, limit);
+                    int index = 1;
+                    dialect.bindName(statement, index++, from);
+                    if (!end.isEmpty()) {
+                        dialect.bindName(statement, index++, end);
+                    }
+                    statement.setString(index++, dialect.clock());
+                    limit(statement, index, limit);
                 },
                 this::rows);
+    }
+
+    // A text that sorts after all that begin with the prefix; empty if there is none. It consists of characters that
+    // every
+    // encoding of a database has, so other names may sort before it, too.
+    private static String after(String prefix) {
+        int end = prefix.length();
+        while (end > 0 && prefix.charAt(end - 1) >= '~') {
+            end--;
+        }
+        return end == 0 ? "" : prefix.substring(0, end - 1) + (char) (prefix.charAt(end - 1) + 1);
     }
 
     Rows idle(String from, int limit) throws SQLException {
@@ -217,12 +231,14 @@ public final class LockStatements implements AutoCloseable {
         boolean isNew = row.version() == 0;
         boolean keysFirst = !isNew && dialect.keysFirst();
         return 1
-                == change(isNew ? INSERT : dialect.ready("update", dialect::update), statement -> {
-                    bindColumns(statement, keysFirst ? 2 : 0, row);
-                    int key = keysFirst ? 1 : 12;
-                    dialect.bindName(statement, key, row.name().value());
-                    statement.setLong(key + 1, isNew ? epoch : row.version());
-                });
+                == change(
+                        dialect.ready(isNew ? "insert" : "update", isNew ? dialect::insert : dialect::update),
+                        statement -> {
+                            bindColumns(statement, keysFirst ? 2 : 0, row);
+                            int key = keysFirst ? 1 : 12;
+                            dialect.bindName(statement, key, row.name().value());
+                            statement.setLong(key + 1, isNew ? epoch : row.version());
+                        });
     }
 
     private void bindColumns(PreparedStatement statement, int before, LockRow row) throws SQLException {

@@ -326,7 +326,7 @@ public final class LockTable implements AutoCloseable {
         Rows page = statements.page(from, prefix, size);
         String next = "";
         for (LockRow row : page.byName().values()) {
-            if (isInUse(row, page)) {
+            if (row.name().value().startsWith(prefix) && isInUse(row, page)) {
                 found.add(row.name());
             }
             // No name has control characters, so none sorts between this one and this one with U+0001 appended.

@@ -7,8 +7,10 @@ import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.ManualClock;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -66,6 +68,51 @@ class SerialConnectionTest {
             waiting.join();
             assertThat(overtaken).hasValueLessThanOrEqualTo(SerialConnection.MOST_OVERTAKING);
         }
+    }
+
+    /** A connection that is not given back is missing for ever. */
+    @Test
+    void connectionIsGivenBackAlsoIfItsStatementsCannotBeClosed() throws SQLException {
+        Path path = folder.resolve("locks.db");
+        SqliteDialect dialect = new SqliteDialect(clock, "boot", path.toString());
+        Connection open = new SqliteFile(path, LIMIT, dialect).open();
+        Connection failing = (Connection) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {Connection.class},
+                (proxy, method, arguments) -> method.getName().equals("prepareStatement")
+                        ? withoutEnd((PreparedStatement) method.invoke(open, arguments))
+                        : method.invoke(open, arguments));
+        try (SerialConnection connection =
+                new SerialConnection(new OneConnection(failing), dialect, Duration.ofSeconds(5), LIMIT, clock)) {
+            connection.<Boolean>call(turn -> {
+                turn.table().statements().dataVersion();
+                return true;
+            });
+        }
+        assertThat(open.isClosed()).isTrue();
+    }
+
+    private record OneConnection(Connection open) implements ConnectionSource {
+
+        @Override
+        public boolean keep() {
+            return true;
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private static PreparedStatement withoutEnd(PreparedStatement statement) {
+        return (PreparedStatement) Proxy.newProxyInstance(
+                SerialConnectionTest.class.getClassLoader(),
+                new Class<?>[] {PreparedStatement.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("close")) {
+                        throw new SQLException("cannot be closed");
+                    }
+                    return method.invoke(statement, arguments);
+                });
     }
 
     private SerialConnection connection(boolean kept) {

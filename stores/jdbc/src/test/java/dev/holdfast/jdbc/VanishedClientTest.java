@@ -1,0 +1,93 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.jdbc.CuttingProxy.Cut;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A client vanishes with its network: its connections do not end, and nothing comes from it any more. */
+class VanishedClientTest extends Servers {
+
+    private static final List<LockName> NAMES =
+            List.of(new LockName("a"), new LockName("b"), new LockName("c"), new LockName("d"));
+
+    /** The server ends its transaction. Without that, the rows would be locked for as long as the server believes in it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb", "mysql"})
+    void namesOfItsTransactionAreFreeSoon(String product) throws Exception {
+        String url = url(product);
+        LockStore other = open(url);
+        boolean isLocked = false;
+        for (int tenths = 3; tenths < 10 && !isLocked; tenths++) {
+            CuttingProxy proxy = proxy(url);
+            LockStore vanishing = open(through(proxy, url));
+            long bytes = bytesOfOne(vanishing, proxy);
+            List<Claim> claims = claims();
+            proxy.silenceAfter(bytes * tenths / 10);
+            CompletableFuture<List<Attempt>> cut =
+                    CompletableFuture.supplyAsync(() -> get(vanishing.tryAcquireAll(claims)));
+            awaitUntil(proxy::hasCut);
+            proxy.awaitQuiet();
+            Claim next = bob.mutex(NAMES.get(0));
+            isLocked = get(other.tryAcquire(next)) instanceof Attempt.Busy
+                    && holders(other, next.name()).isEmpty();
+            awaitUntil(() -> get(other.tryAcquire(next.again())) instanceof Granted, "the server has not ended it");
+            released(other, next);
+            proxy.close();
+            assertThat(cut).failsWithin(Duration.ofSeconds(30));
+        }
+        assertThat(isLocked).as("a row was locked by the transaction").isTrue();
+    }
+
+    private List<Claim> claims() {
+        return NAMES.stream().map(alice::mutex).toList();
+    }
+
+    private long bytesOfOne(LockStore store, CuttingProxy proxy) {
+        long bytes = 0;
+        for (int i = 0; i < 3; i++) { // the first time, statements go in full
+            List<Claim> claims = claims();
+            long before = proxy.bytes(Cut.REQUEST);
+            get(store.tryAcquireAll(claims));
+            bytes = proxy.bytes(Cut.REQUEST) - before;
+            claims.forEach(claim -> released(store, claim));
+        }
+        return bytes;
+    }
+
+    /** The check of an idle connection is part of the time that is promised. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb", "mysql"})
+    void callsEndInTheTimeThatTheStorePromises(String product) throws Exception {
+        String url = url(product);
+        CuttingProxy proxy = proxy(url);
+        LockStore store = open(through(proxy, url) + "&holdfast.busyTimeout=1s");
+        granted(store, alice.mutex(NAMES.get(0)));
+        pause(1_000); // the pool checks connections that were idle for half a second
+        proxy.silenceAfter(0);
+        long start = System.nanoTime();
+        StoreException failure = failure(store.tryAcquire(alice.mutex(NAMES.get(1))));
+        assertThat(failure.retryable()).isTrue();
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .isLessThan(store.traits().callTimeout());
+        proxy.close();
+    }
+
+    private CuttingProxy proxy(String url) {
+        return closing(new CuttingProxy(Integer.parseInt(url.replaceAll(".*127.0.0.1:(\\d+)/.*", "$1"))));
+    }
+
+    private static String through(CuttingProxy proxy, String url) {
+        return url.replaceAll("127.0.0.1:\\d+/", "127.0.0.1:" + proxy.port() + "/");
+    }
+}
