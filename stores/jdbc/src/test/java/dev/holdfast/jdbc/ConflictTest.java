@@ -9,18 +9,23 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /**
- * Serialization failures and deadlocks: they are tried again, a bounded number of times. Our statements hardly ever meet a
- * real one, since they wait for no row; so a trigger in the table makes the server raise its error while they write.
+ * Serialization failures, deadlocks, and transactions that MySQL's group replication undoes: they are tried again, a bounded
+ * number of times. Our statements hardly ever meet a real one, since they wait for no row; so a trigger in the table makes the
+ * server raise its error while they write.
  */
 class ConflictTest extends Servers {
 
@@ -71,7 +76,7 @@ class ConflictTest extends Servers {
     }
 
     @ParameterizedTest
-    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213"})
+    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213", "mysql,3101"})
     void conflictsAreTriedAgain(String product, String error) {
         open(product, error, 4);
         LockStore store = open(url);
@@ -91,7 +96,7 @@ class ConflictTest extends Servers {
     }
 
     @ParameterizedTest
-    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213"})
+    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213", "mysql,3101"})
     void conflictsWithoutEndAreGivenUpWithoutEffect(String product, String error) throws SQLException {
         open(product, error, Integer.MAX_VALUE);
         LockStore store = open(url);
@@ -103,6 +108,34 @@ class ConflictTest extends Servers {
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(12));
         assertThat(get(store.list("", 10))).isEmpty();
         assertThat(get(store.inspect(name))).isEmpty();
+    }
+
+    /** Group replication undoes a transaction when it commits, because that of another member came first. */
+    @Test
+    void commitThatTheServerUndoesIsTriedAgain() {
+        AtomicInteger commits = new AtomicInteger();
+        LockStore store = closing(JdbcLockStore.over(new DriverManagerDataSource(url("mysql")) {
+            @Override
+            public Connection getConnection() throws SQLException {
+                return undoing(super.getConnection(), commits);
+            }
+        }));
+        commits.set(0);
+        List<Claim> several = List.of(alice.mutex(new LockName("c")), alice.mutex(new LockName("b")));
+        assertThat(get(store.tryAcquireAll(several))).allMatch(Granted.class::isInstance);
+        assertThat(commits).hasValue(2);
+        several.forEach(each -> assertThat(get(store.release(each)).wasOwner()).isTrue());
+    }
+
+    private static Connection undoing(Connection connection, AtomicInteger commits) {
+        return (Connection) Proxy.newProxyInstance(
+                ConflictTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("commit") && commits.incrementAndGet() == 1) {
+                        connection.rollback();
+                        throw new SQLException("Plugin instructed the server to rollback", "40000", 3101);
+                    }
+                    return method.invoke(connection, arguments);
+                });
     }
 
     private static void gaveUp(StoreException failure) {

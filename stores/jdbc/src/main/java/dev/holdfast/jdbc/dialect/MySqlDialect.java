@@ -81,9 +81,8 @@ public class MySqlDialect extends ServerDialect {
     static final String CLAIM =
             "SELECT CAST(? AS BINARY) AS name, CAST(? AS CHAR) AS holder, CAST(? AS SIGNED) AS lease, CAST(? AS CHAR) AS owner";
 
-    // A client that vanishes in the midst of a transaction, without a word from its network, keeps its rows for this
-    // long.
-    // The waits for rows are limited for connections that are not of our pool, too.
+    // A client that vanishes in the midst of a transaction, without a word from its network, keeps its rows for so
+    // long. The limit of the waits for rows is for connections that are not of our pool.
     private static final String LIMIT_TRANSACTION =
             "SET @holdfast_wait = @@SESSION.wait_timeout, @holdfast_lock = @@SESSION.innodb_lock_wait_timeout,"
                     + " SESSION wait_timeout = " + MOST_IDLE.toSeconds() + ", SESSION innodb_lock_wait_timeout = 1";

@@ -55,10 +55,12 @@ public final class PostgresDialect extends ServerDialect {
     private static final String LOCK_NOT_AVAILABLE = "55P03";
     private static final List<String> MISSING = List.of("42P01", "42703", "3F000");
     private static final List<String> REFUSED = List.of("28", "42501", "3D000", "42", "22", "26");
-    // The server reported that the statement had no effect. A broken connection and a server that shuts down are not
-    // among these.
+    // The server reported that the statement had no effect. Among these is a transaction that it has ended because we
+    // did
+    // nothing for too long. A broken connection and a server that shuts down are not.
     private static final List<String> UNDONE = List.of(
-            "25006", "40001", "40002", "40P01", "53", "54", "55", "57014", "57P03", "0A", "22", "23", "26", "42");
+            "25006", "25P03", "40001", "40002", "40P01", "53", "54", "55", "57014", "57P03", "0A", "22", "23", "26",
+            "42");
     private static final String READ_ONLY = "25006";
     // The statement was prepared in another session, or another client has prepared one of that name in this
     // session.

@@ -193,9 +193,8 @@ public final class LockStatements implements AutoCloseable {
                 this::rows);
     }
 
-    // A text that sorts after all that begin with the prefix; empty if there is none. It consists of characters that
-    // every
-    // encoding of a database has, so other names may sort before it, too.
+    // A text that sorts after all that begin with the prefix; empty if there is none. It ends with a character that
+    // every encoding of a database has, so names without the prefix may sort before it, too.
     private static String after(String prefix) {
         int end = prefix.length();
         while (end > 0 && prefix.charAt(end - 1) >= '~') {

@@ -240,9 +240,9 @@ public final class TableSchema {
 
     private void create(Connection connection) throws SQLException {
         LockStatements statements = new LockStatements(connection, dialect, false);
-        dialect.begin(statements, 2);
         boolean ended = false;
         try {
+            dialect.begin(statements, 2);
             for (String sql : dialect.createTables()) {
                 statements.execute(sql);
             }
