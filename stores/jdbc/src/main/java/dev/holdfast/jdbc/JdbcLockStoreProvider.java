@@ -30,7 +30,7 @@ import java.util.TreeMap;
  * <tr><td>{@code holdfast.schema}</td><td>create</td><td>what is done about the tables when the store is opened: {@code
  *     create} makes and checks them, {@code check} checks them, {@code none} does nothing</td></tr>
  * <tr><td>{@code holdfast.connections}</td><td>5</td><td>how many connections there are at most beside that of the
- *     renewals: 1 to 64; one is for polls, the others for work</td></tr>
+ *     renewals and that of the clean-up: 1 to 64; one is for polls, the others for work</td></tr>
  * <tr><td>{@code holdfast.wakeup}</td><td>poll</td><td>PostgreSQL: {@code notify} notifies waiters by {@code
  *     NOTIFY}, over one more connection; the same in all clients</td></tr>
  * <tr><td>{@code holdfast.durability}</td><td>full</td><td>PostgreSQL: {@code relaxed} never waits for the

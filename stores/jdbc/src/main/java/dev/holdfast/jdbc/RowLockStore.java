@@ -6,7 +6,6 @@ import dev.holdfast.jdbc.connection.Lanes;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.connection.SerialConnection.Turn;
 import dev.holdfast.jdbc.row.Dialect;
-import dev.holdfast.jdbc.row.IdleRowCleaner;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.RememberedNames;
@@ -75,7 +74,11 @@ final class RowLockStore implements LockStore {
     private final Lanes lanes;
     private final SerialConnection renewals;
     private final SerialConnection polls;
+    /** For what looks at many rows: no call about a lock waits for it. */
+    private final SerialConnection scans;
+
     private final BlockingCalls renewalCalls;
+    private final BlockingCalls scanCalls;
     private final WaiterRegistry waiters = new WaiterRegistry();
     /** Names that had more than a sole holder: for them the one-statement paths would be tried in vain. */
     private final RememberedNames contended = new RememberedNames();
@@ -108,9 +111,11 @@ final class RowLockStore implements LockStore {
         this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns);
         this.renewals = connections.get();
         this.polls = wiring.ownPolls() ? connections.get() : lanes.any();
+        this.scans = connections.get();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);
+        this.scanCalls = new BlockingCalls(threads + "-scan", 1, wiring.callerMayWork(), turns);
         this.poller = new WaitPoller(polls, waiters, wiring.schedule(), ticketTtl, threads + "-poller");
-        this.idleRowCleaner = new IdleRowCleaner(options.keep(), clock);
+        this.idleRowCleaner = new IdleRowCleaner(scans, options.keep(), threads + "-cleaner");
         this.notifier = wiring.notifier();
     }
 
@@ -154,6 +159,7 @@ final class RowLockStore implements LockStore {
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
         List<Claim> several = Bounds.several(claims);
         List<LockName> names = several.stream().map(Claim::name).toList();
+        idleRowCleaner.begin(names.get(0));
         return lanes.call(names.get(0), work -> tryAcquireAll(several, names, work));
     }
 
@@ -243,6 +249,7 @@ final class RowLockStore implements LockStore {
     }
 
     private @Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
+        idleRowCleaner.begin(claim.name());
         boolean inVain = contended.contains(claim.name()) || locked.contains(claim.name());
         return inVain ? null : turn.table().acquireFree(claim);
     }
@@ -315,7 +322,6 @@ final class RowLockStore implements LockStore {
         }
         notifyWaiters(handed, renewals);
         answers.forEach(this::notifyIfItWaited);
-        removeIdle(batch.get(0).name());
         return batch.stream().map(claim -> answers.get(claim.id())).toList();
     }
 
@@ -362,18 +368,6 @@ final class RowLockStore implements LockStore {
         }
     }
 
-    private void removeIdle(LockName renewed) {
-        try {
-            renewals.call(turn -> {
-                idleRowCleaner.step(turn.table(), renewed.value());
-                return true;
-            });
-        } catch (StoreException notThisTime) {
-            // The renewal itself has succeeded. The rows that remain are removed along with a later renewal.
-            return;
-        }
-    }
-
     @Override
     public CompletionStage<Released> release(Claim claim) {
         return lanes.call(claim.name(), work -> {
@@ -409,10 +403,11 @@ final class RowLockStore implements LockStore {
         return list(prefix, prefix, limit, new ArrayList<>());
     }
 
-    // A call for each page, so that a call about a lock waits for one page at most.
+    // A call for each page, so that each has a time limit of its own.
     private CompletionStage<List<LockName>> list(String from, String prefix, int limit, List<LockName> found) {
         int most = limit - found.size();
-        return lanes.call(work -> work.call(turn -> turn.table().list(from, prefix, most, found)))
+        return scanCalls
+                .call(() -> scans.call(turn -> turn.table().list(from, prefix, most, found)))
                 .thenCompose(next -> next.isEmpty() || found.size() >= limit
                         ? CompletableFuture.completedStage(found)
                         : list(next, prefix, limit, found));
@@ -446,11 +441,14 @@ final class RowLockStore implements LockStore {
     public void close() {
         notifier.close();
         poller.close();
+        idleRowCleaner.close();
         waiters.clear();
         renewalCalls.close();
+        scanCalls.close();
         lanes.close();
         renewals.close();
         polls.close();
+        scans.close();
         source.close();
     }
 

@@ -9,19 +9,24 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 
-/** Connections that record each statement they run. */
+/** Connections that record each statement they run, except those of the removal of idle rows, which comes at any time. */
 public final class CountingSource implements ConnectionSource {
 
     private static final Set<String> RUNS = Set.of("execute", "executeQuery", "executeUpdate");
 
     private final ConnectionSource source;
     private final List<String> run = new ArrayList<>();
-    private int readsLeft;
-    private Runnable afterRead = () -> {};
+    private volatile Consumer<String> before = sql -> {};
 
     public CountingSource(ConnectionSource source) {
         this.source = source;
+    }
+
+    /** What is done before each statement from now on. */
+    public void before(Consumer<String> action) {
+        before = action;
     }
 
     /** The statements since the last call. */
@@ -29,18 +34,6 @@ public final class CountingSource implements ConnectionSource {
         List<String> taken = List.copyOf(run);
         run.clear();
         return taken;
-    }
-
-    /** Runs something after one of the next statements that read the rows of names: another client that comes first. */
-    public synchronized void afterRead(int count, Runnable action) {
-        readsLeft = count;
-        afterRead = action;
-    }
-
-    private synchronized Runnable ran(String sql) {
-        run.add(sql);
-        boolean reads = sql.contains("LEFT JOIN holdfast_lock");
-        return reads && --readsLeft == 0 ? afterRead : () -> {};
     }
 
     @Override
@@ -58,11 +51,21 @@ public final class CountingSource implements ConnectionSource {
     private PreparedStatement counting(PreparedStatement statement, String sql) {
         return (PreparedStatement) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {PreparedStatement.class}, (proxy, method, arguments) -> {
-                    Runnable after = RUNS.contains(method.getName()) ? ran(sql) : () -> {};
-                    Object result = invoke(statement, method, arguments);
-                    after.run();
-                    return result;
+                    if (RUNS.contains(method.getName())) {
+                        record(sql);
+                    }
+                    return invoke(statement, method, arguments);
                 });
+    }
+
+    private void record(String sql) {
+        if (Thread.currentThread().getName().endsWith("-cleaner")) {
+            return;
+        }
+        synchronized (this) {
+            run.add(sql);
+        }
+        before.accept(sql);
     }
 
     private static Object invoke(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {

@@ -8,6 +8,7 @@ import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
 import dev.holdfast.jdbc.dialect.H2Dialect;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
@@ -30,6 +31,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -57,18 +62,16 @@ class StatementCountTest {
             JdbcDataSource database = new JdbcDataSource();
             database.setURL("jdbc:h2:mem:" + folder.getFileName());
             statements = new CountingSource(
-                    new ConnectionPool(database, H2Dialect.PREPARES, 6, "h2", Duration.ofSeconds(5), "test"));
+                    new ConnectionPool(database, H2Dialect.PREPARES, 7, "h2", Duration.ofSeconds(5), "test"));
             store = H2StoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM);
         } else {
             DatabaseUrl url = DatabaseUrl.of(Servers.url(product));
             Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
             Duration timeout = Duration.ofSeconds(5);
-            statements = new CountingSource(new ConnectionPool(url, new Properties(), 6, timeout, "test"));
+            statements = new CountingSource(new ConnectionPool(url, new Properties(), 7, timeout, "test"));
             StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
             store = ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
         }
-        // The second renewal is counted: the first one also looks for idle rows, which it does every ten seconds.
-        renew(List.of(held("warm-up")));
         statements.take();
     }
 
@@ -191,17 +194,26 @@ class StatementCountTest {
         SqliteDialect dialect = sqlite();
         try (LockStore other =
                 SqliteLockStoreProvider.open(dialect, file(dialect), StoreOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
-            // The first read only finds out that something is to be written.
-            statements.afterRead(2, () -> granted(other, bob.read(new LockName("shared"))));
+            beforeNext("UPDATE", () -> granted(other, bob.read(new LockName("shared"))));
             granted(store, further);
             assertThat(commands())
                     .containsExactly("INSERT", "SELECT", "SELECT", "UPDATE", "BEGIN", "SELECT", "UPDATE", "COMMIT");
 
-            statements.afterRead(1, () -> granted(other, bob.mutex(new LockName("b"))));
+            beforeNext("BEGIN", () -> granted(other, bob.mutex(new LockName("b"))));
             assertThat(tryBoth("a", "b")).singleElement().isInstanceOf(Attempt.Busy.class);
             assertThat(commands())
                     .startsWith("SELECT", "BEGIN", "INSERT", "INSERT", "ROLLBACK", "BEGIN", "SELECT", "ROLLBACK");
         }
+    }
+
+    /** Another client comes first, just before the next such statement. */
+    private void beforeNext(String command, Runnable action) {
+        AtomicBoolean done = new AtomicBoolean();
+        statements.before(sql -> {
+            if (sql.startsWith(command) && done.compareAndSet(false, true)) {
+                action.run();
+            }
+        });
     }
 
     /** The first words of the statements since the last call. */
@@ -218,6 +230,51 @@ class StatementCountTest {
 
     private static void granted(LockStore store, Claim claim) {
         assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Granted.class);
+    }
+
+    /** It may look at millions of rows. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
+    void noCallAboutALockWaitsForAList(String product) throws InterruptedException {
+        open(product);
+        CountDownLatch listing = new CountDownLatch(1);
+        CompletableFuture<Boolean> rest = new CompletableFuture<>();
+        statements.before(sql -> {
+            if (sql.contains("ORDER BY name")) {
+                listing.countDown();
+                rest.join();
+            }
+        });
+        CompletableFuture<List<LockName>> list = CompletableFuture.supplyAsync(
+                () -> store.list("", 100).toCompletableFuture().join());
+        listing.await();
+        try {
+            List<Claim> claims =
+                    IntStream.range(0, 10).mapToObj(i -> held("n" + i)).toList();
+            assertThat(renew(claims)).allMatch(Granted.class::isInstance);
+            assertThat(list).isNotDone();
+        } finally {
+            rest.complete(true);
+        }
+        assertThat(list.join()).hasSize(10);
+    }
+
+    /** Each statement looks at ten thousand rows at most, however many are idle. */
+    @Test
+    void aListTakesTwoStatementsForEachTenThousandRows() throws SQLException {
+        open("sqlite");
+        Claim claim = held("z");
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + folder.resolve("locks.db"));
+                Statement statement = connection.createStatement()) {
+            statement.executeUpdate("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)"
+                    + " INSERT INTO holdfast_lock SELECT 'i' || i, version, counter, clock, '-', 0, 0, 0, 0, "
+                    + LockRow.NEVER + ", '-', 0, '-' FROM n, holdfast_lock");
+        }
+        statements.take();
+        assertThat(store.list("", 100).toCompletableFuture().join()).containsExactly(claim.name());
+        assertThat(statements.take()).hasSize(6);
+        assertThat(store.list("y", 100).toCompletableFuture().join()).isEmpty();
+        assertThat(statements.take()).hasSize(2);
     }
 
     private Claim held(String name) {

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param store the options that every store in a database has
  * @param schema whether the tables are created and checked
- * @param connections how many connections there are at most beside that of the renewals, and that of the notifications
+ * @param connections how many connections there are at most beside those of the renewals, of what looks at many rows, and of
+ *     the notifications
  * @param notifies whether waiters are notified through the database
  * @param relaxed whether commits do not wait for the database's disk
  * @param serverPrepare whether statements are prepared at the server
@@ -88,7 +89,7 @@ public record ServerOptions(
 
     /** How many connections there are at most in all. */
     public int all() {
-        return connections + 1 + (notifies ? 1 : 0);
+        return connections + 2 + (notifies ? 1 : 0);
     }
 
     // The first of the values is the default.

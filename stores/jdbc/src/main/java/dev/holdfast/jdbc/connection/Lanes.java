@@ -37,11 +37,6 @@ public final class Lanes implements AutoCloseable {
         return call(lanes.get(Math.floorMod(name.hashCode(), lanes.size())), call);
     }
 
-    /** Makes a call that is about no single name. */
-    public <T> CompletionStage<T> call(Function<SerialConnection, T> call) {
-        return call(lanes.get(0), call);
-    }
-
     private static <T> CompletionStage<T> call(Lane lane, Function<SerialConnection, T> call) {
         return lane.calls().call(() -> call.apply(lane.connection()));
     }

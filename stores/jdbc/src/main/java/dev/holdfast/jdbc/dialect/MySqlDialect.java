@@ -253,6 +253,14 @@ public class MySqlDialect extends ServerDialect {
     }
 
     @Override
+    public String removeIdle(int names) {
+        return """
+                DELETE l FROM (SELECT name FROM holdfast_lock WHERE %s LIMIT %d FOR UPDATE SKIP LOCKED) AS f
+                STRAIGHT_JOIN holdfast_lock AS l ON l.name = f.name
+                """.formatted(isIdle(names), names);
+    }
+
+    @Override
     public void begin(LockStatements statements, int rows) throws SQLException {
         super.begin(statements, rows);
         if (!statements.connection().getAutoCommit()) {

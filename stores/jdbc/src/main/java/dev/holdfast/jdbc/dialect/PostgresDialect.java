@@ -204,6 +204,15 @@ public final class PostgresDialect extends ServerDialect {
                 """.formatted(durability());
     }
 
+    // If a crash brings rows back, they are removed again.
+    @Override
+    public String removeIdle(int names) {
+        return """
+                DELETE FROM holdfast_lock WHERE name IN (SELECT name FROM holdfast_lock WHERE %s FOR UPDATE SKIP LOCKED)
+                RETURNING %s
+                """.formatted(isIdle(names), NOT_ON_DISK);
+    }
+
     // Each transaction begins with a read.
     @Override
     public String oneRow() {

@@ -120,6 +120,22 @@ public abstract class Dialect {
         return false;
     }
 
+    /**
+     * Removes rows whose locks are idle. It may leave out rows that another client has locked. Parameters: names, and those of
+     * {@link #isIdle}.
+     */
+    public String removeIdle(int names) {
+        return "DELETE FROM holdfast_lock WHERE " + isIdle(names);
+    }
+
+    /**
+     * The condition that a row belongs to one of some names, and that its lock has been idle for long. Parameters: names, how
+     * long in microseconds, clock.
+     */
+    protected static String isIdle(int names) {
+        return "name IN (" + LockStatements.marks(names) + ") AND " + LockStatements.IS_IDLE;
+    }
+
     /** A table expression with one row, to select the time from. */
     public String oneRow() {
         return "(SELECT 1 AS one) AS single";

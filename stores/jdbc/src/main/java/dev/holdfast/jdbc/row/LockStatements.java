@@ -35,18 +35,25 @@ public final class LockStatements implements AutoCloseable {
             FROM %s LEFT JOIN holdfast_lock ON name IN (%s)
             """;
 
-    private static final String PAGE = """
+    private static final String BEFORE = " AND name < ?";
+
+    // Only names are read, which the index has.
+    private static final String NAMES = "SELECT name FROM holdfast_lock WHERE name >= ?%s ORDER BY name ";
+
+    private static final String IN_USE = """
             SELECT $now, $epoch, %s FROM holdfast_lock
             WHERE name >= ?%s AND (more > 0 OR expires > $now) AND clock = ?
             ORDER BY name
-            """;
+            """.replaceFirst("%s", COLUMNS);
 
-    private static final String FROM_ON = PAGE.formatted(COLUMNS, "");
-    private static final String BETWEEN = PAGE.formatted(COLUMNS, " AND name < ?");
+    // A counter is a time, too.
+    private static final String OLD = """
+            SELECT $now, $epoch, %s FROM holdfast_lock
+            WHERE name >= ?%s AND counter + ? < $epoch AND (clock <> ? OR expires <= $now)
+            """.replaceFirst("%s", COLUMNS);
 
-    private static final String IDLE = """
-            SELECT $now, $epoch, %s FROM holdfast_lock WHERE name >= ? ORDER BY name
-            """.replace("%s", COLUMNS);
+    /** What every row that may be removed has in common. Parameters: how long it is kept in microseconds, clock. */
+    static final String IS_IDLE = "counter + ? < $epoch AND (clock <> ? OR (more = 0 AND expires <= $now))";
 
     // Compare-and-set: the version shows whether another client changed the row since it was read.
     static final String UPDATE = """
@@ -60,8 +67,6 @@ public final class LockStatements implements AutoCloseable {
               name, version)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """;
-
-    private static final String DELETE = "DELETE FROM holdfast_lock WHERE name = ? AND version = ?";
 
     private final Connection connection;
     private final Dialect dialect;
@@ -155,62 +160,82 @@ public final class LockStatements implements AutoCloseable {
     /** The rows of some names; a free one for a name that has no row, with version 0. */
     public Rows read(Collection<LockName> names) throws SQLException {
         int size = padded(names.size());
-        String sql = dialect.ready(
-                "read " + size,
-                () -> READ.formatted(COLUMNS, dialect.oneRow(), String.join(", ", Collections.nCopies(size, "?"))));
-        Rows found = query(
-                sql,
-                statement -> {
-                    int index = 1;
-                    for (LockName name : names) {
-                        dialect.bindName(statement, index++, name.value());
-                    }
-                    while (index <= size) {
-                        dialect.bindName(statement, index++, "");
-                    }
-                },
-                this::rows);
+        String sql = dialect.ready("read " + size, () -> READ.formatted(COLUMNS, dialect.oneRow(), marks(size)));
+        Rows found = query(sql, statement -> bindNames(statement, names, size), this::rows);
         for (LockName name : names) {
             found.byName().computeIfAbsent(name, absent -> LockRow.free(absent, 0, 0));
         }
         return found;
     }
 
-    /** Rows in use, from a name on, and all that begin with the prefix among them. */
-    Rows page(String from, String prefix, int limit) throws SQLException {
-        String end = after(prefix);
+    /**
+     * The name that comes this many rows after the first one with a name from here on.
+     *
+     * @param end names before this one only; empty for all
+     * @return empty if there are not so many
+     */
+    String nameAfter(String from, String end, int rows) throws SQLException {
+        boolean skips = dialect.knowsLimit();
         return query(
-                limited(end.isEmpty() ? FROM_ON : BETWEEN),
+                dialect.sql(NAMES.formatted(end.isEmpty() ? "" : BEFORE) + (skips ? "LIMIT 1 OFFSET ?" : "")),
                 statement -> {
-                    int index = 1;
-                    dialect.bindName(statement, index++, from);
-                    if (!end.isEmpty()) {
-                        dialect.bindName(statement, index++, end);
+                    int index = bindRange(statement, from, end);
+                    limit(statement, index, skips ? rows : rows + 1);
+                },
+                found -> {
+                    String last = "";
+                    int seen = skips ? rows : 0;
+                    while (found.next()) {
+                        last = dialect.readName(found, 1).value();
+                        seen++;
                     }
+                    return seen > rows ? last : "";
+                });
+    }
+
+    /** Rows in use with names from one on to before another; without end if that is empty. */
+    Rows inUse(String from, String end, int limit) throws SQLException {
+        return query(
+                limited(IN_USE.formatted(end.isEmpty() ? "" : BEFORE)),
+                statement -> {
+                    int index = bindRange(statement, from, end);
                     statement.setString(index++, dialect.clock());
                     limit(statement, index, limit);
                 },
                 this::rows);
     }
 
-    // A text that sorts after all that begin with the prefix; empty if there is none. It ends with a character that
-    // every encoding of a database has, so names without the prefix may sort before it, too.
-    private static String after(String prefix) {
+    /** Rows whose newest grant is older than this, and whose oldest holder is gone; the range is that of {@link #inUse}. */
+    Rows old(String from, String end, long micros) throws SQLException {
+        return query(
+                dialect.sql(OLD.formatted(end.isEmpty() ? "" : BEFORE)),
+                statement -> {
+                    int index = bindRange(statement, from, end);
+                    statement.setLong(index++, micros);
+                    statement.setString(index, dialect.clock());
+                },
+                this::rows);
+    }
+
+    private int bindRange(PreparedStatement statement, String from, String end) throws SQLException {
+        dialect.bindName(statement, 1, from);
+        if (end.isEmpty()) {
+            return 2;
+        }
+        dialect.bindName(statement, 2, end);
+        return 3;
+    }
+
+    /**
+     * A text that sorts after all that begin with the prefix; empty if there is none. It ends with a character that every
+     * encoding of a database has, so names without the prefix may sort before it, too.
+     */
+    static String after(String prefix) {
         int end = prefix.length();
         while (end > 0 && prefix.charAt(end - 1) >= '~') {
             end--;
         }
         return end == 0 ? "" : prefix.substring(0, end - 1) + (char) (prefix.charAt(end - 1) + 1);
-    }
-
-    Rows idle(String from, int limit) throws SQLException {
-        return query(
-                limited(IDLE),
-                statement -> {
-                    dialect.bindName(statement, 1, from);
-                    limit(statement, 2, limit);
-                },
-                this::rows);
     }
 
     private String limited(String sql) {
@@ -254,11 +279,25 @@ public final class LockStatements implements AutoCloseable {
         statement.setString(before + 11, row.others());
     }
 
-    void delete(LockRow row) throws SQLException {
-        update(DELETE, statement -> {
-            dialect.bindName(statement, 1, row.name().value());
-            statement.setLong(2, row.version());
+    /** Removes rows if their locks are still idle, and were for so long. Returns how many. */
+    int removeIdle(List<LockName> names, long micros) throws SQLException {
+        int size = padded(names.size());
+        return change(dialect.ready("remove " + size, () -> dialect.removeIdle(size)), statement -> {
+            int index = bindNames(statement, names, size);
+            statement.setLong(index++, micros);
+            statement.setString(index, dialect.clock());
         });
+    }
+
+    private int bindNames(PreparedStatement statement, Collection<LockName> names, int size) throws SQLException {
+        int index = 1;
+        for (LockName name : names) {
+            dialect.bindName(statement, index++, name.value());
+        }
+        while (index <= size) {
+            dialect.bindName(statement, index++, "");
+        }
+        return index;
     }
 
     /** SQLite only: a number that changes when another connection commits. */
@@ -397,6 +436,10 @@ public final class LockStatements implements AutoCloseable {
         if (!keep) {
             statement.close();
         }
+    }
+
+    static String marks(int count) {
+        return String.join(", ", Collections.nCopies(count, "?"));
     }
 
     // Sizes are rounded up to powers of two, so that few different statements are prepared.

@@ -52,8 +52,11 @@ public final class LockTable implements AutoCloseable {
     /** How long a transition retries on a row that another client's transaction has locked. */
     public static final Duration PATIENCE = Duration.ofMillis(100);
 
-    /** The most rows that one statement of {@link #list} reads. */
+    /** The most rows that one statement of {@link #list} returns. */
     private static final int PAGE = 1_000;
+
+    /** The most rows that one statement of {@link #list} looks at: almost all of them may be idle. */
+    private static final int MOST_SEEN = 10_000;
 
     /** The longest pause between two tries of a transition. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -315,7 +318,7 @@ public final class LockTable implements AutoCloseable {
     }
 
     /**
-     * Adds names in use that begin with a prefix. It reads a bounded number of rows.
+     * Adds names in use that begin with a prefix. It looks at a bounded number of rows.
      *
      * @param from the name to begin with
      * @param most how many names are added at most
@@ -323,44 +326,75 @@ public final class LockTable implements AutoCloseable {
      */
     public String list(String from, String prefix, int most, List<LockName> found) throws SQLException {
         int size = Math.min(most, PAGE);
-        Rows page = statements.page(from, prefix, size);
-        String next = "";
+        String end = LockStatements.after(prefix);
+        String bound = statements.nameAfter(from, end, MOST_SEEN);
+        Rows page = statements.inUse(from, bound.isEmpty() ? end : bound, size);
+        String next = bound;
         for (LockRow row : page.byName().values()) {
             if (row.name().value().startsWith(prefix) && isInUse(row, page)) {
                 found.add(row.name());
             }
-            // No name has control characters, so none sorts between this one and this one with U+0001 appended.
-            next = row.name().value() + '\u0001';
+            if (page.byName().size() == size) {
+                // No name has control characters, so none sorts between this one and this one with U+0001 appended.
+                next = row.name().value() + '\u0001';
+            }
         }
-        return page.byName().size() < size ? "" : next;
+        return next;
     }
 
     /**
-     * Removes the rows of idle resources. It looks at a bounded number of rows only, and for a bounded time.
+     * How far the removal of idle rows has come.
+     *
+     * @param next the name to continue with; the empty string if the end was reached
+     * @param rows how many rows were removed
+     */
+    public record Swept(String next, int rows) {}
+
+    /**
+     * Removes rows of idle resources. It looks at a bounded number of rows.
      *
      * @param from the name to begin with
-     * @param keepMicros how long an idle row is kept
-     * @param most the time after which no further row is removed
-     * @return the name to continue with; the empty string if the end was reached
+     * @param keepMicros how long an idle row is kept. Its counter is a time, and the next counter of the name will be taken
+     *     from the wall clock, so that it is larger
      */
-    public String removeIdle(String from, long keepMicros, int rowsToSee, Duration most) throws SQLException {
-        long begun = clock.nanoTime();
-        Rows page = statements.idle(from, rowsToSee);
-        String next = "";
+    public Swept removeIdle(String from, long keepMicros, int mostSeen) throws SQLException {
+        String bound = statements.nameAfter(from, "", mostSeen);
+        Rows page = statements.old(from, bound, keepMicros);
+        List<LockName> idle = new ArrayList<>();
         for (LockRow row : page.byName().values()) {
-            // A counter is a time, too: the next counter of the name is taken from the wall clock, so it will be
-            // larger.
-            boolean old = row.counter() < page.epoch() - keepMicros;
-            if (old && !isInUse(row, page) && hasNoTombstones(row, page)) {
-                statements.delete(row);
-            }
-            next = row.name().value() + '\u0001';
-            // Each step handles at least one row, so that the cleaner makes progress even if a statement takes long.
-            if (clock.nanoTime() - begun > most.toNanos()) {
-                return next;
+            if (row.more() == 0 || clear(row, page)) {
+                idle.add(row.name());
             }
         }
-        return page.byName().size() < rowsToSee ? "" : next;
+        int removed = 0;
+        for (int at = 0; at < idle.size(); at += MAX_BATCH) {
+            removed += removeIdle(idle.subList(at, Math.min(idle.size(), at + MAX_BATCH)), keepMicros);
+        }
+        return new Swept(bound, removed);
+    }
+
+    private int removeIdle(List<LockName> names, long keepMicros) throws SQLException {
+        try {
+            return statements.removeIdle(names, keepMicros);
+        } catch (SQLException failure) {
+            if (dialect.isRace(failure)) {
+                return 0; // and the others of the page are removed all the same
+            }
+            throw failure;
+        }
+    }
+
+    // Clears a row that has nothing but entries whose time is over, so that it can be removed as if it never had them.
+    private boolean clear(LockRow row, Rows page) throws SQLException {
+        try {
+            ResourceRecord record = row.toRecord(ticketTtl);
+            record.settle(page.now(), page.epoch());
+            return record.isFree()
+                    && record.tombstones().isEmpty()
+                    && statements.write(LockRow.free(row.name(), row.version(), row.counter()), page.epoch());
+        } catch (StoreException unreadable) {
+            return false; // the calls about this name report it
+        }
     }
 
     private boolean isInUse(LockRow row, Rows page) {
@@ -370,15 +404,6 @@ public final class LockTable implements AutoCloseable {
         ResourceRecord record = row.toRecord(ticketTtl);
         record.settle(page.now(), page.epoch());
         return !record.isFree();
-    }
-
-    private boolean hasNoTombstones(LockRow row, Rows page) {
-        if (row.more() == 0) {
-            return true;
-        }
-        ResourceRecord record = row.toRecord(ticketTtl);
-        record.settle(page.now(), page.epoch());
-        return record.tombstones().isEmpty();
     }
 
     /** Rows that were read by one statement, with the time at which it ran. */
