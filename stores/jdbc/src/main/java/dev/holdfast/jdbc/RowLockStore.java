@@ -44,6 +44,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -330,33 +331,51 @@ final class RowLockStore implements LockStore {
             throws SQLException {
         // Waiting for the locked rows of some claims must not use up the time of the others.
         turn.table().waitForLocked(PATIENCE_OF_RENEWALS);
-        List<Claim> perhapsSole =
-                batch.stream().filter(claim -> !waiters.contains(claim.id())).toList();
+        Map<LockName, List<Claim>> byName = new LinkedHashMap<>();
+        batch.forEach(claim -> byName.computeIfAbsent(claim.name(), unused -> new ArrayList<>())
+                .add(claim));
+        List<Claim> perhapsSole = new ArrayList<>();
+        byName.values().stream().filter(this::mayBeSole).forEach(perhapsSole::addAll);
         turn.table().renewSole(perhapsSole, answers);
-        for (Claim claim : batch) {
-            if (!answers.containsKey(claim.id())) {
-                answers.put(claim.id(), renewOne(claim, turn, handed));
+        for (List<Claim> sharing : byName.values()) {
+            if (!answers.containsKey(sharing.get(0).id())) {
+                renewTogether(sharing, turn, answers, handed);
             }
         }
         return true;
     }
 
-    // For a claim that waits, or that shares its row with other holders or waiters. If its row cannot be read, the
-    // other claims of the batch are not affected.
-    private Renewed renewOne(Claim claim, Turn turn, List<Handed> handed) throws SQLException {
+    private boolean mayBeSole(List<Claim> sharing) {
+        return sharing.size() == 1 && !waiters.contains(sharing.get(0).id());
+    }
+
+    // For the claims of a name of which one waits, or that share its row with other holders or waiters. The row is read
+    // and
+    // written once for all of them. If that fails, the other claims of the batch are not affected.
+    private void renewTogether(List<Claim> sharing, Turn turn, Map<ClaimId, Renewed> answers, List<Handed> handed)
+            throws SQLException {
         try {
-            Applied<Renewed> applied =
-                    transition(turn, List.of(claim.name()), read -> read.only().renew(claim, read.now(), read.epoch()));
+            Applied<List<Renewed>> applied = transition(
+                    turn,
+                    List.of(sharing.get(0).name()),
+                    read -> sharing.stream()
+                            .map(claim -> read.only().renew(claim, read.now(), read.epoch()))
+                            .toList());
             handed.addAll(applied.handed());
-            Renewed answer = applied.answerOrThrow();
-            if (answer instanceof Renewed.Waiting) {
-                waiters.refreshed(claim.id(), goodUntil(claim, applied.now()));
+            List<Renewed> renewed = applied.answerOrThrow();
+            for (int i = 0; i < renewed.size(); i++) {
+                Claim claim = sharing.get(i);
+                answers.put(claim.id(), renewed.get(i));
+                if (renewed.get(i) instanceof Renewed.Waiting) {
+                    waiters.refreshed(claim.id(), goodUntil(claim, applied.now()));
+                }
             }
-            return answer;
         } catch (RowLockedException locked) {
-            return new Renewed.Failed(locked.toStoreException());
+            Renewed failed = new Renewed.Failed(locked.toStoreException());
+            sharing.forEach(claim -> answers.put(claim.id(), failed));
         } catch (StoreException failure) {
-            return new Renewed.Failed(failure);
+            Renewed failed = new Renewed.Failed(failure);
+            sharing.forEach(claim -> answers.put(claim.id(), failed));
         }
     }
 

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 
-/** Connections that record each statement they run, except those of the removal of idle rows, which comes at any time. */
+/** Connections that record each statement they run, except polls and the removal of idle rows, which come at any time. */
 public final class CountingSource implements ConnectionSource {
 
     private static final Set<String> RUNS = Set.of("execute", "executeQuery", "executeUpdate");
@@ -59,7 +59,8 @@ public final class CountingSource implements ConnectionSource {
     }
 
     private void record(String sql) {
-        if (Thread.currentThread().getName().endsWith("-cleaner")) {
+        String thread = Thread.currentThread().getName();
+        if (thread.endsWith("-cleaner") || thread.endsWith("-poller")) {
             return;
         }
         synchronized (this) {

@@ -40,6 +40,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The budget: one statement to acquire what is free, one to release it, one to renew all that a client holds. */
@@ -128,6 +129,42 @@ class StatementCountTest {
         statements.take();
         assertThat(renew(all)).hasSize(all.size()).allMatch(Granted.class::isInstance);
         assertThat(statements.take()).hasSize(2);
+    }
+
+    /** They share a row, which is read and written once for all of them; in SQLite within a BEGIN and a COMMIT. */
+    @ParameterizedTest
+    @CsvSource({"sqlite,4", "h2,2", "postgresql,2", "mariadb,2"})
+    void renewalOfAllReadersOfANameIsAReadAndAWrite(String product, int few) {
+        open(product);
+        List<Claim> readers = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            readers.add(held(alice.read(new LockName("shared"))));
+        }
+        statements.take();
+        assertThat(renew(readers)).hasSize(readers.size()).allMatch(Granted.class::isInstance);
+        assertThat(statements.take()).hasSize(few);
+    }
+
+    /** Each name has a row of its own. */
+    @ParameterizedTest
+    @CsvSource({"sqlite,4", "h2,2", "postgresql,2", "mariadb,2"})
+    void renewalOfWaitersAndHoldersIsAReadAndAWriteForEachName(String product, int few) {
+        open(product);
+        List<Claim> all = new ArrayList<>();
+        List<Claim> waiting = new ArrayList<>();
+        for (String name : List.of("one", "two")) {
+            all.add(held(name));
+            for (int i = 0; i < 10; i++) {
+                waiting.add(alice.mutex(new LockName(name)));
+            }
+        }
+        waiting.forEach(claim -> Servers.waiting(store, claim));
+        all.addAll(waiting);
+        statements.take();
+        List<Renewed> answers = renew(all);
+        assertThat(answers.subList(0, 2)).allMatch(Granted.class::isInstance);
+        assertThat(answers.subList(2, all.size())).allMatch(Renewed.Waiting.class::isInstance);
+        assertThat(statements.take()).hasSize(2 * few);
     }
 
     @ParameterizedTest
@@ -278,7 +315,10 @@ class StatementCountTest {
     }
 
     private Claim held(String name) {
-        Claim claim = alice.mutex(new LockName(name));
+        return held(alice.mutex(new LockName(name)));
+    }
+
+    private Claim held(Claim claim) {
         assertThat(store.tryAcquire(claim).toCompletableFuture().join()).isInstanceOf(Granted.class);
         return claim;
     }
