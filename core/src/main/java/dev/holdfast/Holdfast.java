@@ -131,7 +131,8 @@ public final class Holdfast implements AutoCloseable {
     /**
      * Several mutexes that are acquired as one, all or nothing. They are acquired in one step if the store supports
      * that ({@link StoreTraits#atomicSeveral()}) and all are free, and otherwise one after the other in the order
-     * of the bytes of their names.
+     * of the bytes of their names. So an acquire that waits holds some of them while it waits for others; it would be
+     * overtaken for ever by those that need one only if it did not. A try holds all or none when it returns.
      *
      * @throws IllegalArgumentException if there is no name, or a name is given twice
      */
