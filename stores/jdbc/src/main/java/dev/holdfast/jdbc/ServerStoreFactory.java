@@ -36,6 +36,7 @@ final class ServerStoreFactory {
                 url.properties(statement, timeout, options.serverPrepare()),
                 options.all(),
                 timeout,
+                statement,
                 "holdfast-" + dialect.product());
         return open(dialect, pool, options, wiring(pool, options, statement, true), clock);
     }

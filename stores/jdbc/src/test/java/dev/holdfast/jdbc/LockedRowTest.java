@@ -112,7 +112,7 @@ class LockedRowTest extends Servers {
         Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
         Duration timeout = Duration.ofSeconds(5);
         CountingSource statements = new CountingSource(
-                new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(), timeout, "test"));
+                new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(), timeout, timeout, "test"));
         StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
         LockStore store = closing(
                 ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM));

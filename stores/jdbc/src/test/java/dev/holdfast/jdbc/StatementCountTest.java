@@ -69,7 +69,7 @@ class StatementCountTest {
             DatabaseUrl url = DatabaseUrl.of(Servers.url(product));
             Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
             Duration timeout = Duration.ofSeconds(5);
-            statements = new CountingSource(new ConnectionPool(url, new Properties(), 7, timeout, "test"));
+            statements = new CountingSource(new ConnectionPool(url, new Properties(), 7, timeout, timeout, "test"));
             StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
             store = ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
         }

@@ -2,7 +2,6 @@ package dev.holdfast.jdbc.connection;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLFeatureNotSupportedException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.IdentityHashMap;
@@ -13,8 +12,6 @@ import org.jspecify.annotations.Nullable;
 public final class BorrowedConnections implements ConnectionSource {
 
     private record Before(boolean autoCommit, int networkTimeout) {}
-
-    private static final int UNKNOWN = -1;
 
     private final DataSource pool;
     private final int timeoutMillis;
@@ -34,7 +31,7 @@ public final class BorrowedConnections implements ConnectionSource {
         try {
             boolean autoCommit = connection.getAutoCommit();
             refuseTransaction(autoCommit);
-            Before before = new Before(autoCommit, limit(connection));
+            Before before = new Before(autoCommit, NetworkTimeout.limit(connection, timeoutMillis));
             if (!autoCommit) {
                 connection.setAutoCommit(true);
             }
@@ -67,20 +64,6 @@ public final class BorrowedConnections implements ConnectionSource {
         }
     }
 
-    // Sets the network timeout, unless the connection has a shorter one. Returns the value to restore, or UNKNOWN.
-    private int limit(Connection connection) throws SQLException {
-        try {
-            int before = connection.getNetworkTimeout();
-            if (before != 0 && before <= timeoutMillis) {
-                return UNKNOWN;
-            }
-            connection.setNetworkTimeout(Runnable::run, timeoutMillis);
-            return before;
-        } catch (SQLFeatureNotSupportedException without) {
-            return UNKNOWN;
-        }
-    }
-
     @Override
     public void giveBack(Connection connection) throws SQLException {
         Before before;
@@ -107,7 +90,7 @@ public final class BorrowedConnections implements ConnectionSource {
         if (before == null || connection.isClosed()) {
             return;
         }
-        if (before.networkTimeout() != UNKNOWN) {
+        if (before.networkTimeout() != NetworkTimeout.UNCHANGED) {
             connection.setNetworkTimeout(Runnable::run, before.networkTimeout());
         }
         if (!before.autoCommit()) {

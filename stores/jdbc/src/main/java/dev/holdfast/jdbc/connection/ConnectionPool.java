@@ -22,6 +22,8 @@ public final class ConnectionPool implements ConnectionSource {
     private final HikariDataSource pool;
     private final String url;
     private final long timeoutNanos;
+    /** The limit that a driver does not get by its properties; 0 for those that do. */
+    private final int networkMillis;
 
     /**
      * @param database the source of connections
@@ -31,7 +33,7 @@ public final class ConnectionPool implements ConnectionSource {
      */
     public ConnectionPool(
             DataSource database, String prepares, int maxConnections, String url, Duration timeout, String name) {
-        this(config(database, prepares), maxConnections, url, timeout, name);
+        this(config(database, prepares), maxConnections, url, timeout, 0, name);
     }
 
     /**
@@ -40,12 +42,25 @@ public final class ConnectionPool implements ConnectionSource {
      * @param maxConnections how many connections there are at most
      */
     public ConnectionPool(
-            DatabaseUrl database, Properties properties, int maxConnections, Duration timeout, String name) {
-        this(config(database, properties), maxConnections, database.shown(), timeout, name);
+            DatabaseUrl database,
+            Properties properties,
+            int maxConnections,
+            Duration timeout,
+            Duration statementTimeout,
+            String name) {
+        this(
+                config(database, properties),
+                maxConnections,
+                database.shown(),
+                timeout,
+                database.isOfKnownDriver() ? 0 : Math.toIntExact(statementTimeout.toMillis()),
+                name);
     }
 
-    private ConnectionPool(HikariConfig config, int maxConnections, String url, Duration timeout, String name) {
+    private ConnectionPool(
+            HikariConfig config, int maxConnections, String url, Duration timeout, int networkMillis, String name) {
         this.url = url;
+        this.networkMillis = networkMillis;
         this.timeoutNanos = timeout.toNanos();
         config.setPoolName(name);
         config.setMaximumPoolSize(maxConnections);
@@ -84,7 +99,7 @@ public final class ConnectionPool implements ConnectionSource {
         try {
             while (true) {
                 try {
-                    return pool.getConnection();
+                    return limited(pool.getConnection());
                 } catch (SQLException failure) {
                     boolean again = failure.getCause() instanceof InterruptedException
                             && MonotonicClock.SYSTEM.nanoTime() - start < timeoutNanos;
@@ -97,6 +112,22 @@ public final class ConnectionPool implements ConnectionSource {
         } finally {
             if (interrupted) {
                 Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    // The pool takes the limit back when it gets the connection.
+    private Connection limited(Connection connection) throws SQLException {
+        boolean ready = false;
+        try {
+            if (networkMillis > 0) {
+                NetworkTimeout.limit(connection, networkMillis);
+            }
+            ready = true;
+            return connection;
+        } finally {
+            if (!ready) {
+                connection.close();
             }
         }
     }

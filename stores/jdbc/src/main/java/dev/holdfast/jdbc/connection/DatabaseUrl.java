@@ -56,6 +56,11 @@ public record DatabaseUrl(String url, String shown) {
         return isMySql() ? new MySqlDialect(shown) : GenericDialect.of(shown, options);
     }
 
+    /** Whether {@link #properties} limit how long the driver waits for an answer. */
+    boolean isOfKnownDriver() {
+        return isPostgres() || isMaria() || isMySql();
+    }
+
     /** Whether connections must be set to READ COMMITTED because the database's default level causes deadlocks. */
     boolean wantsReadCommitted() {
         return isMaria() || isMySql();
