@@ -40,7 +40,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The budget: one statement to acquire what is free, one to release it, one to renew all that a client holds. */
@@ -131,10 +130,10 @@ class StatementCountTest {
         assertThat(statements.take()).hasSize(2);
     }
 
-    /** They share a row, which is read and written once for all of them; in SQLite within a BEGIN and a COMMIT. */
+    /** They share a row, which is read and written once for all of them. */
     @ParameterizedTest
-    @CsvSource({"sqlite,4", "h2,2", "postgresql,2", "mariadb,2"})
-    void renewalOfAllReadersOfANameIsAReadAndAWrite(String product, int few) {
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
+    void renewalOfAllReadersOfANameIsAReadAndAWrite(String product) {
         open(product);
         List<Claim> readers = new ArrayList<>();
         for (int i = 0; i < 100; i++) {
@@ -142,13 +141,13 @@ class StatementCountTest {
         }
         statements.take();
         assertThat(renew(readers)).hasSize(readers.size()).allMatch(Granted.class::isInstance);
-        assertThat(statements.take()).hasSize(few);
+        assertThat(statements.take()).hasSize(2);
     }
 
     /** Each name has a row of its own. */
     @ParameterizedTest
-    @CsvSource({"sqlite,4", "h2,2", "postgresql,2", "mariadb,2"})
-    void renewalOfWaitersAndHoldersIsAReadAndAWriteForEachName(String product, int few) {
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
+    void renewalOfWaitersAndHoldersIsAReadAndAWriteForEachName(String product) {
         open(product);
         List<Claim> all = new ArrayList<>();
         List<Claim> waiting = new ArrayList<>();
@@ -164,7 +163,7 @@ class StatementCountTest {
         List<Renewed> answers = renew(all);
         assertThat(answers.subList(0, 2)).allMatch(Granted.class::isInstance);
         assertThat(answers.subList(2, all.size())).allMatch(Renewed.Waiting.class::isInstance);
-        assertThat(statements.take()).hasSize(2 * few);
+        assertThat(statements.take()).hasSize(4);
     }
 
     @ParameterizedTest
