@@ -80,7 +80,7 @@ public interface DistributedLock extends Lock {
 
     /**
      * A new condition for threads of this JVM that use the returned object, as the JDK means it. Nothing is sent for it.
-     * What is said about waiting at {@link #condition} holds for it, too, except that no signal is lost.
+     * A wait gives up all holds of the thread and takes as many back, as a new grant with a larger token.
      *
      * @throws UnsupportedOperationException if this is a read lock or a multi-lock
      */
@@ -99,6 +99,7 @@ public interface DistributedLock extends Lock {
      *   <li>Threads are woken in the order in which they began to wait. A thread that has just given up takes no signal
      *       with it: the next one is woken. An interrupt that comes after the signal is kept as the thread's flag, and a
      *       time that ends after the signal counts as a wait in time.
+     *   <li>A thread that was signalled and cannot take the lock back wakes the next one, if the store can be reached.
      *   <li>A signal to a thread whose process dies before it has the lock is lost. Therefore every wait ends after 30
      *       seconds, as a spurious wake-up; it also ends if the store has lost the thread's place. As always with
      *       conditions, check in a loop what is waited for.
@@ -108,7 +109,7 @@ public interface DistributedLock extends Lock {
      *       {@link StoreUnavailableException}, and the thread holds nothing; this is the one difference from the JDK.
      * </ul>
      *
-     * @param name not empty
+     * @param name not empty, and without {@code #}
      * @throws UnsupportedOperationException if this is a read lock or a multi-lock, or if the store has no queue
      * @throws IllegalArgumentException if {@code LOCK#NAME} cannot be the name of a lock
      */

@@ -29,9 +29,6 @@ class ConditionTest extends EngineFixture {
 
     private static final String WAIT_SET = "pot#full";
 
-    /** The delay of a request: shorter than the time for which a lock is handed on inside the JVM. */
-    private static final Duration DELAY = Duration.ofMillis(5);
-
     private final DistributedLock lock = locks.lock("pot");
     private final Condition full = lock.condition("full");
     private final DistributedLock theirs = rival.lock("pot");
@@ -147,11 +144,12 @@ class ConditionTest extends EngineFixture {
     @Test
     void threadIsInTheWaitSetBeforeItGivesUpTheLock() {
         a.run(lock::lock);
-        network.delayBy(DELAY).next(Verb.RELEASE, Fault.DELAY);
+        network.next(Verb.RELEASE, Fault.HANG);
         CompletableFuture<Void> wait = a.begin(full::await);
-        Wait.until("it has entered", () -> waiters(WAIT_SET) == 1);
+        Wait.until("it gives up the lock", () -> network.hanging() == 1);
+        assertThat(waiters(WAIT_SET)).isEqualTo(1);
         assertThat(holders("pot")).isEqualTo(1);
-        clock.advanceAndSettle(DELAY);
+        network.letGo();
         Wait.until("it has given up the lock", () -> holders("pot") == 0);
         signal(c, theirs, theirFull);
         Actor.end(wait);
@@ -221,6 +219,40 @@ class ConditionTest extends EngineFixture {
         a.run(lock::unlock);
     }
 
+    @Test
+    void signalIsKeptIfTheReleaseOfTheOwnPlaceHasNoAnswer() {
+        CompletableFuture<Boolean> flag = a.park(() -> {
+            lock.lock();
+            full.await();
+            return Thread.currentThread().isInterrupted();
+        });
+        signalWithoutNotification();
+        network.next(Verb.RELEASE, Fault.REFUSE);
+        a.interrupt();
+        assertThat(Actor.end(flag)).isTrue();
+        a.run(lock::unlock);
+    }
+
+    @Test
+    void threadThatCannotTakeTheLockBackPassesTheSignalOn() {
+        DistributedLock brief = locks.lock("pot", LockOptions.defaults().withStoreTimeout(Duration.ofSeconds(1)));
+        Condition condition = brief.newCondition();
+        CompletableFuture<Long> first = waiting(a, brief, condition);
+        CompletableFuture<Long> second = waiting(b, lock, condition);
+        c.run(brief::lock);
+        handOffTimeIsOver();
+        network.randomly(1, 1, Fault.REFUSE);
+        c.run(condition::signal);
+        clock.advanceUntil("the first has failed", Duration.ofMillis(100), first::isDone);
+        Actor.failure(StoreUnavailableException.class, first);
+        assertThat(a.get(brief::holdCount)).isZero();
+        network.randomly(0, 0);
+        c.run(brief::unlock);
+        clock.advanceUntil("the second was woken", Duration.ofMillis(100), second::isDone);
+        Actor.end(second);
+        b.run(lock::unlock);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"local", "shared"})
     void uninterruptibleWaitKeepsTheFlag(String kind) {
@@ -243,13 +275,13 @@ class ConditionTest extends EngineFixture {
         CompletableFuture<Long> first = waiting(a, theirs, theirFull);
         CompletableFuture<Long> second = waiting(b, theirs, theirFull);
         c.run(lock::lock);
-        network.delayBy(DELAY).next(Verb.INSPECT, Fault.DELAY);
+        network.next(Verb.INSPECT, Fault.HANG_REPLY);
         CompletableFuture<Void> signal = c.begin(full::signal);
         // The answer names the first one, which then leaves.
-        Wait.until("the store was asked", () -> store.count(Verb.INSPECT) == 1);
+        Wait.until("the store was asked", () -> network.hanging() == 1);
         a.interrupt();
         Wait.until("the first has left", () -> waiters(WAIT_SET) == 1);
-        clock.advanceAndSettle(DELAY);
+        network.letGo();
         Actor.end(signal);
         c.run(lock::unlock);
         Actor.failure(InterruptedException.class, first);
@@ -402,13 +434,19 @@ class ConditionTest extends EngineFixture {
     void badNamesAndNamesInUseAreRefused() {
         assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> lock.condition(""));
         assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> lock.condition("x".repeat(2_000)));
+        assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> lock.condition("a#b"));
         b.run(rival.lock(WAIT_SET)::lock);
+        CompletableFuture<Void> queued = c.parkIn(locks.lock(WAIT_SET)::lock);
         a.run(lock::lock);
+        Actor.failure(LockConflictException.class, a.begin(full::signal));
+        assertThat(waiters(WAIT_SET)).isEqualTo(1);
         assertThat(Actor.failure(LockConflictException.class, a.begin(full::await)))
                 .hasMessageContaining(WAIT_SET);
         assertThat(a.get(lock::isHeldByCurrentThread)).isTrue();
         a.run(lock::unlock);
         b.run(rival.lock(WAIT_SET)::unlock);
+        Actor.end(queued);
+        c.run(locks.lock(WAIT_SET)::unlock);
     }
 
     @ParameterizedTest

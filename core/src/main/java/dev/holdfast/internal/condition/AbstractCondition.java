@@ -1,5 +1,6 @@
 package dev.holdfast.internal.condition;
 
+import dev.holdfast.LockException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.time.Nanos;
 import java.util.Date;
@@ -67,8 +68,9 @@ abstract class AbstractCondition implements Condition {
     @Override
     @SuppressWarnings("JavaUtilDate") // the interface has it
     public final boolean awaitUntil(Date deadline) throws InterruptedException {
-        long millis = deadline.getTime() - engine.time().clock().epochMicros() / 1_000;
-        return waitFor(TimeUnit.MILLISECONDS.toNanos(Math.max(0, millis)), true);
+        long now = engine.time().clock().epochMicros() / 1_000;
+        long millis = deadline.getTime() <= now ? 0 : deadline.getTime() - now;
+        return waitFor(TimeUnit.MILLISECONDS.toNanos(millis), true);
     }
 
     @Override
@@ -108,6 +110,9 @@ abstract class AbstractCondition implements Condition {
             if (interrupted && !(mayThrow && takenBack)) {
                 Thread.currentThread().interrupt();
             }
+            if (signalled && !takenBack) {
+                passOn();
+            }
         }
         if (mayThrow) {
             throw interrupted();
@@ -122,9 +127,20 @@ abstract class AbstractCondition implements Condition {
             givenUp = true;
             return holds;
         } finally {
-            if (!givenUp) {
-                place.leave();
+            if (!givenUp && place.leave()) {
+                passOn();
             }
+        }
+    }
+
+    // The thread cannot act on the signal, because it does not hold the lock: the next one gets it.
+    private void passOn() {
+        try {
+            wake(false);
+        } catch (LockException notPassedOn) {
+            // The thread fails for a reason of its own, which its caller must see. The others look for themselves in
+            // time.
+            return;
         }
     }
 

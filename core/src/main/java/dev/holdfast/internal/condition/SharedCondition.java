@@ -41,9 +41,10 @@ public final class SharedCondition extends AbstractCondition {
     public SharedCondition(Engine engine, ConditionLock lock, String name) {
         super(engine, lock);
         this.name = name;
-        if (name.isEmpty()) {
+        if (name.isEmpty() || name.contains(SEPARATOR)) {
             throw new IllegalArgumentException(
-                    "The name of a condition of lock \"" + lock.spec().name() + "\" must not be empty");
+                    "The name of a condition of lock \"" + lock.spec().name()
+                            + "\" must not be empty and must not contain " + SEPARATOR + ", but was \"" + name + "\"");
         }
         if (!engine.traits().fifo() || !engine.traits().kinds().serves(0)) {
             throw new UnsupportedOperationException("Lock \"" + lock.spec().name()
@@ -77,10 +78,9 @@ public final class SharedCondition extends AbstractCondition {
     // One pass over what was there: those who come later are not meant.
     @Override
     void wake(boolean all) {
-        long until = storeTimeout();
         try {
-            for (ResourceState.Entry waiter : waiters(until)) {
-                if (end(waiter.claim(), until) && !all) {
+            for (ResourceState.Entry waiter : waiters()) {
+                if (end(waiter.claim()) && !all) {
                     return;
                 }
             }
@@ -93,19 +93,27 @@ public final class SharedCondition extends AbstractCondition {
         return Nanos.after(engine.now(), waitSet.storeTimeout());
     }
 
-    private List<ResourceState.Entry> waiters(long until) {
-        return new AskedCall<>(engine, until, repeated -> engine.store().inspect(waitSet.name()))
+    private List<ResourceState.Entry> waiters() {
+        List<ResourceState.Entry> waiters = new AskedCall<>(
+                        engine, storeTimeout(), repeated -> engine.store().inspect(waitSet.name()))
                 .await()
                 .map(ResourceState::waiters)
                 .orElse(List.of());
+        for (ResourceState.Entry waiter : waiters) {
+            if (!waiter.claim().isWaitSet()) {
+                throw new KindConflictException(
+                        waitSet.name(), 0, waiter.claim().limit());
+            }
+        }
+        return waiters;
     }
 
-    // Whether it waited until now. If the reply to the release of one that did is lost, the repeated release finds
-    // nothing.
-    // Then one more is woken than was asked for, which is allowed.
-    private boolean end(Claim seen, long until) {
+    // Whether it waited until now. If a reply was lost, the repeated release of one that did wait finds nothing. Then
+    // one more
+    // is woken than was asked for, which is allowed.
+    private boolean end(Claim seen) {
         Released released = new AskedCall<>(
-                        engine, until, repeated -> engine.store().release(repeated ? seen.again() : seen))
+                        engine, storeTimeout(), repeated -> engine.store().release(repeated ? seen.again() : seen))
                 .await();
         engine.waitSets().ended(seen.id());
         return released.wasOwner();

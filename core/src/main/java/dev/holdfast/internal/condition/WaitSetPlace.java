@@ -36,9 +36,12 @@ final class WaitSetPlace extends Renewable implements Place {
 
     private final Engine engine;
     private final Thread thread = Thread.currentThread();
-    private final Claim claim;
+    /** Marked as repeated once an attempt to enter may have had an effect that nobody knows of. */
+    private volatile Claim claim;
+
     private final long storeTimeout;
     private volatile boolean woken;
+    private volatile boolean left;
     private final AtomicInteger failures = new AtomicInteger();
 
     /** Guarded by this; null when nothing may be registered any more. */
@@ -82,7 +85,10 @@ final class WaitSetPlace extends Renewable implements Place {
 
     private CompletionStage<Boolean> enqueue(boolean repeated) {
         Entering listener = new Entering();
-        keep(engine.store().enqueue(repeated ? claim.again() : claim, listener));
+        if (repeated) {
+            claim = claim.again();
+        }
+        keep(engine.store().enqueue(claim, listener));
         return listener.entered;
     }
 
@@ -138,10 +144,14 @@ final class WaitSetPlace extends Renewable implements Place {
     public boolean leave() {
         leaveHere();
         if (woken) {
+            engine.releases().endIfRepeated(claim);
             return true;
         }
+        // Without an answer a signal may have come first. To take it for one costs a spurious wake-up; otherwise it
+        // would be
+        // spent on a thread that has given up.
         Released released = engine.calls().joinQuietly(engine.releases().send(claim), storeTimeout);
-        return released != null && !released.wasOwner();
+        return released == null || !released.wasOwner();
     }
 
     /** The client closes: the thread is woken, and the claim released on its behalf. */
@@ -151,6 +161,7 @@ final class WaitSetPlace extends Renewable implements Place {
     }
 
     private void leaveHere() {
+        left = true;
         engine.waitSets().remove(this);
         engine.renewals().remove(this);
         ListenerRegistration last;
@@ -173,14 +184,16 @@ final class WaitSetPlace extends Renewable implements Place {
     }
 
     private void schedule(long after, long slack) {
-        if (!woken) {
-            engine.renewals().schedule(this, engine.now() + after, slack);
+        engine.renewals().schedule(this, engine.now() + after, slack);
+        // A reply may come after the end, and the end at this moment.
+        if (woken || left) {
+            engine.renewals().remove(this);
         }
     }
 
     @Override
     public @Nullable Claim beginRenewal(long sentAt) {
-        if (woken) {
+        if (woken || left) {
             return null;
         }
         schedule(engine.repeatAfter(engine.traits().ticketTtl().toNanos()), 0);

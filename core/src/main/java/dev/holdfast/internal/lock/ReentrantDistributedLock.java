@@ -1,6 +1,7 @@
 package dev.holdfast.internal.lock;
 
 import dev.holdfast.Lease;
+import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
@@ -147,8 +148,25 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
 
         @Override
         public void takeBack(int holds) {
-            for (int held = 0; held < holds; held++) {
-                lock();
+            int held = 0;
+            try {
+                for (; held < holds; held++) {
+                    lock();
+                }
+            } finally {
+                if (held < holds) {
+                    giveUpQuietly();
+                }
+            }
+        }
+
+        // Lost after some of the holds were taken back: the caller gets all of them or none.
+        private void giveUpQuietly() {
+            try {
+                giveUp();
+            } catch (LockLostException lost) {
+                // That is why they are given up.
+                return;
             }
         }
     }
