@@ -30,7 +30,7 @@ class StoreOptionsTest {
                 "sqlite::memory:                            | memory:",
                 "sqlite:x.db?                               | NAME=VALUE",
                 "sqlite:x.db?colour=red                     | Unknown option \"colour\"",
-                "sqlite:x.db?keep=59s                       | keep must be PT1M to",
+                "sqlite:x.db?keep=59s                       | keep must be PT24H to",
                 "sqlite:x.db?keep=soon                      | such as 500ms",
                 "sqlite:x.db?busyTimeout=0s                 | busyTimeout must be",
                 "sqlite:x.db?ticketTtl=1ms                  | ticketTtl must be",
