@@ -104,9 +104,10 @@ public interface DistributedLock extends Lock {
      *       seconds, as a spurious wake-up; it also ends if the store has lost the thread's place. As always with
      *       conditions, check in a loop what is waited for.
      *   <li>To wait takes one request besides those of the lock, and a second one if it ends without a signal; to signal takes
-     *       two, however many threads wait. All of them are repeated for {@link LockOptions#storeTimeout()} if the store fails. If the store cannot be reached
-     *       before the wait begins, the lock is still held. If the lock cannot be taken back afterwards, the wait throws
-     *       {@link StoreUnavailableException}, and the thread holds nothing; this is the one difference from the JDK.
+     *       two, however many threads wait, and {@code signalAll} one and one more for each of them. If the store fails, each
+     *       is repeated for {@link LockOptions#storeTimeout()}. If it cannot be reached before the wait begins, the lock has
+     *       not been given up. If the lock cannot be taken back afterwards, the wait throws what {@link #lock()} throws,
+     *       and the thread holds nothing; this is the one difference from the JDK.
      * </ul>
      *
      * @param name not empty, and without {@code #}

@@ -26,6 +26,7 @@ import dev.holdfast.spi.StoreTraits;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -78,6 +79,12 @@ public final class Engine implements AutoCloseable {
 
     /** A renewal that is not answered is not repeated sooner than this. */
     private static final long REPEAT_LEAST_NANOS = 10_000_000;
+
+    /** A ticket is refreshed after this part of its time to live. */
+    private static final int REFRESH_PART = 3;
+
+    /** A refresh may be this part early to join a batch. */
+    public static final int REFRESH_EARLY_PART = 6;
 
     private static final long CLOSE_POLL_NANOS = 1_000_000;
 
@@ -185,6 +192,12 @@ public final class Engine implements AutoCloseable {
     /** When to ask again if a renewal of something that lives for {@code span} is not answered. */
     public long repeatAfter(long span) {
         return Math.max(REPEAT_LEAST_NANOS, Math.min(callTimeout, span / REPEAT_PART));
+    }
+
+    /** After how long a place in a queue of the store is refreshed: a third of its time to live, with jitter. */
+    public long refreshAfter() {
+        long refresh = traits.ticketTtl().toNanos() / REFRESH_PART;
+        return refresh - ThreadLocalRandom.current().nextLong(refresh / 10 + 1);
     }
 
     /** The names in use here. */

@@ -16,6 +16,7 @@ import dev.holdfast.internal.hold.HoldExtension;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.hold.SeveralLease;
 import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.internal.time.Uptime;
 import dev.holdfast.internal.time.Wakeable;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
@@ -178,7 +179,7 @@ public final class Several implements Wakeable {
             if (pass != null) {
                 pass.run();
             } else {
-                engine.time().park(this, ThreadWait.LONGEST_PARK_NANOS);
+                engine.time().park(this, Uptime.LONGEST_PARK_NANOS);
             }
             if (Thread.interrupted()) {
                 interrupted = true;

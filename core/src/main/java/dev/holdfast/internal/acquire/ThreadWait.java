@@ -8,14 +8,12 @@ import dev.holdfast.internal.cohort.Waiter;
 import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.internal.time.Uptime;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** An acquisition by the calling thread, which parks while it waits. */
 public final class ThreadWait extends Wait implements Waiter.Sleeper {
-
-    /** A thread that waits without a limit still looks so often, in case that a wake-up was lost: one hour. */
-    static final long LONGEST_PARK_NANOS = 3_600_000_000_000L;
 
     private final Thread thread = Thread.currentThread();
     private final CohortLock lock;
@@ -106,7 +104,7 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
             while (!waiter.isDone()) {
                 lock.advance(waiter);
                 if (!waiter.isDone() && !waiter.isWoken() && !thread.isInterrupted()) {
-                    engine.time().park(waiter, Math.min(until - engine.now(), LONGEST_PARK_NANOS));
+                    engine.time().park(waiter, Math.min(until - engine.now(), Uptime.LONGEST_PARK_NANOS));
                 }
                 if (Thread.interrupted()) {
                     interrupted = !interruptible || !lock.abandon(waiter, Outcome.INTERRUPTED);

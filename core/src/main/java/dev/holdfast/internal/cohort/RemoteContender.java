@@ -19,7 +19,6 @@ import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
@@ -46,12 +45,6 @@ final class RemoteContender extends Renewable {
 
     /** A waiter asks when the holder's time is over plus this for each waiter before it, so that an expiry starts no herd. */
     static final long STAGGER_NANOS = 50_000_000;
-
-    /** A ticket is refreshed after this part of its time to live. */
-    static final int REFRESH_PART = 3;
-
-    /** A refresh may be this part early to join a batch. */
-    private static final int EARLY_PART = 6;
 
     /** The waits between attempts of a spinning contender. */
     static final Backoff SPIN = new Backoff(2_000_000, 100_000_000);
@@ -491,9 +484,8 @@ final class RemoteContender extends Renewable {
     // ---- refreshing the ticket ----
 
     private void scheduleRefresh(int position, Duration retryAfter) {
-        long refresh = engine.traits().ticketTtl().toNanos() / REFRESH_PART;
-        refresh -= ThreadLocalRandom.current().nextLong(refresh / 10 + 1);
-        long slack = refresh / EARLY_PART;
+        long refresh = engine.refreshAfter();
+        long slack = refresh / Engine.REFRESH_EARLY_PART;
         if (!retryAfter.isZero()) {
             long stagger = Math.min(position, Renewed.Waiting.FAR) * STAGGER_NANOS;
             long expiry = retryAfter.toNanos() + stagger + AFTER_EXPIRY_NANOS;

@@ -3,6 +3,7 @@ package dev.holdfast.internal.condition;
 import dev.holdfast.LockException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.internal.time.Uptime;
 import java.util.Date;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -14,9 +15,6 @@ import java.util.concurrent.locks.Condition;
  * <p>It enters before it gives up the lock. So whoever gets the lock next, and signals, finds it there: no signal is lost.
  */
 abstract class AbstractCondition implements Condition {
-
-    /** A thread that waits still looks so often, in case that a wake-up was lost: one hour. */
-    private static final long LONGEST_PARK_NANOS = 3_600_000_000_000L;
 
     final Engine engine;
     final ConditionLock lock;
@@ -138,8 +136,7 @@ abstract class AbstractCondition implements Condition {
         try {
             wake(false);
         } catch (LockException notPassedOn) {
-            // The thread fails for a reason of its own, which its caller must see. The others look for themselves in
-            // time.
+            // The thread fails for a reason of its own, which its caller must see.
             return;
         }
     }
@@ -153,7 +150,7 @@ abstract class AbstractCondition implements Condition {
             if (left <= 0) {
                 break;
             }
-            engine.time().park(place, Math.min(left, LONGEST_PARK_NANOS));
+            engine.time().park(place, Math.min(left, Uptime.LONGEST_PARK_NANOS));
             interrupted |= Thread.interrupted();
         }
         return interrupted;

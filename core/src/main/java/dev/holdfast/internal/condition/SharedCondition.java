@@ -109,8 +109,7 @@ public final class SharedCondition extends AbstractCondition {
     }
 
     // Whether it waited until now. If a reply was lost, the repeated release of one that did wait finds nothing. Then
-    // one more
-    // is woken than was asked for, which is allowed.
+    // one more is woken than was asked for, which is allowed.
     private boolean end(Claim seen) {
         Released released = new AskedCall<>(
                         engine, storeTimeout(), repeated -> engine.store().release(repeated ? seen.again() : seen))

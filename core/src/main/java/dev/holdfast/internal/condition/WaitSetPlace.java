@@ -15,7 +15,6 @@ import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -27,12 +26,6 @@ import org.jspecify.annotations.Nullable;
  * JVM stood still or the store lost its data, which is like a spurious wake-up.
  */
 final class WaitSetPlace extends Renewable implements Place {
-
-    /** A ticket is refreshed after this part of its time to live. */
-    private static final int REFRESH_PART = 3;
-
-    /** A refresh may be this part early to join a batch. */
-    private static final int EARLY_PART = 6;
 
     private final Engine engine;
     private final Thread thread = Thread.currentThread();
@@ -148,8 +141,7 @@ final class WaitSetPlace extends Renewable implements Place {
             return true;
         }
         // Without an answer a signal may have come first. To take it for one costs a spurious wake-up; otherwise it
-        // would be
-        // spent on a thread that has given up.
+        // would be spent on a thread that has given up.
         Released released = engine.calls().joinQuietly(engine.releases().send(claim), storeTimeout);
         return released == null || !released.wasOwner();
     }
@@ -178,9 +170,8 @@ final class WaitSetPlace extends Renewable implements Place {
 
     private void refreshLater() {
         failures.set(0);
-        long refresh = engine.traits().ticketTtl().toNanos() / REFRESH_PART;
-        refresh -= ThreadLocalRandom.current().nextLong(refresh / 10 + 1);
-        schedule(refresh, refresh / EARLY_PART);
+        long refresh = engine.refreshAfter();
+        schedule(refresh, refresh / Engine.REFRESH_EARLY_PART);
     }
 
     private void schedule(long after, long slack) {

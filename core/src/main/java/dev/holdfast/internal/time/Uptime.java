@@ -11,6 +11,9 @@ import dev.holdfast.spi.MonotonicClock;
  */
 public record Uptime(MonotonicClock clock, long origin) {
 
+    /** A thread that waits without a limit still looks so often, in case that a wake-up was lost: one hour. */
+    public static final long LONGEST_PARK_NANOS = 3_600_000_000_000L;
+
     /** Begins to count now. */
     public static Uptime start(MonotonicClock clock) {
         return new Uptime(clock, clock.nanoTime());

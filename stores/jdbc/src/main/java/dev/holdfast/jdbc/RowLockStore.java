@@ -350,8 +350,7 @@ final class RowLockStore implements LockStore {
     }
 
     // For the claims of a name of which one waits, or that share its row with other holders or waiters. The row is read
-    // and
-    // written once for all of them. If that fails, the other claims of the batch are not affected.
+    // and written once for all of them. If that fails, the other claims of the batch are not affected.
     private void renewTogether(List<Claim> sharing, Turn turn, Map<ClaimId, Renewed> answers, List<Handed> handed)
             throws SQLException {
         try {
@@ -370,13 +369,15 @@ final class RowLockStore implements LockStore {
                     waiters.refreshed(claim.id(), goodUntil(claim, applied.now()));
                 }
             }
-        } catch (RowLockedException locked) {
-            Renewed failed = new Renewed.Failed(locked.toStoreException());
-            sharing.forEach(claim -> answers.put(claim.id(), failed));
+        } catch (RowLockedException isLocked) {
+            failed(sharing, isLocked.toStoreException(), answers);
         } catch (StoreException failure) {
-            Renewed failed = new Renewed.Failed(failure);
-            sharing.forEach(claim -> answers.put(claim.id(), failed));
+            failed(sharing, failure, answers);
         }
+    }
+
+    private static void failed(List<Claim> sharing, StoreException cause, Map<ClaimId, Renewed> answers) {
+        sharing.forEach(claim -> answers.put(claim.id(), new Renewed.Failed(cause)));
     }
 
     private void notifyIfItWaited(ClaimId id, Renewed answer) {

@@ -35,8 +35,7 @@ public record StoreOptions(
 
     public StoreOptions {
         // When a row is removed, its counter must be surely below the wall clock, from which the next counter of the
-        // name is
-        // taken: so this is the step back of that clock which does no harm.
+        // name is taken: so this is the step back of that clock which does no harm.
         OptionTimes.check("keep", keep, Claim.MAX_LEASE, Duration.ofDays(36_500));
         OptionTimes.check("busyTimeout", busyTimeout, Duration.ofMillis(10), Duration.ofMinutes(10));
         OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
