@@ -15,24 +15,31 @@ import io.lettuce.core.protocol.RedisHandshakeHandler;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Connections whose handler of the handshake is gone when Lettuce looks for it. That is what Lettuce finds if a server
- * refuses and closes a connection before the thread that opened it has gone on.
+ * Connections for whose failure Lettuce has no reason. It finds that its handler of the handshake is gone if the connection
+ * was refused and closed before the thread that opened it has gone on, and it reports "closed prematurely" if it hears of
+ * the closing before its own thread has passed the refusal on.
  */
 class ConnectingTest extends StoreTest {
 
     private final AtomicInteger without = new AtomicInteger();
+    private final AtomicInteger closed = new AtomicInteger();
     private final ClientResources resources = ClientResources.builder()
             .nettyCustomizer(new NettyCustomizer() {
                 @Override
                 public void afterChannelInitialized(Channel channel) {
-                    if (without.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                    if (takeOne(without)) {
                         channel.pipeline().remove(RedisHandshakeHandler.class);
+                    }
+                    if (takeOne(closed)) {
+                        channel.pipeline().addFirst(new ClosesAtOnce());
                     }
                 }
             })
@@ -68,6 +75,26 @@ class ConnectingTest extends StoreTest {
     }
 
     @Test
+    void wrongPasswordIsReportedThoughTheFirstConnectionWasClosedBeforeTheRefusalWasSeen() {
+        RedisClient client = closing(RedisClient.create(resources));
+        closed.set(1);
+        assertThatThrownBy(() -> LettuceRedis.over(client, uri("wrong"), ""))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("password is wrong");
+        assertThat(closed).hasValue(0);
+    }
+
+    @Test
+    void wrongPasswordOfAClusterIsReportedThoughTheFirstConnectionWasClosedBeforeTheRefusalWasSeen() {
+        RedisClusterClient client = closing(RedisClusterClient.create(resources, uri("wrong")));
+        closed.set(1);
+        assertThatThrownBy(() -> LettuceRedis.over(client, ""))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("password is wrong");
+        assertThat(closed).hasValue(0);
+    }
+
+    @Test
     void everyConnectionIsMadeThoughItsFirstFailureHasNoReason() {
         RedisClient client = closing(RedisClient.create(resources));
         without.set(1);
@@ -87,6 +114,18 @@ class ConnectingTest extends StoreTest {
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("Cannot connect");
         assertThat(without.get()).isGreaterThan(900);
+    }
+
+    private static boolean takeOne(AtomicInteger counter) {
+        return counter.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
+    }
+
+    /** Closes the connection before anything is sent. */
+    private static final class ClosesAtOnce extends ChannelInboundHandlerAdapter {
+        @Override
+        public void channelActive(ChannelHandlerContext context) {
+            context.close();
+        }
     }
 
     private RedisURI uri(String password) {
