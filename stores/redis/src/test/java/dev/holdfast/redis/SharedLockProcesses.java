@@ -42,7 +42,7 @@ abstract class SharedLockProcesses extends StoreTest {
     static final String LOCK = "counted";
     private static final String COUNTER = "counter";
     private static final String LEDGER = "ledger";
-    private static final List<String> SMALL = List.of("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
+    private static final List<String> SMALL = List.of("-Xmx96m");
 
     /** Whose lock a process uses. */
     enum Side {
@@ -153,7 +153,8 @@ abstract class SharedLockProcesses extends StoreTest {
     private Counting start(Side side) {
         return new Counting(
                 side,
-                closing(ChildJvm.start(SMALL, program, side.name(), server.url(), Integer.toString(server.port()))));
+                closing(ChildJvm.startSmall(
+                        SMALL, program, side.name(), server.url(), Integer.toString(server.port()))));
     }
 
     // The counter and the ledger are written in one step, so a number that two have made is an increment that is lost.

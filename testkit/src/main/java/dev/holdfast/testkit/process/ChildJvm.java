@@ -35,6 +35,9 @@ public final class ChildJvm implements AutoCloseable {
 
     private static final int REMEMBERED_LINES = 50;
 
+    /** A child lives for some seconds: the second compiler and the threads of a larger collector only cost it time. */
+    private static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
     private final String title;
     private final Process process;
     private final BufferedWriter input;
@@ -54,12 +57,19 @@ public final class ChildJvm implements AutoCloseable {
         readLines(process.getErrorStream(), "stderr: ", null);
     }
 
-    /** Starts {@code main} with arguments. */
+    /** Starts {@code main} with arguments, in a JVM that is made for a short life. */
     public static ChildJvm start(Class<?> main, String... arguments) {
-        return start(List.of(), main, arguments);
+        return startSmall(List.of(), main, arguments);
     }
 
-    /** Starts {@code main} with options for its JVM, such as {@code -Xmx64m}. */
+    /** As {@link #start(Class, String...)}, with further options for its JVM, such as {@code -Xmx64m}. */
+    public static ChildJvm startSmall(List<String> jvmOptions, Class<?> main, String... arguments) {
+        List<String> options = new ArrayList<>(SHORT_LIVED);
+        options.addAll(jvmOptions);
+        return start(options, main, arguments);
+    }
+
+    /** Starts {@code main} with just these options for its JVM, as a program that computes for long needs it. */
     public static ChildJvm start(List<String> jvmOptions, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

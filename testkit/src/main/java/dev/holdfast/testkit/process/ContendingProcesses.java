@@ -24,7 +24,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class ContendingProcesses implements AutoCloseable {
 
-    private static final List<String> SMALL = List.of("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
+    private static final List<String> SMALL = List.of("-Xmx64m");
 
     /** How long each process may take to hold the lock again after any event. */
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -50,7 +50,7 @@ public final class ContendingProcesses implements AutoCloseable {
         boolean ready = false;
         try {
             for (int i = 0; i < count; i++) {
-                all.processes.add(ChildJvm.start(SMALL, Contender.class, url, lock, lease.toString()));
+                all.processes.add(ChildJvm.startSmall(SMALL, Contender.class, url, lock, lease.toString()));
             }
             all.processes.forEach(process -> process.expect("READY", PATIENCE));
             ready = true;
