@@ -1,8 +1,10 @@
 package dev.holdfast.testkit;
 
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.law.ThreadSafety;
 import dev.holdfast.testkit.model.ModelTime;
 import dev.holdfast.testkit.model.StoreModelRun;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -45,12 +47,28 @@ public abstract class LockStoreTck extends ThreadSafety {
         return 10_000;
     }
 
+    /**
+     * Opens the store under test for the model run, with tickets of at least this time to live. The run asks for longer ones if
+     * the machine is slow. By default, and if a store has no such option, it is the store of all other tests.
+     */
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return store();
+    }
+
     @Test
     @Timeout(900)
     public final void behavesLikeTheModel() {
         int operations = Integer.getInteger(StoreModelRun.OPERATIONS, modelOperations());
         long seed = Long.getLong(StoreModelRun.SEED, Seeds.of("model"));
         ModelTime time = runsOnRealTime() ? ModelTime.real() : ModelTime.held(heldClock());
-        System.out.println(new StoreModelRun(store(), time, prefix(), operations, seed).run());
+        System.out.println(StoreModelRun.run(this::openForTheModelRun, time, prefix(), operations, seed));
+    }
+
+    private LockStore openForTheModelRun(int slowness) {
+        LockStore opened = openWithTickets(store().traits().ticketTtl().multipliedBy(slowness));
+        if (opened != store()) {
+            closeLater(opened);
+        }
+        return opened;
     }
 }

@@ -20,6 +20,11 @@ class RealTimeMemoryLockStoreTest extends LockStoreTck {
     }
 
     @Override
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return new MemoryLockStore(clock(), timeToLive);
+    }
+
+    @Override
     protected boolean runsOnRealTime() {
         return true;
     }

@@ -4,6 +4,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The laws, on a file of H2. */
@@ -14,7 +15,19 @@ class H2FileLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new JdbcLockStoreProvider().open("jdbc:h2:" + folder.resolve("locks") + "?holdfast.ticketTtl=4s", clock);
+        return open(clock, Duration.ofSeconds(2));
+    }
+
+    @Override
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return open(clock(), timeToLive.multipliedBy(2));
+    }
+
+    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
+        return new JdbcLockStoreProvider()
+                .open(
+                        "jdbc:h2:" + folder.resolve("locks") + "?holdfast.ticketTtl=" + ticketTtl.toMillis() + "ms",
+                        clock);
     }
 
     @Override

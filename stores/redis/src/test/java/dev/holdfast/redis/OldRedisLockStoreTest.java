@@ -3,6 +3,7 @@ package dev.holdfast.redis;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -23,7 +24,16 @@ class OldRedisLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new RedisLockStoreProvider().open(server.url() + "?ticketTtl=1500ms", clock);
+        return open(clock, Duration.ofMillis(1500));
+    }
+
+    @Override
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return open(clock(), timeToLive);
+    }
+
+    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
+        return new RedisLockStoreProvider().open(server.url() + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
     }
 
     @Override

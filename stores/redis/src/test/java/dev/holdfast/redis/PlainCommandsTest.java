@@ -152,7 +152,7 @@ class PlainCommandsTest extends WithDouble {
     void behavesLikeTheModelWithTheCommandsOfRedis() {
         LockStore store = openPlain(Family.REDIS_8_4);
         long seed = Long.getLong(StoreModelRun.SEED, System.nanoTime());
-        System.out.println(new StoreModelRun(store, ModelTime.real(), name + "-", MODEL_OPERATIONS, seed).run());
+        System.out.println(StoreModelRun.run(slowness -> store, ModelTime.real(), name + "-", MODEL_OPERATIONS, seed));
     }
 
     @Test

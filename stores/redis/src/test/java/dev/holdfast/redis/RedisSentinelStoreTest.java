@@ -24,7 +24,16 @@ class RedisSentinelStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new RedisLockStoreProvider().open(servers.url() + "?ticketTtl=2s", clock);
+        return open(clock, Duration.ofSeconds(2));
+    }
+
+    @Override
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return open(clock(), timeToLive);
+    }
+
+    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
+        return new RedisLockStoreProvider().open(servers.url() + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
     }
 
     @Override

@@ -124,7 +124,7 @@ public abstract class StoreFixture {
     }
 
     /** The clock of the store under test. */
-    final MonotonicClock clock() {
+    public final MonotonicClock clock() {
         return runsOnRealTime() ? MonotonicClock.SYSTEM : manualClock;
     }
 
@@ -155,7 +155,7 @@ public abstract class StoreFixture {
     }
 
     /** Closes a store after the test. */
-    final void closeLater(LockStore store) {
+    public final void closeLater(LockStore store) {
         opened.add(store);
     }
 

@@ -57,8 +57,14 @@ final class ModelWorkload {
         }
     }
 
+    /** How often each event was met, in operations that count. */
     Map<Met, Integer> met() {
-        return met;
+        return new EnumMap<>(met);
+    }
+
+    /** Takes events back whose operations do not count. */
+    void forget(Map<Met, Integer> events) {
+        events.forEach((event, times) -> met.merge(event, -times, Integer::sum));
     }
 
     /**

@@ -13,7 +13,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.function.IntFunction;
 
 /**
  * A long random run on a store and in parallel on the store in memory, which is the model of the laws. After every
@@ -33,8 +35,10 @@ import java.util.Random;
  * ticket's time to live, so that the times at which expiry hands grants on (0.38, 0.76 and 1.14) are not near the
  * end of the waiting tickets (1). Resting names are touched often, so that stores that advance their queues by
  * themselves and stores that wait for an operation behave in the same way. A group that a slow machine delayed too
- * much is discarded: its operations prove nothing, even if the stores seemed to differ, and further operations
- * replace them.
+ * much is discarded: its operations and events prove nothing, even if the stores seemed to differ, and further
+ * operations replace them. A run that discards more than a third of its phases, and more than one for each group, would look
+ * away too often. It ends, and begins anew at half the pace, which doubles all of its times: a busy machine makes it longer, but
+ * not blind.
  *
  * <p>If the store grants by sessions, nothing ends by time, and names need not rest.
  */
@@ -62,8 +66,17 @@ public final class StoreModelRun {
 
     /** The maximum number of operations of a phase. In a short run it is reduced so that each group gets a turn. */
     private static final int MOST_OPERATIONS_OF_A_PHASE = 120;
-    /** If this multiple of the operations is not enough, the machine is too slow for the store's tickets. */
-    private static final int MOST_ATTEMPTS = 4;
+    /**
+     * One phase in this many may be discarded, and one for each group: a single stop of the machine spoils all groups that rest at
+     * that moment.
+     */
+    private static final int PHASES_FOR_EACH_DISCARDED = 3;
+
+    /** The slowest pace is this part of the first one. */
+    private static final int SLOWEST = 8;
+
+    /** The unit of time of a store without tickets. */
+    private static final Duration UNIT = Duration.ofSeconds(2);
 
     private static final int OPERATIONS_BETWEEN_CHECKS = 20;
 
@@ -100,6 +113,8 @@ public final class StoreModelRun {
         private long restsSince;
         private boolean delayed;
         private int operations;
+        /** The events of the last phase, and of the time until the group was looked at again. */
+        private Map<Met, Integer> events = new EnumMap<>(Met.class);
 
         private Group(List<ModelName> names, long now) {
             this.names = names;
@@ -107,14 +122,45 @@ public final class StoreModelRun {
         }
     }
 
+    /** The machine was too slow for the pace of the run, which has proved nothing so far and has found no difference. */
+    private static final class TooSlow extends AssertionError {
+        private static final long serialVersionUID = 1;
+
+        private TooSlow(String message) {
+            super(message);
+        }
+    }
+
     /**
-     * @param store the store under test; nobody else may use names that begin with {@code prefix}
+     * Runs on a store, at half of the pace if the machine turns out to be too slow, up to three times.
+     *
+     * @param stores the store under test, for 1, 2, 4 or 8 times the time to live of its tickets; a store without tickets is
+     *     the same for all. Nobody else may use names that begin with {@code prefix}
      * @param time the time of both stores
      * @param prefix the prefix of the names
      * @param operations the number of operations
      * @param seed the seed of the random numbers
+     * @return a report of the events that were met, for people
+     * @throws AssertionError if the stores differ, with the seed and the last operations
      */
-    public StoreModelRun(LockStore store, ModelTime time, String prefix, int operations, long seed) {
+    public static String run(IntFunction<LockStore> stores, ModelTime time, String prefix, int operations, long seed) {
+        Duration before = Duration.ZERO;
+        for (int slowness = 1; ; slowness *= 2) {
+            StoreModelRun run = new StoreModelRun(
+                    stores.apply(slowness), time, prefix + slowness + "-", operations, seed, slowness);
+            try {
+                return run.run();
+            } catch (TooSlow slow) {
+                if (slowness == SLOWEST || run.ticket.equals(before)) {
+                    throw slow;
+                }
+                before = run.ticket;
+                System.out.println(slow.getMessage() + " It begins anew with longer ones, if there are any.");
+            }
+        }
+    }
+
+    private StoreModelRun(LockStore store, ModelTime time, String prefix, int operations, long seed, int slowness) {
         StoreTraits traits = store.traits();
         this.time = time;
         this.operations = operations;
@@ -124,19 +170,13 @@ public final class StoreModelRun {
         this.operationsOfAPhase = Math.min(MOST_OPERATIONS_OF_A_PHASE, 1 + operations / GROUPS);
         this.leases = traits.liveness() == Liveness.LEASE;
         this.namesOfAGroup = traits.kinds() == Kinds.ALL && traits.fifo() ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
-        this.ticket = ticket(traits);
+        this.ticket = ticket(traits, slowness);
         LockStore model = new MemoryLockStore(time.modelClock(), ticket);
         this.twins = new TwinStores(store, model, time.isExact());
         this.workload = new ModelWorkload(twins, time, random, leaseChoices(traits));
     }
 
-    /**
-     * Runs the operations and compares the stores.
-     *
-     * @return a report of the events that were met, for people
-     * @throws AssertionError if the stores differ, with the seed and the last operations
-     */
-    public String run() {
+    private String run() {
         try {
             if (time.isExact()) {
                 runOnAHeldClock();
@@ -145,8 +185,13 @@ public final class StoreModelRun {
             } else {
                 runInOneSession();
             }
+            if (tooMuchIsDiscardedOf(phases)) {
+                throw tooSlow();
+            }
             checkShares();
             return report();
+        } catch (TooSlow slow) {
+            throw slow;
         } catch (AssertionError | RuntimeException failure) {
             throw new AssertionError(
                     failure.getMessage() + System.lineSeparator() + "Repeat with -D" + SEED + "=" + seed + " -D"
@@ -194,6 +239,7 @@ public final class StoreModelRun {
             List<ModelName> names = newNames(NAMES_OF_A_GROUP);
             long start = System.nanoTime();
             int before = twins.operations();
+            Map<Met, Integer> eventsBefore = workload.met();
             phases++;
             try {
                 while (twins.operations() < before + operationsOfAPhase) {
@@ -206,18 +252,37 @@ public final class StoreModelRun {
                 if (System.nanoTime() - start < tooLong) {
                     throw difference;
                 }
-                wasted += twins.operations() - before;
-                abandoned++;
+                discard(twins.operations() - before, eventsSince(eventsBefore));
             }
             checkSpeed();
         }
     }
 
     private void checkSpeed() {
-        if (twins.operations() > MOST_ATTEMPTS * operations) {
-            throw new AssertionError("The machine was too slow for tickets of " + ticket
-                    + ": open the store with a longer one. " + report());
+        int mostPhases = MOST_EXTENSION * operations / operationsOfAPhase;
+        if (tooMuchIsDiscardedOf(Math.max(phases, mostPhases))) {
+            throw tooSlow();
         }
+    }
+
+    private TooSlow tooSlow() {
+        return new TooSlow("The machine was too slow for tickets of " + ticket + ": " + report() + ".");
+    }
+
+    private boolean tooMuchIsDiscardedOf(int allPhases) {
+        return abandoned > Math.max(GROUPS, allPhases / PHASES_FOR_EACH_DISCARDED);
+    }
+
+    private void discard(int operationsOfThePhase, Map<Met, Integer> events) {
+        wasted += operationsOfThePhase;
+        workload.forget(events);
+        abandoned++;
+    }
+
+    private Map<Met, Integer> eventsSince(Map<Met, Integer> before) {
+        Map<Met, Integer> since = workload.met();
+        since.replaceAll((event, times) -> times - before.getOrDefault(event, 0));
+        return since;
     }
 
     private void runInRealTime() {
@@ -236,20 +301,21 @@ public final class StoreModelRun {
             for (int i = 0; i < GROUPS; i++) {
                 rested(i, groups);
             }
+            checkSpeed();
         } while (goesOn(twins.operations() - wasted));
     }
 
     /** Returns a group that has rested and was compared, or a new group instead of it if it was delayed. */
     private Group rested(int number, List<Group> groups) {
         Group group = groups.get(number);
+        Map<Met, Integer> before = workload.met();
         wake(group, groups);
+        eventsSince(before).forEach((event, times) -> group.events.merge(event, times, Integer::sum));
         if (group.delayed) {
-            wasted += group.operations;
-            abandoned++;
-            group = new Group(newNames(namesOfAGroup), System.nanoTime() - share(3));
-            groups.set(number, group);
+            discard(group.operations, group.events);
+            groups.set(number, new Group(newNames(namesOfAGroup), System.nanoTime() - share(3)));
         }
-        return group;
+        return groups.get(number);
     }
 
     private void wake(Group group, List<Group> groups) {
@@ -289,6 +355,7 @@ public final class StoreModelRun {
     private void phase(Group group, List<Group> groups) {
         long start = System.nanoTime();
         int before = twins.operations();
+        Map<Met, Integer> eventsBefore = workload.met();
         phases++;
         group.restsSince = start;
         try {
@@ -303,6 +370,7 @@ public final class StoreModelRun {
         }
         group.restsSince = System.nanoTime();
         group.operations = twins.operations() - before;
+        group.events = eventsSince(eventsBefore);
         group.delayed |= isTooLong(start);
     }
 
@@ -347,13 +415,13 @@ public final class StoreModelRun {
         }
     }
 
-    private static Duration ticket(StoreTraits traits) {
+    private static Duration ticket(StoreTraits traits, int slowness) {
         if (traits.liveness() == Liveness.SESSION) {
             return StoreFixture.LONG; // a live session keeps its queue positions, refreshed or not
         }
         return traits.fifo()
                 ? traits.ticketTtl()
-                : atLeast(Duration.ofSeconds(2), traits.leaseStep().multipliedBy(10));
+                : atLeast(UNIT, traits.leaseStep().multipliedBy(10)).multipliedBy(slowness);
     }
 
     private long share(double ofATicket) {
@@ -393,10 +461,14 @@ public final class StoreModelRun {
         return wished.compareTo(least) < 0 ? least : wished;
     }
 
-    // A short run may have met too few events of a kind by chance: then it goes on, but not for ever.
+    // A short run may have met too few events of a kind by chance, or has discarded more than it may: then it goes on,
+    // but
+    // not for ever.
     private boolean goesOn(int done) {
         // One tenth more than the final check counts, because the last comparisons are operations, too.
-        return done < operations || (done < MOST_EXTENSION * operations && !provesEnough(done + done / 10));
+        return done < operations
+                || (done < MOST_EXTENSION * operations
+                        && (!provesEnough(done + done / 10) || tooMuchIsDiscardedOf(phases)));
     }
 
     private void checkShares() {

@@ -16,7 +16,9 @@ import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.law.StoreFixture;
 import dev.holdfast.testkit.model.StoreModelRun.Met;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -54,23 +56,89 @@ class StoreModelRunTest {
 
     @Test
     void operationsThatAStopOfTheMachineHasSpoiledAreReplaced() {
-        // The store is slow until the end of the first round, so that no operation of that round counts.
-        int last = 350;
-        AtomicInteger calls = new AtomicInteger();
-        Duration ticket = Duration.ofMillis(500);
-        try (LockStore store = new ForwardingStore(new MemoryLockStore(MonotonicClock.SYSTEM, ticket)) {
-            @Override
-            public CompletionStage<Attempt> tryAcquire(Claim claim) {
-                int call = calls.incrementAndGet();
-                if (call % 20 == 0 && call <= last) {
-                    LockSupport.parkNanos(ticket.toNanos() / 2);
-                }
-                return super.tryAcquire(claim);
+        List<SlowStore> stores = new ArrayList<>();
+        StoreModelRun.run(
+                slowness -> {
+                    stores.add(new SlowStore(Duration.ofMillis(500).multipliedBy(slowness), 20));
+                    return stores.get(stores.size() - 1);
+                },
+                ModelTime.real(),
+                "run-",
+                1_000,
+                SEED);
+        assertThat(stores.get(stores.size() - 1).stops).hasValue(1);
+    }
+
+    @Test
+    void aRunThatAMachineIsTooSlowForBeginsAnewAtHalfThePace() {
+        List<Integer> paces = new ArrayList<>();
+        String report = StoreModelRun.run(
+                slowness -> {
+                    paces.add(slowness);
+                    return new SlowStore(Duration.ofMillis(500).multipliedBy(slowness), slowness == 1 ? 10_000 : 0);
+                },
+                ModelTime.real(),
+                "run-",
+                1_000,
+                SEED);
+        assertThat(paces).startsWith(1, 2);
+        assertThat(report).contains("phases given up");
+    }
+
+    @Test
+    void aMachineThatIsAlwaysTooSlowIsReported() {
+        assertThatThrownBy(() -> StoreModelRun.run(
+                        slowness -> new SlowStore(Duration.ofMillis(50).multipliedBy(slowness), 10_000),
+                        ModelTime.real(),
+                        "run-",
+                        1_000,
+                        SEED))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("too slow for tickets of PT0.4S");
+    }
+
+    /** The events of phases that were given up prove nothing, so they must not be counted as met. */
+    @Test
+    void eventsOfOperationsThatDoNotCountAreForgotten() {
+        ManualClock clock = new ManualClock(SEED);
+        try (LockStore tested = new MemoryLockStore(clock);
+                LockStore model = new MemoryLockStore(clock)) {
+            TwinStores twins = new TwinStores(tested, model, true);
+            ModelWorkload workload =
+                    new ModelWorkload(twins, ModelTime.held(clock), new Random(SEED), List.of(StoreFixture.LONG));
+            ModelName name = new ModelName(new LockName("name"));
+            for (int i = 0; i < 500; i++) {
+                workload.step(List.of(name));
             }
-        }) {
-            new StoreModelRun(store, ModelTime.real(), "run-", 1_000, SEED).run();
+            Map<Met, Integer> met = workload.met();
+            assertThat(met.get(Met.REPEAT)).isPositive();
+            workload.forget(Map.of(Met.REPEAT, 3));
+            assertThat(workload.met()).containsEntry(Met.REPEAT, met.get(Met.REPEAT) - 3);
         }
-        assertThat(calls).hasValueGreaterThan(last);
+    }
+
+    /** Stops the machine for half of a ticket with each 20th attempt, until the attempt with this number. */
+    private static final class SlowStore extends ForwardingStore {
+        private final AtomicInteger attempts = new AtomicInteger();
+        private final AtomicInteger stops = new AtomicInteger();
+        private final Duration ticket;
+        private final int last;
+
+        SlowStore(Duration ticket, int last) {
+            super(new MemoryLockStore(MonotonicClock.SYSTEM, ticket));
+            this.ticket = ticket;
+            this.last = last;
+        }
+
+        @Override
+        public CompletionStage<Attempt> tryAcquire(Claim claim) {
+            int attempt = attempts.incrementAndGet();
+            if (attempt % 20 == 0 && attempt <= last) {
+                stops.incrementAndGet();
+                LockSupport.parkNanos(ticket.toNanos() / 2);
+            }
+            return super.tryAcquire(claim);
+        }
     }
 
     /** On a slow machine few operations fit into a phase, so that it begins and ends with hardly any waiters. */
@@ -100,7 +168,7 @@ class StoreModelRunTest {
 
     private static String run(LockStore store, ManualClock clock, int operations, long seed) {
         try (store) {
-            return new StoreModelRun(store, ModelTime.held(clock), "run-", operations, seed).run();
+            return StoreModelRun.run(slowness -> store, ModelTime.held(clock), "run-", operations, seed);
         }
     }
 }

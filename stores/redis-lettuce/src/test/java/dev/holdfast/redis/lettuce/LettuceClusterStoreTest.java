@@ -4,6 +4,7 @@ import dev.holdfast.redis.RedisCluster;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -24,7 +25,17 @@ class LettuceClusterStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new LettuceLockStoreProvider().open(LettuceUrl.of(cluster.url()) + "?ticketTtl=2s", clock);
+        return open(clock, Duration.ofSeconds(2));
+    }
+
+    @Override
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return open(clock(), timeToLive);
+    }
+
+    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
+        return new LettuceLockStoreProvider()
+                .open(LettuceUrl.of(cluster.url()) + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.holdfast.redis.RedisServer;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -24,7 +25,17 @@ class LettuceLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new LettuceLockStoreProvider().open(LettuceUrl.of(server.url()) + "?ticketTtl=1500ms", clock);
+        return open(clock, Duration.ofMillis(1500));
+    }
+
+    @Override
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return open(clock(), timeToLive);
+    }
+
+    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
+        return new LettuceLockStoreProvider()
+                .open(LettuceUrl.of(server.url()) + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
     }
 
     @Override

@@ -27,7 +27,17 @@ class LettuceSentinelStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new LettuceLockStoreProvider().open(LettuceUrl.of(servers.url()) + "?ticketTtl=2s", clock);
+        return open(clock, Duration.ofSeconds(2));
+    }
+
+    @Override
+    protected LockStore openWithTickets(Duration timeToLive) {
+        return open(clock(), timeToLive);
+    }
+
+    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
+        return new LettuceLockStoreProvider()
+                .open(LettuceUrl.of(servers.url()) + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
     }
 
     @Override
