@@ -4,6 +4,7 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.store.EscapedFields;
 import dev.holdfast.store.ResourceRecord.Place;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,9 +13,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Writes and reads the text columns of a row: fields are separated by tabs, entries end with line feeds, so that a
- * person with a SQL prompt can read them. A backslash, a tab, a line feed or a carriage return inside a field is
- * written as {@code \\}, {@code \t}, {@code \n}, {@code \r}.
+ * Writes and reads the text columns of a row: lines of {@link EscapedFields}, which end with line feeds, so that a person with
+ * a SQL prompt can read them.
  *
  * <pre>
  * owner     LEASE FLAGS CLIENT HOST PID THREAD LABEL HELD...
@@ -28,7 +28,7 @@ import java.util.Map;
  */
 public final class RowCodec {
 
-    private static final char FIELD = '\t';
+    private static final char FIELD = EscapedFields.SEPARATOR;
     private static final String GRANT = "grant";
     private static final String WAIT = "wait";
     private static final String TOMB = "tomb";
@@ -58,7 +58,7 @@ public final class RowCodec {
 
     /** The claim whose owner column is given. */
     public static Claim claim(LockName name, ClaimId id, int permits, int limit, String owner) {
-        return claim(name, id, permits, limit, split(owner), 0);
+        return claim(name, id, permits, limit, EscapedFields.split(owner), 0);
     }
 
     static String entries(Entries entries) {
@@ -100,7 +100,7 @@ public final class RowCodec {
             }
             String line = text.substring(start, end);
             if (line.startsWith(TOMB)) {
-                List<String> fields = split(line);
+                List<String> fields = EscapedFields.split(line);
                 tombstones.put(ClaimId.parse(field(fields, 1)), number(fields, 2));
             } else {
                 Place entry = entry(name, line, cache);
@@ -116,7 +116,7 @@ public final class RowCodec {
         if (before != null && before.claim().name().equals(name)) {
             return before;
         }
-        List<String> fields = split(line);
+        List<String> fields = EscapedFields.split(line);
         ClaimId id = ClaimId.parse(field(fields, 1));
         Place entry = switch (fields.get(0)) {
             case GRANT -> entry(name, id, number(fields, 2), fields, 3);
@@ -172,13 +172,13 @@ public final class RowCodec {
         if (owner.client().equals(claim.id().client())) {
             text.append(SAME);
         } else {
-            appendEscaped(text, owner.client().startsWith(SAME) ? SAME + owner.client() : owner.client());
+            EscapedFields.appendFirst(text, owner.client().startsWith(SAME) ? SAME + owner.client() : owner.client());
         }
-        appendField(text, owner.host());
+        EscapedFields.append(text, owner.host());
         append(text, owner.pid());
-        appendField(text, owner.thread());
-        appendField(text, owner.label());
-        owner.held().forEach(held -> appendField(text, held));
+        EscapedFields.append(text, owner.thread());
+        EscapedFields.append(text, owner.label());
+        owner.held().forEach(held -> EscapedFields.append(text, held));
     }
 
     private static Claim claim(LockName name, ClaimId id, int permits, int limit, List<String> fields, int from) {
@@ -196,52 +196,6 @@ public final class RowCodec {
                 field(fields, from + 6),
                 fields.subList(from + OWNER_FIELDS, fields.size()));
         return new Claim(name, id, permits, limit, lease, owner, repeated);
-    }
-
-    private static void appendField(StringBuilder text, String field) {
-        text.append(FIELD);
-        appendEscaped(text, field);
-    }
-
-    private static void appendEscaped(StringBuilder text, String field) {
-        for (int i = 0; i < field.length(); i++) {
-            char c = field.charAt(i);
-            switch (c) {
-                case '\\' -> text.append("\\\\");
-                case '\t' -> text.append("\\t");
-                case '\n' -> text.append("\\n");
-                case '\r' -> text.append("\\r");
-                default -> text.append(c);
-            }
-        }
-    }
-
-    private static List<String> split(String line) {
-        List<String> fields = new ArrayList<>();
-        StringBuilder field = new StringBuilder();
-        for (int i = 0; i < line.length(); i++) {
-            char c = line.charAt(i);
-            if (c == FIELD) {
-                fields.add(field.toString());
-                field.setLength(0);
-            } else if (c == '\\' && i + 1 < line.length()) {
-                i++;
-                field.append(unescaped(line.charAt(i)));
-            } else {
-                field.append(c);
-            }
-        }
-        fields.add(field.toString());
-        return fields;
-    }
-
-    private static char unescaped(char c) {
-        return switch (c) {
-            case 't' -> '\t';
-            case 'n' -> '\n';
-            case 'r' -> '\r';
-            default -> c;
-        };
     }
 
     private static long number(List<String> fields, int index) {

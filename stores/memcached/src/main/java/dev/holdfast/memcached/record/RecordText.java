@@ -4,6 +4,7 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.store.EscapedFields;
 import dev.holdfast.store.ResourceRecord.Place;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -13,9 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The text of a record: fields are separated by tabs, lines end with line feeds, so that a person with {@code nc} can
- * read it. A backslash, a tab, a line feed or a carriage return inside a field is written as {@code \\}, {@code
- * \t}, {@code \n}, {@code \r}.
+ * The text of a record: lines of {@link EscapedFields}, which end with line feeds, so that a person with {@code nc} can read it.
  *
  * <pre>
  * holdfast1 NAME COUNTER
@@ -36,7 +35,7 @@ final class RecordText {
     private static final String GRANT = "grant";
     private static final String TOMB = "tomb";
     private static final String OWN = "=";
-    private static final char FIELD = '\t';
+    private static final char FIELD = EscapedFields.SEPARATOR;
     private static final char LINE = '\n';
     private static final int HELD = 14;
 
@@ -45,7 +44,7 @@ final class RecordText {
     static byte[] write(RecordContent content) {
         StringBuilder text = new StringBuilder(160);
         text.append(MAGIC);
-        append(text, content.name().value());
+        EscapedFields.append(text, content.name().value());
         appendCounter(text, content.counter());
         text.append(LINE);
         for (Place grant : content.grants()) {
@@ -73,12 +72,12 @@ final class RecordText {
         text.append(FIELD).append(claim.limit());
         text.append(FIELD).append(micros(claim.lease()));
         text.append(FIELD).append(claim.repeated() ? 'r' : '-');
-        append(text, owner.client());
-        append(text, owner.host());
+        EscapedFields.append(text, owner.client());
+        EscapedFields.append(text, owner.host());
         text.append(FIELD).append(owner.pid());
-        append(text, owner.thread());
-        append(text, owner.label());
-        owner.held().forEach(held -> append(text, held));
+        EscapedFields.append(text, owner.thread());
+        EscapedFields.append(text, owner.label());
+        owner.held().forEach(held -> EscapedFields.append(text, held));
         text.append(LINE);
     }
 
@@ -91,20 +90,6 @@ final class RecordText {
         }
     }
 
-    private static void append(StringBuilder text, String field) {
-        text.append(FIELD);
-        for (int i = 0; i < field.length(); i++) {
-            char c = field.charAt(i);
-            switch (c) {
-                case '\\' -> text.append("\\\\");
-                case FIELD -> text.append("\\t");
-                case LINE -> text.append("\\n");
-                case '\r' -> text.append("\\r");
-                default -> text.append(c);
-            }
-        }
-    }
-
     /**
      * Reads a text.
      *
@@ -113,7 +98,7 @@ final class RecordText {
      */
     static RecordContent read(byte[] value, long own) {
         List<String> lines = new String(value, StandardCharsets.UTF_8).lines().toList();
-        List<String> first = lines.isEmpty() ? List.of() : split(lines.get(0));
+        List<String> first = lines.isEmpty() ? List.of() : EscapedFields.split(lines.get(0));
         if (first.size() != 3 || !first.get(0).equals(MAGIC)) {
             throw new IllegalArgumentException("it does not begin with " + MAGIC);
         }
@@ -121,7 +106,7 @@ final class RecordText {
         List<Place> grants = new ArrayList<>();
         Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
         for (String line : lines.subList(1, lines.size())) {
-            List<String> fields = split(line);
+            List<String> fields = EscapedFields.split(line);
             if (fields.get(0).equals(TOMB) && fields.size() == 3) {
                 tombstones.put(ClaimId.parse(fields.get(1)), Long.parseLong(fields.get(2)));
             } else if (fields.get(0).equals(GRANT) && fields.size() >= HELD) {
@@ -156,31 +141,6 @@ final class RecordText {
 
     private static long counter(String field, long own) {
         return field.equals(OWN) ? own : Long.parseLong(field);
-    }
-
-    private static List<String> split(String line) {
-        List<String> fields = new ArrayList<>();
-        StringBuilder field = new StringBuilder();
-        for (int i = 0; i < line.length(); i++) {
-            char c = line.charAt(i);
-            if (c == FIELD) {
-                fields.add(field.toString());
-                field.setLength(0);
-            } else if (c == '\\' && i + 1 < line.length()) {
-                i++;
-                field.append(
-                        switch (line.charAt(i)) {
-                            case 't' -> FIELD;
-                            case 'n' -> LINE;
-                            case 'r' -> '\r';
-                            default -> line.charAt(i);
-                        });
-            } else {
-                field.append(c);
-            }
-        }
-        fields.add(field.toString());
-        return fields;
     }
 
     // Rounds up, so that a lease never ends before its time.
