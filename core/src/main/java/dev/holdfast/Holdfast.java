@@ -12,13 +12,13 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.store.Providers;
 import dev.holdfast.store.StoreUrl;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -286,28 +286,20 @@ public final class Holdfast implements AutoCloseable {
             if ((url == null) == (store == null)) {
                 throw new IllegalArgumentException("Give either the URL of a store or a store");
             }
-            LockStore opened = store != null ? store : open(url);
+            LockStore opened = store != null ? store : open(Objects.requireNonNull(url));
             Engine engine = new Engine(opened, clock, observer, callbacks, label, handOffs, handOffTime);
             return new Holdfast(engine, options, store == null);
         }
 
-        private LockStore open(@Nullable String url) {
-            List<String> forms = new ArrayList<>();
-            for (LockStoreProvider provider : ServiceLoader.load(LockStoreProvider.class)) {
-                if (url != null && provider.accepts(url)) {
-                    try {
-                        return provider.open(url, clock);
-                    } catch (StoreException failure) {
-                        throw new StoreUnavailableException(
-                                "The store " + StoreUrl.withoutPassword(String.valueOf(url)) + " could not be opened: "
-                                        + failure.getMessage(),
-                                failure);
-                    }
-                }
-                forms.add(provider.form());
+        private LockStore open(String url) {
+            LockStoreProvider provider = Providers.of(url);
+            try {
+                return provider.open(url, clock);
+            } catch (StoreException failure) {
+                throw new StoreUnavailableException(
+                        "The store " + StoreUrl.withoutPassword(url) + " could not be opened: " + failure.getMessage(),
+                        failure);
             }
-            throw new IllegalArgumentException("No store on the class path opens the URL "
-                    + StoreUrl.withoutPassword(String.valueOf(url)) + "; there are " + forms);
         }
     }
 }

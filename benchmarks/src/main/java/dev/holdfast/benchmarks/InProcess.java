@@ -7,11 +7,10 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.store.Providers;
 import java.time.Duration;
-import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -42,19 +41,10 @@ public class InProcess {
     private final Lease lease = locks.lock("leased").tryAcquire().orElseThrow();
 
     private final DistributedLock hot = locks.lock("hot");
-    private final LockStore store = opened();
+    private final LockStore store = Providers.of("memory:").open("memory:", MonotonicClock.SYSTEM);
     private final LockName bare = new LockName("bare");
     private final OwnerInfo owner = OwnerInfo.of("bench");
     private long sequence;
-
-    private static LockStore opened() {
-        for (LockStoreProvider provider : ServiceLoader.load(LockStoreProvider.class)) {
-            if (provider.accepts("memory:")) {
-                return provider.open("memory:", MonotonicClock.SYSTEM);
-            }
-        }
-        throw new IllegalStateException("There is no store in memory");
-    }
 
     @TearDown
     public void close() {

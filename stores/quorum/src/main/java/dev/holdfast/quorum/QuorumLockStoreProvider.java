@@ -6,11 +6,11 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.store.Providers;
 import dev.holdfast.store.StoreUrl;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,7 +45,7 @@ public final class QuorumLockStoreProvider implements LockStoreProvider {
     public LockStore open(String url, MonotonicClock clock) {
         QuorumUrl parsed = QuorumUrl.parse(url);
         List<LockStoreProvider> providers =
-                parsed.nodes().stream().map(QuorumLockStoreProvider::provider).toList();
+                parsed.nodes().stream().map(Providers::of).toList();
         List<LockStore> stores = new ArrayList<>();
         try {
             open(parsed.nodes(), providers, clock, stores);
@@ -54,16 +54,6 @@ public final class QuorumLockStoreProvider implements LockStoreProvider {
             stores.forEach(LockStore::close);
             throw failure;
         }
-    }
-
-    private static LockStoreProvider provider(String url) {
-        for (LockStoreProvider provider : ServiceLoader.load(LockStoreProvider.class)) {
-            if (provider.accepts(url)) {
-                return provider;
-            }
-        }
-        throw new IllegalArgumentException("No store on the class path opens the URL of the node "
-                + StoreUrl.withoutPassword(url) + "; the URL of a quorum is " + QuorumUrl.FORM);
     }
 
     // Fills the list, so that the caller can close what is open if a later node is refused.
