@@ -49,6 +49,21 @@ final class Nodes implements Iterable<Node> {
         return node.isInRotation() || worthAsking()[node.index()];
     }
 
+    /** Closes all of them. What one of them throws is thrown when the others are closed. */
+    void close() {
+        RuntimeException failure = null;
+        for (Node node : nodes) {
+            try {
+                node.close();
+            } catch (RuntimeException mistake) {
+                failure = failure == null ? mistake : failure;
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
     @Override
     public Iterator<Node> iterator() {
         return nodes.iterator();

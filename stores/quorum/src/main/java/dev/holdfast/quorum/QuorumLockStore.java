@@ -270,7 +270,11 @@ public final class QuorumLockStore implements LockStore {
     public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
         List<ListenerRegistration> watches = new ArrayList<>();
         for (Node node : nodes) {
-            watches.add(node.store().watch(name, mayBeFree));
+            try {
+                watches.add(node.store().watch(name, mayBeFree));
+            } catch (RuntimeException noHints) {
+                // Those of the others are as good, and what they have registered must be closed some day.
+            }
         }
         return watches.stream().allMatch(watch -> watch == ListenerRegistration.NONE)
                 ? ListenerRegistration.NONE
@@ -306,7 +310,7 @@ public final class QuorumLockStore implements LockStore {
     @Override
     public void close() {
         closed = true;
-        nodes.forEach(Node::close);
+        nodes.close();
     }
 
     @Override

@@ -8,8 +8,10 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -17,8 +19,12 @@ import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -325,5 +331,52 @@ class QuorumTest extends StoreTest {
         assertThatThrownBy(() -> nodes.open(OPTIONS))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("the node is down");
+    }
+
+    /** A node with hints; one of them, or its end, may fail. */
+    private static final class HintingNode extends ForwardingStore {
+
+        private final boolean isBroken;
+        private final Set<Runnable> watching = new HashSet<>();
+        private boolean closed;
+
+        private HintingNode(MonotonicClock clock, boolean isBroken) {
+            super(new MemoryLockStore(clock));
+            this.isBroken = isBroken;
+        }
+
+        @Override
+        public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
+            failIfBroken();
+            watching.add(mayBeFree);
+            return () -> watching.remove(mayBeFree);
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+            failIfBroken();
+        }
+
+        private void failIfBroken() {
+            if (isBroken) {
+                throw new IllegalStateException("the node is broken");
+            }
+        }
+    }
+
+    @Test
+    void nodeThatFailsToWatchOrToCloseDoesNotKeepTheOthersOpen() {
+        List<HintingNode> hinting =
+                List.of(new HintingNode(clock, false), new HintingNode(clock, true), new HintingNode(clock, false));
+        QuorumLockStore quorum = QuorumLockStore.over(List.copyOf(hinting), OPTIONS, clock, QuorumLockStore.TIMER);
+        List<String> hints = new ArrayList<>();
+        ListenerRegistration watch = quorum.watch(name, () -> hints.add("may be free"));
+        hinting.get(2).watching.forEach(Runnable::run);
+        assertThat(hints).as("any node's hint is heard").hasSize(1);
+        watch.close();
+        assertThat(hinting).allSatisfy(node -> assertThat(node.watching).isEmpty());
+        assertThatThrownBy(quorum::close).hasMessage("the node is broken");
+        assertThat(hinting).allSatisfy(node -> assertThat(node.closed).isTrue());
     }
 }
