@@ -21,6 +21,8 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,16 +35,19 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a pair of acquire and release costs beside bare commands on the same client library, in rounds that are
- * interleaved. A program, not a test: it measures time.
+ * What a pair of acquire and release costs beside bare commands on the same client library, in short blocks that take
+ * turns. A program, not a test: it measures time. The CPU time of all Java threads and of the server is measured, too,
+ * because other work on the machine hardly changes it.
  */
 final class MemcachedFigures {
 
-    private static final int ROUNDS = 15;
-    private static final int WARM_UP_ROUNDS = 6;
-    private static final int PAIRS = 3_000;
+    private static final int BLOCKS = 300;
+    private static final int WARM_UP_BLOCKS = 300;
+    private static final int PAIRS = 100;
     private static final long NOBODYS_NUMBER = Long.MAX_VALUE;
     private static final Duration LEASE = Duration.ofSeconds(30);
+
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     private MemcachedFigures() {}
 
@@ -67,41 +72,79 @@ final class MemcachedFigures {
                 lock.lock();
                 lock.unlock();
             });
-            run(subjects);
+            run(subjects, server);
             bare.shutdown();
         } finally {
             thread.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         }
     }
 
-    private static void run(Map<String, Runnable> subjects) {
-        Map<String, List<Double>> micros = new LinkedHashMap<>();
-        for (int round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
-            int measured = round - WARM_UP_ROUNDS;
-            subjects.forEach((who, pair) -> {
-                double each = microsOf(pair);
-                if (measured >= 0) {
-                    micros.computeIfAbsent(who, unused -> new ArrayList<>()).add(each);
-                }
-            });
+    /** What the blocks of one subject have cost, in microseconds for each pair. */
+    private static final class Cost {
+
+        private final List<Double> times = new ArrayList<>();
+        private double client;
+        private double server;
+
+        private double cpu() {
+            return (client + server) / BLOCKS;
         }
-        double first = median(micros.values().iterator().next());
-        micros.forEach((who, all) ->
-                System.out.printf(Locale.ROOT, "%-24s %7.1f us a pair, %.2f%n", who, median(all), median(all) / first));
     }
 
-    private static double microsOf(Runnable pair) {
-        List<Double> all = new ArrayList<>();
+    private static void run(Map<String, Runnable> subjects, MemcachedServer server) {
+        Map<String, Cost> costs = new LinkedHashMap<>();
+        subjects.keySet().forEach(who -> costs.put(who, new Cost()));
+        for (int block = 0; block < WARM_UP_BLOCKS; block++) {
+            subjects.forEach((who, pair) -> measure(pair, server, new Cost()));
+        }
+        for (int block = 0; block < BLOCKS; block++) {
+            subjects.forEach((who, pair) -> measure(pair, server, costs.get(who)));
+        }
+        Cost bare = costs.values().iterator().next();
+        costs.forEach((who, cost) -> System.out.printf(
+                Locale.ROOT,
+                "%-24s median %6.1f us, %.2f   quartile %6.1f us, %.2f   CPU %5.1f + %5.1f us, %.2f%n",
+                who,
+                at(0.5, cost.times),
+                at(0.5, cost.times) / at(0.5, bare.times),
+                at(0.25, cost.times),
+                at(0.25, cost.times) / at(0.25, bare.times),
+                cost.client / BLOCKS,
+                cost.server / BLOCKS,
+                cost.cpu() / bare.cpu()));
+    }
+
+    private static void measure(Runnable pair, MemcachedServer server, Cost cost) {
+        double serverBefore = serverMicros(server);
+        double clientBefore = clientMicros();
         for (int i = 0; i < PAIRS; i++) {
             long start = System.nanoTime();
             pair.run();
-            all.add((System.nanoTime() - start) / 1_000.0);
+            cost.times.add((System.nanoTime() - start) / 1_000.0);
         }
-        return median(all);
+        cost.client += (clientMicros() - clientBefore) / PAIRS;
+        cost.server += (serverMicros(server) - serverBefore) / PAIRS;
     }
 
-    private static double median(List<Double> all) {
-        return all.stream().sorted().toList().get(all.size() / 2);
+    // Of the threads that Java code runs on: neither the compiler's nor the garbage collector's.
+    private static double clientMicros() {
+        long nanos = 0;
+        for (long id : THREADS.getAllThreadIds()) {
+            nanos += Math.max(0, THREADS.getThreadCpuTime(id));
+        }
+        return nanos / 1_000.0;
+    }
+
+    private static double serverMicros(MemcachedServer server) {
+        return server.ask("stats", "END")
+                .lines()
+                .filter(line -> line.startsWith("STAT rusage_"))
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)) * 1_000_000)
+                .sum();
+    }
+
+    private static double at(double part, List<Double> all) {
+        return all.stream().sorted().toList().get((int) (all.size() * part));
     }
 
     // The number of the value is not known without a reading, so the cas is refused: it costs the same.

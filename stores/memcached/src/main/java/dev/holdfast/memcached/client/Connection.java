@@ -69,7 +69,7 @@ public final class Connection {
 
     /** Reads a value. */
     public CompletionStage<Version> read(String key) {
-        return client.casGet(key).thenApply(Connection::version);
+        return send(() -> client.casGet(key).thenApply(Connection::version));
     }
 
     /** Stores a value if there is none, and reads what is there then, in one round trip. */
@@ -84,16 +84,20 @@ public final class Connection {
 
     /** Removes one version of a value: in the text protocol, replaces it by one that ends at once. */
     public CompletionStage<MemcacheStatus> remove(String key, Version version) {
-        return client.delete(key, version.unique());
+        return send(() -> client.delete(key, version.unique()));
     }
 
-    // On the connection's own thread, so that both go out in one packet. Else the first would often be sent alone, and
-    // the server and this thread would each be woken twice.
     private CompletionStage<Written> thenRead(String key, Supplier<CompletionStage<MemcacheStatus>> write) {
-        Supplier<CompletionStage<Written>> both = () -> write.get().thenCombine(read(key), Written::new);
+        return send(() ->
+                write.get().thenCombine(client.casGet(key), (status, after) -> new Written(status, version(after))));
+    }
+
+    // On the connection's own thread, so that all goes out in one packet. From another thread each request would be two
+    // tasks of this one, to write it and to flush it: it would often be woken for each of them.
+    private <T> CompletionStage<T> send(Supplier<CompletionStage<T>> requests) {
         return loop.inEventLoop()
-                ? both.get()
-                : CompletableFuture.supplyAsync(both, loop).thenCompose(written -> written);
+                ? requests.get()
+                : CompletableFuture.supplyAsync(requests, loop).thenCompose(answer -> answer);
     }
 
     /** What the last reading of the server's clock says; null if that is too long ago. */

@@ -15,6 +15,9 @@ public final class LockKeys {
 
     private static final int MAX_BYTES = 250;
 
+    /** How many bytes a {@code char} becomes at most. */
+    private static final int MOST_BYTES_OF_CHAR = 3;
+
     private final String plain;
     private final String hashed;
 
@@ -25,7 +28,8 @@ public final class LockKeys {
 
     public String of(LockName name) {
         String key = plain + escaped(name.value());
-        return key.getBytes(StandardCharsets.UTF_8).length <= MAX_BYTES
+        return key.length() <= MAX_BYTES / MOST_BYTES_OF_CHAR
+                        || key.getBytes(StandardCharsets.UTF_8).length <= MAX_BYTES
                 ? key
                 : hashed + HexFormat.of().formatHex(sha256(name.bytes()));
     }

@@ -3,6 +3,7 @@ package dev.holdfast.memcached.record;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.store.ResourceRecord.Place;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +16,11 @@ import org.jspecify.annotations.Nullable;
  * @param tombstones the released claims whose acquire may still arrive, each with the time until which it is refused
  */
 public record RecordContent(LockName name, long counter, List<Place> grants, Map<ClaimId, Long> tombstones) {
+
+    /** Whether there is nothing to keep. */
+    boolean isEmpty() {
+        return grants.isEmpty() && tombstones.isEmpty();
+    }
 
     /** The grant of a claim; null if there is none. */
     public @Nullable Place grantOf(ClaimId id) {
@@ -31,11 +37,13 @@ public record RecordContent(LockName name, long counter, List<Place> grants, Map
         if (counter != RecordText.NEW) {
             return this;
         }
-        List<Place> numbered = grants.stream()
-                .map(grant -> grant.counter() == RecordText.NEW
-                        ? new Place(grant.claim(), own, grant.since(), grant.expires())
-                        : grant)
-                .toList();
+        List<Place> numbered = new ArrayList<>(grants.size());
+        for (Place grant : grants) {
+            numbered.add(
+                    grant.counter() == RecordText.NEW
+                            ? new Place(grant.claim(), own, grant.since(), grant.expires())
+                            : grant);
+        }
         return new RecordContent(name, own, numbered, tombstones);
     }
 }

@@ -42,7 +42,7 @@ final class RecordText {
     private RecordText() {}
 
     static byte[] write(RecordContent content) {
-        StringBuilder text = new StringBuilder(160);
+        StringBuilder text = new StringBuilder(384);
         text.append(MAGIC);
         EscapedFields.append(text, content.name().value());
         appendCounter(text, content.counter());

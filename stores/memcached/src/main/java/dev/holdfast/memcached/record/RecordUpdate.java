@@ -114,7 +114,7 @@ final class RecordUpdate<T> {
         if (outcome.isChange()) {
             return write(stored, version, time, outcome.answer());
         }
-        return wasRead ? CompletableFuture.completedStage(new Result<>(outcome.answer(), content)) : readAgain(time);
+        return wasRead ? CompletableFuture.completedFuture(new Result<>(outcome.answer(), content)) : readAgain(time);
     }
 
     private CompletionStage<Result<T>> write(StoredRecord stored, Version version, ServerTime time, T answer) {
@@ -125,14 +125,14 @@ final class RecordUpdate<T> {
                     null);
         }
         RecordContent content = stored.content();
-        if (stored.isEmpty() && version.isAbsent()) {
-            return CompletableFuture.completedStage(new Result<>(answer, content));
+        if (content.isEmpty() && version.isAbsent()) {
+            return CompletableFuture.completedFuture(new Result<>(answer, content));
         }
-        int ttl = stored.secondsToLive();
+        int ttl = stored.secondsToLive(content);
         if (!effects.beginWrite()) {
             throw StoreException.unavailable(Effect.NONE, "The time for \"" + name + "\" was over", null);
         }
-        if (stored.isEmpty()) {
+        if (content.isEmpty()) {
             return connection.remove(key, version).thenCompose(status -> removed(status, content, time, answer));
         }
         byte[] text = RecordText.write(content);
@@ -145,7 +145,7 @@ final class RecordUpdate<T> {
             MemcacheStatus status, RecordContent content, ServerTime time, T answer) {
         seen.forget(name);
         if (status == MemcacheStatus.OK) {
-            return CompletableFuture.completedStage(new Result<>(answer, content));
+            return CompletableFuture.completedFuture(new Result<>(answer, content));
         }
         checkConflict(new Written(status, Version.ABSENT));
         return readAgain(time);
@@ -163,7 +163,7 @@ final class RecordUpdate<T> {
                 ? content.numbered(time.started() + after.unique())
                 : readAfterWrite(after, time);
         seen.saw(name, new Seen(connection, after, now));
-        return CompletableFuture.completedStage(new Result<>(answer, now));
+        return CompletableFuture.completedFuture(new Result<>(answer, now));
     }
 
     private RecordContent readAfterWrite(Version after, ServerTime time) {

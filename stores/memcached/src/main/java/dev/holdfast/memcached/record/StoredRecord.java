@@ -123,11 +123,6 @@ final class StoredRecord {
         return now;
     }
 
-    /** Whether there is nothing to keep. */
-    boolean isEmpty() {
-        return record.isFree() && record.tombstones().isEmpty();
-    }
-
     /** What to store. */
     RecordContent content() {
         List<Place> grants = new ArrayList<>();
@@ -148,13 +143,15 @@ final class StoredRecord {
     /**
      * How long the server must keep the value, in seconds. What was stamped now lasts for its lease from now, and what
      * was there before until the clock says so, which was at least {@link ServerTime#tick}.
+     *
+     * @param content the value, of {@link #content}
      */
-    int secondsToLive() {
+    int secondsToLive(RecordContent content) {
         long micros = 0;
-        for (Place grant : record.grants()) {
+        for (Place grant : content.grants()) {
             micros = Math.max(micros, left(grant.claim().id(), grant.expires()));
         }
-        for (Map.Entry<ClaimId, Long> tombstone : record.tombstones().entrySet()) {
+        for (Map.Entry<ClaimId, Long> tombstone : content.tombstones().entrySet()) {
             micros = Math.max(micros, left(tombstone.getKey(), tombstone.getValue()));
         }
         long seconds = (micros + 999_999) / 1_000_000 + BEHIND_SECONDS;
@@ -169,7 +166,7 @@ final class StoredRecord {
 
     private long left(ClaimId id, long expires) {
         Long before = ends.get(id);
-        boolean stampedNow = before == null || end(id, expires) != before;
+        boolean stampedNow = before == null || expires != before;
         return stampedNow ? expires - now : expires - tick;
     }
 }

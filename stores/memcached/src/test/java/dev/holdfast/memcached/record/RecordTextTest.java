@@ -80,14 +80,14 @@ class RecordTextTest {
         StoredRecord fresh = stored(Version.ABSENT, 10_000_000);
         Claim claim = place(1, 1).claim();
         fresh.record().tryAcquire(claim, fresh.now(), RecordText.NEW);
-        assertThat(fresh.secondsToLive()).isEqualTo(32);
+        assertThat(fresh.secondsToLive(fresh.content())).isEqualTo(32);
         Version read = new Version(RecordText.write(fresh.content()), 5);
         StoredRecord later = stored(read, 20_000_000);
-        assertThat(later.secondsToLive())
+        assertThat(later.secondsToLive(later.content()))
                 .as("what was there lives until the clock says so: the time of the stamp was perhaps 2.25 s ahead")
                 .isEqualTo(25);
         later.record().renew(claim.withLease(Duration.ofMillis(29_001)), later.now(), RecordText.NEW);
-        assertThat(later.secondsToLive()).isEqualTo(32);
+        assertThat(later.secondsToLive(later.content())).isEqualTo(32);
     }
 
     @Test
@@ -96,7 +96,7 @@ class RecordTextTest {
         StoredRecord record = stored(
                 RecordText.write(new RecordContent(NAME, 42, List.of(place(41, tooLong.toNanos() / 1_000)), Map.of())),
                 0);
-        assertThatThrownBy(record::secondsToLive)
+        assertThatThrownBy(() -> record.secondsToLive(record.content()))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("30 days");
     }
