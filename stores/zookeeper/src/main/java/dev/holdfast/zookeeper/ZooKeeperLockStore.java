@@ -33,6 +33,7 @@ import dev.holdfast.zookeeper.op.AcquireAll;
 import dev.holdfast.zookeeper.op.Inspect;
 import dev.holdfast.zookeeper.op.ParentNodes;
 import dev.holdfast.zookeeper.op.PredecessorWatch;
+import dev.holdfast.zookeeper.op.QueueLists;
 import dev.holdfast.zookeeper.op.Release;
 import dev.holdfast.zookeeper.op.Renew;
 import dev.holdfast.zookeeper.op.StoreContext;
@@ -105,12 +106,13 @@ public final class ZooKeeperLockStore implements LockStore {
                 new StoreContext(sessions, paths, acl, clock, claims, watches, losses, orphans, leaseExpiry, timer);
         this.timeLimit = new TimeLimit(timeout);
         Duration ticketTtl = Sessions.guaranteedLifetime(sessions.timeout());
-        PredecessorWatch predecessorWatch = new PredecessorWatch(context);
+        QueueLists queueLists = new QueueLists();
+        PredecessorWatch predecessorWatch = new PredecessorWatch(context, queueLists);
         ParentNodes parentNodes = new ParentNodes(context);
-        this.acquire = new Acquire(context, predecessorWatch, parentNodes);
+        this.acquire = new Acquire(context, predecessorWatch, parentNodes, queueLists);
         this.acquireAll = new AcquireAll(context, acquire, parentNodes);
         this.renew = new Renew(context, predecessorWatch);
-        this.release = new Release(context);
+        this.release = new Release(context, queueLists);
         this.inspect = new Inspect(context, ticketTtl);
         this.traits = new StoreTraits(
                 "zookeeper",

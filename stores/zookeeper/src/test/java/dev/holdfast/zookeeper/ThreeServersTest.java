@@ -6,9 +6,12 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.HistoryChecker;
 import dev.holdfast.testkit.RecordingListener;
@@ -16,8 +19,10 @@ import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.ContendingProcesses;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -69,15 +74,45 @@ class ThreeServersTest {
         }
     }
 
-    // The follower still answers its client's reads and pings, but no request that needs the leader.
-    @Test
-    void holderAtAFollowerThatIsCutOffLosesItsLeaseBeforeTheNextIsGranted() throws Exception {
+    private static void followWithServerZero() {
         if (servers.leader() == 0) {
             servers.kill(0);
             servers.leader();
             servers.start(0);
             servers.awaitServing(0);
         }
+    }
+
+    // The follower has not heard of the deletion when the renewal reaches it.
+    @Test
+    void renewalAtAFollowerThatLagsBehindBelievesNoWatchThatIsOutOfDate() {
+        followWithServerZero();
+        try (LockStore store = open(servers.host(0));
+                LockStore elsewhere = open(servers.host(servers.leader()))) {
+            Claim claim = alice.mutex(name);
+            StoreTest.granted(store, claim);
+            assertThat(StoreTest.renewed(store, claim)).isInstanceOf(Granted.class);
+            servers.cutOffServerZero();
+            assertThat(StoreTest.released(elsewhere, claim.again())).isTrue();
+            CompletionStage<List<Renewed>> atTheFollower = store.renew(List.of(claim));
+            servers.reconnectServerZero();
+            Renewed answer = atTheFollower
+                    .thenApply(answers -> answers.get(0))
+                    .exceptionallyCompose(slow ->
+                            CompletableFuture.completedStage(StoreTest.repaired(() -> StoreTest.renewed(store, claim))))
+                    .toCompletableFuture()
+                    .join();
+            assertThat(answer).isEqualTo(new Renewed.Gone(Renewed.Reason.RELEASED));
+        } finally {
+            servers.reconnectServerZero();
+            servers.awaitServing(0);
+        }
+    }
+
+    // The follower still answers its client's reads and pings, but no request that needs the leader.
+    @Test
+    void holderAtAFollowerThatIsCutOffLosesItsLeaseBeforeTheNextIsGranted() throws Exception {
+        followWithServerZero();
         try (LockStore store = open(servers.host(0));
                 Holdfast locks = Holdfast.over(store);
                 LockStore elsewhere = open(servers.host(servers.leader()))) {

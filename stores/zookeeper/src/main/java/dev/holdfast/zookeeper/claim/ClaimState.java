@@ -30,16 +30,6 @@ public final class ClaimState {
         OVER
     }
 
-    /** What is known of the watch on the claim's own node. */
-    private enum OwnWatch {
-        /** There is none, or its events may come out of order, because the client has reconnected. */
-        NONE,
-        /** It was asked for. */
-        ASKED,
-        /** The node existed when the watch was set, and an event about it comes before those of later changes. */
-        SET
-    }
-
     private final LockName name;
     private final ClaimId id;
     private final String parent;
@@ -54,7 +44,6 @@ public final class ClaimState {
     private boolean marked;
     private boolean releasing;
     private @Nullable String watched;
-    private OwnWatch ownWatch = OwnWatch.NONE;
     private int ahead;
     private int position;
 
@@ -135,7 +124,6 @@ public final class ClaimState {
         if (node == null || found.permits() < node.permits()) {
             node = found;
             shrunk = true;
-            ownWatch = OwnWatch.NONE;
             claim = claim.withPermits(found.permits());
         }
     }
@@ -259,23 +247,6 @@ public final class ClaimState {
         return true;
     }
 
-    /** Records that a watch on the claim's own node is asked for. Returns false if there is one already. */
-    public synchronized boolean askOwnWatch() {
-        boolean changed = ownWatch == OwnWatch.NONE;
-        ownWatch = changed ? OwnWatch.ASKED : ownWatch;
-        return changed;
-    }
-
-    /** Records that the claim's own node exists and is watched. */
-    public synchronized void confirmOwnWatch() {
-        ownWatch = OwnWatch.SET;
-    }
-
-    /** Records that the claim's own node is not watched any more, or not reliably. */
-    public synchronized void clearOwnWatch() {
-        ownWatch = OwnWatch.NONE;
-    }
-
     /** Forgets a watch that has fired or failed. Returns whether it was the current watch of a waiting claim. */
     public synchronized boolean clearWatch(String path) {
         if (!path.equals(watched)) {
@@ -285,11 +256,8 @@ public final class ClaimState {
         return state == State.WAITING;
     }
 
-    /**
-     * Whether this is a mutex with exactly one node ahead in the last list, and would have been notified of the deletion of
-     * its own node: it is granted when the node ahead is deleted.
-     */
+    /** Whether this is a mutex with exactly one node ahead in the last list. */
     public synchronized boolean isNext() {
-        return ahead == 1 && claim.limit() == 1 && ownWatch == OwnWatch.SET;
+        return ahead == 1 && claim.limit() == 1;
     }
 }

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Acquires a claim: creates its node and lists the children of the parent node. Both requests are sent back to back
- * on one session, so they take one round trip. The list shows whether the claim holds. A claim that was sent before
+ * on one session, so they take one round trip, unless many claims of this client join one queue at the same time. The list
+ * shows whether the claim holds. A claim that was sent before
  * is first searched, in what a majority has confirmed, by its id in the node's name.
  */
 public final class Acquire {
@@ -48,6 +49,7 @@ public final class Acquire {
     private final StoreContext context;
     private final PredecessorWatch predecessorWatch;
     private final ParentNodes parentNodes;
+    private final QueueLists queueLists;
 
     /**
      * What to do for a claim.
@@ -57,10 +59,12 @@ public final class Acquire {
      */
     private record Request(Claim claim, @Nullable OneShotListener listener, boolean searchOnly) {}
 
-    public Acquire(StoreContext context, PredecessorWatch predecessorWatch, ParentNodes parentNodes) {
+    public Acquire(
+            StoreContext context, PredecessorWatch predecessorWatch, ParentNodes parentNodes, QueueLists queueLists) {
         this.context = context;
         this.predecessorWatch = predecessorWatch;
         this.parentNodes = parentNodes;
+        this.queueLists = queueLists;
     }
 
     /**
@@ -102,12 +106,12 @@ public final class Acquire {
                 NodeData.of(claim).bytes(),
                 context.acl(),
                 CreateMode.EPHEMERAL_SEQUENTIAL);
-        CompletionStage<Reply<List<String>>> list = client.children(parent);
+        CompletionStage<Reply<AdmissionQueue>> list = queueLists.list(client, parent);
         return creation.thenCombine(list, Replies::new)
                 .thenCompose(replies -> onReplies(client, claimState, replies, tries));
     }
 
-    private record Replies(Reply<SessionClient.Created> creation, Reply<List<String>> list) {}
+    private record Replies(Reply<SessionClient.Created> creation, Reply<AdmissionQueue> list) {}
 
     private CompletionStage<Renewed> onReplies(
             SessionClient client, ClaimState claimState, Replies replies, int tries) {
@@ -140,7 +144,7 @@ public final class Acquire {
             StoreException failure = replies.list().failure();
             throw StoreException.unavailable(Effect.UNKNOWN, String.valueOf(failure.getMessage()), failure);
         }
-        return evaluate(client, claimState, AdmissionQueue.of(replies.list().get()));
+        return evaluate(client, claimState, replies.list().get());
     }
 
     // Decides from the list whether a claim whose node is known holds, waits or ends.
@@ -241,12 +245,10 @@ public final class Acquire {
                     Effect.UNKNOWN, "The nodes of claim " + claim.id() + " of \"" + claim.name() + "\" change", null);
         }
         String parent = context.paths().parent(claim.name());
-        return client.confirmedChildren(parent)
-                .thenCompose(reply -> found(
-                        client,
-                        request,
-                        reply.isMissing() ? AdmissionQueue.EMPTY : AdmissionQueue.of(reply.get()),
-                        searches));
+        return queueLists
+                .listConfirmed(client, parent)
+                .thenCompose(reply ->
+                        found(client, request, reply.isMissing() ? AdmissionQueue.EMPTY : reply.get(), searches));
     }
 
     private CompletionStage<Renewed> found(SessionClient client, Request request, AdmissionQueue queue, int searches) {

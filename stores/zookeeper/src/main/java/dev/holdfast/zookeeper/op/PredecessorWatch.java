@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import org.apache.zookeeper.WatchedEvent;
-import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.jspecify.annotations.Nullable;
@@ -38,9 +37,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The deletion of the only node ahead is the grant of a mutex. This is safe for three reasons. The list was
  * taken after the claim's own node was created. No node is inserted ahead of it later. And events arrive in order:
- * if the claim's own node had been deleted before, that event would have arrived earlier. The last is true only if the own
- * node was seen, and its watch set, on this connection: after a reconnect the server sends the events of the meantime in any
- * order. The claim then lists again instead.
+ * if the claim's own node had been deleted before, that event would have arrived earlier. The last is true only if the watch
+ * on the own node is live: after a reconnect the server sends the events of the meantime in any order. The claim then lists
+ * again instead.
  *
  * <p>A claim for permits that waited and is granted marks its node, in the background and only if another node is
  * behind it. The next node is then the first waiter, and its owner must know this, because the holders ahead may be
@@ -56,10 +55,12 @@ public final class PredecessorWatch {
 
     private final StoreContext context;
     private final NodeWatches watches;
+    private final QueueLists queueLists;
 
-    public PredecessorWatch(StoreContext context) {
+    public PredecessorWatch(StoreContext context, QueueLists queueLists) {
         this.context = context;
         this.watches = context.watches();
+        this.queueLists = queueLists;
     }
 
     /** Sets the watches that a waiting claim needs, if they are not set yet. */
@@ -107,13 +108,25 @@ public final class PredecessorWatch {
 
     /** Watches the node of a claim that waits or holds, unless it is watched already. */
     void watchOwn(SessionClient client, ClaimState claimState) {
-        if (claimState.askOwnWatch()) {
+        if (watches.isMissing(claimState, ownPath(claimState))) {
             readOwn(client, claimState).thenAccept(reply -> {
                 if (reply.isMissing()) {
                     ownDeleted(client, claimState);
                 }
             });
         }
+    }
+
+    /**
+     * Whether a claim's own node is there and unchanged, because its watch would have told otherwise. That is so up to the
+     * state that the last reply on this session was made from, if it is asked on the thread of that reply or later.
+     */
+    boolean isSurelyThere(ClaimState claimState) {
+        return watches.isLive(claimState, ownPath(claimState));
+    }
+
+    private static String ownPath(ClaimState claimState) {
+        return Objects.requireNonNull(claimState.path(), "a claim that waits or holds has a node");
     }
 
     private void ownDeleted(SessionClient client, ClaimState claimState) {
@@ -144,17 +157,10 @@ public final class PredecessorWatch {
         });
     }
 
-    private CompletionStage<Reply<SessionClient.Data>> readOwn(SessionClient client, ClaimState claimState) {
-        String path = Objects.requireNonNull(claimState.path(), "a claim that waits or holds has a node");
-        return watches.read(client, claimState, path, event -> ownChanged(client, claimState, path, event))
-                .thenApply(reply -> {
-                    if (reply.isOk()) {
-                        claimState.confirmOwnWatch();
-                    } else {
-                        claimState.clearOwnWatch();
-                    }
-                    return reply;
-                });
+    /** Reads and watches the node of a claim that waits or holds. */
+    CompletionStage<Reply<SessionClient.Data>> readOwn(SessionClient client, ClaimState claimState) {
+        String path = ownPath(claimState);
+        return watches.read(client, claimState, path, event -> ownChanged(client, claimState, path, event));
     }
 
     // Whether the claim must still wait for that node, which is then watched.
@@ -178,10 +184,7 @@ public final class PredecessorWatch {
     private void ownChanged(SessionClient client, ClaimState claimState, String path, WatchedEvent event) {
         if (event.getState() == KeeperState.Expired) {
             gone(claimState, Renewed.Reason.EXPIRED);
-        } else if (event.getType() == EventType.None) {
-            claimState.clearOwnWatch();
-        } else if (path.equals(claimState.path())) {
-            claimState.clearOwnWatch();
+        } else if (event.getType() != EventType.None && path.equals(claimState.path())) {
             if (event.getType() == EventType.NodeDeleted) {
                 ownDeleted(client, claimState);
             } else if (claimState.state() != ClaimState.State.OVER) {
@@ -213,7 +216,7 @@ public final class PredecessorWatch {
         if (event.getState() == KeeperState.Expired) {
             endWaiting(claimState, Renewed.Reason.EXPIRED);
         } else if (event.getType() != EventType.None && claimState.clearWatch(path)) {
-            if (event.getType() == EventType.NodeDeleted && claimState.isNext()) {
+            if (event.getType() == EventType.NodeDeleted && claimState.isNext() && isSurelyThere(claimState)) {
                 grant(client, claimState);
             } else {
                 list(client, claimState, false, 0);
@@ -225,10 +228,13 @@ public final class PredecessorWatch {
     // was set.
     private void list(SessionClient client, ClaimState claimState, boolean watchParent, int retries) {
         String parent = claimState.parent();
-        Watcher watcher = watchParent ? event -> changed(client, claimState, parent, event) : null;
-        client.children(parent, watcher).thenAccept(reply -> {
+        CompletionStage<Reply<AdmissionQueue>> list = watchParent
+                ? client.children(parent, event -> changed(client, claimState, parent, event))
+                        .thenApply(reply -> reply.map(AdmissionQueue::of))
+                : queueLists.list(client, parent);
+        list.thenAccept(reply -> {
             if (reply.isOk() || reply.isMissing()) {
-                evaluate(client, claimState, reply.isOk() ? AdmissionQueue.of(reply.get()) : AdmissionQueue.EMPTY);
+                evaluate(client, claimState, reply.isOk() ? reply.get() : AdmissionQueue.EMPTY);
             } else if (retries < MAX_LIST_RETRIES) {
                 context.timer().after(LIST_RETRY_DELAY, () -> listAgain(claimState, watchParent, retries + 1));
             } else if (watchParent) {

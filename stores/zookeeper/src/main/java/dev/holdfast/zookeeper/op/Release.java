@@ -3,6 +3,7 @@ package dev.holdfast.zookeeper.op;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
+import dev.holdfast.store.Stages;
 import dev.holdfast.zookeeper.claim.ClaimState;
 import dev.holdfast.zookeeper.node.AdmissionQueue;
 import dev.holdfast.zookeeper.node.NodeName;
@@ -10,7 +11,6 @@ import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -22,9 +22,11 @@ import org.jspecify.annotations.Nullable;
 public final class Release {
 
     private final StoreContext context;
+    private final QueueLists queueLists;
 
-    public Release(StoreContext context) {
+    public Release(StoreContext context, QueueLists queueLists) {
         this.context = context;
+        this.queueLists = queueLists;
     }
 
     public CompletionStage<Released> release(Claim claim) {
@@ -62,8 +64,8 @@ public final class Release {
         if (claimState != null && claimState.state() == ClaimState.State.SENT) {
             context.orphans().expectLateNode(claim.id(), parent);
         }
-        return client.confirmedChildren(parent).thenCompose(reply -> {
-            AdmissionQueue queue = reply.isMissing() ? AdmissionQueue.EMPTY : AdmissionQueue.of(reply.get());
+        return queueLists.listConfirmed(client, parent).thenCompose(reply -> {
+            AdmissionQueue queue = reply.isMissing() ? AdmissionQueue.EMPTY : reply.get();
             List<CompletionStage<Reply<String>>> deletions = new ArrayList<>();
             for (NodeName node : queue.of(claim.id())) {
                 String path = parent + '/' + node.text();
@@ -71,7 +73,7 @@ public final class Release {
                     deletions.add(client.delete(path));
                 }
             }
-            return all(deletions).thenApply(replies -> {
+            return Stages.all(deletions).thenApply(replies -> {
                 Released released = deleted(replies);
                 if (claimState != null) {
                     context.claims().end(claimState, Renewed.Reason.RELEASED);
@@ -90,16 +92,5 @@ public final class Release {
             found |= reply.isOk();
         }
         return found ? Released.ALONE : Released.NOT_OWNER;
-    }
-
-    private static <T> CompletionStage<List<T>> all(List<CompletionStage<T>> stages) {
-        CompletionStage<List<T>> result = CompletableFuture.completedStage(new ArrayList<>());
-        for (CompletionStage<T> stage : stages) {
-            result = result.thenCombine(stage, (list, value) -> {
-                list.add(value);
-                return list;
-            });
-        }
-        return result;
     }
 }

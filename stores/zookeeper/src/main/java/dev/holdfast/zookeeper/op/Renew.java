@@ -13,7 +13,6 @@ import dev.holdfast.zookeeper.node.NodeData;
 import dev.holdfast.zookeeper.node.NodeName;
 import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
-import dev.holdfast.zookeeper.session.SessionNodes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -22,7 +21,6 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -33,18 +31,23 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Renews claims. One transaction that changes nothing, to which a majority of the servers agrees, proves that the
- * session is alive. The requests that check whether the claims still exist follow in the same round trip:
+ * session is alive. What the claims need beside it to be believed:
  *
  * <ul>
- *   <li>claims that hold, if they are many: lists of the session's own nodes;
- *   <li>claims that hold, if they are few: each reads its own node;
+ *   <li>a claim that holds: that the watch on its own node is live when the transaction is answered. That needs no request. If
+ *       the watch is not live, the node is read in the same round trip, which watches it from then on;
  *   <li>a claim far back in a queue: it reads its own node and the one that it watches, so that a queue of many clients is
  *       not read as often as it is long;
  *   <li>all others: a list of the children of the parent node, one for all claims below it. It also shows what the other
  *       checks have missed: a node that was replaced, a claim whose turn has come, or who holds instead.
  * </ul>
  *
- * A sweep for orphans runs with each renewal.
+ * <p>Why a live watch is enough: the server that answers the transaction has made all changes before it, and has sent their
+ * events before the answer. So a node whose watch is still live after the answer was there when the majority agreed, and
+ * with it the session. A watch is not live any more as soon as the connection has an event of its own, so nothing is believed
+ * after a reconnect until the node was read again, on a server that knows at least what this client has seen.
+ *
+ * <p>A sweep for orphans runs with each renewal.
  */
 public final class Renew {
 
@@ -65,7 +68,6 @@ public final class Renew {
 
     private final StoreContext context;
     private final PredecessorWatch predecessorWatch;
-    private final SessionNodes sessionNodes = new SessionNodes();
     /** Whether a renewal was answered since a server was left: if all are slow, leaving more of them only costs time. */
     private final AtomicBoolean mayLeave = new AtomicBoolean(true);
 
@@ -82,15 +84,16 @@ public final class Renew {
         CompletionStage<Reply<String>> confirmed =
                 client.confirm(context.paths().root());
         leaveServerIfSilent(client, confirmed.toCompletableFuture());
-        CompletionStage<Findings> findings = check(client, batch);
+        CompletionStage<Findings> checks = check(client, batch);
         updateData(client, batch);
         context.orphans().sweep(client);
-        return confirmed.thenCombine(findings, Replies::new).thenCompose(replies -> {
+        return confirmed.thenCombine(checks, Replies::new).thenCompose(replies -> {
             if (!replies.confirmed().isOk() && !replies.confirmed().isMissing()) {
                 throw replies.confirmed().failure();
             }
-            return listMissed(client, batch, replies.findings())
-                    .thenApply(complete -> answers(client, batch, complete));
+            Findings findings = replies.findings();
+            believeLiveWatches(findings);
+            return listMissed(client, batch, findings).thenApply(complete -> answers(client, batch, complete));
         });
     }
 
@@ -113,43 +116,38 @@ public final class Renew {
     /**
      * What the checks have shown.
      *
-     * @param byPrefix the claims that were to be found among the session's nodes
+     * @param held the claims that hold, and whose nodes are watched or were read
      * @param present the claims that were found to be as they were
      * @param lists the children of parent nodes
      */
-    private record Findings(Set<ClaimId> byPrefix, Set<ClaimId> present, Map<String, Reply<List<String>>> lists) {}
+    private record Findings(List<ClaimState> held, Set<ClaimId> present, Map<String, Reply<List<String>>> lists) {}
 
     // ---- the checks ----
 
     private CompletionStage<Findings> check(SessionClient client, List<Claim> batch) {
         List<ClaimState> held = new ArrayList<>();
         Set<String> parents = new LinkedHashSet<>();
-        Map<String, List<ClaimState>> far = new HashMap<>();
+        Map<String, List<ClaimState>> waiting = new HashMap<>();
         for (Claim claim : batch) {
             ClaimState claimState = own(client, claim);
             if (claimState == null) {
                 parents.add(context.paths().parent(claim.name()));
             } else if (claimState.state() == ClaimState.State.WAITING) {
-                far.computeIfAbsent(claimState.parent(), unused -> new ArrayList<>())
+                waiting.computeIfAbsent(claimState.parent(), unused -> new ArrayList<>())
                         .add(claimState);
             } else {
                 held.add(claimState);
             }
         }
-        Map<ClaimId, String> byPrefix = pathsToFind(held, batch.size());
-        List<ClaimState> single = new ArrayList<>(held);
-        single.removeIf(claimState -> byPrefix.containsKey(claimState.id()));
-        far.forEach((parent, waiting) -> {
-            if (parents.contains(parent)
-                    || waiting.size() > MAX_FAR
-                    || !waiting.stream().allMatch(Renew::isFar)) {
-                parents.add(parent);
-            } else {
-                single.addAll(waiting);
+        List<ClaimState> far = farAndFew(waiting, parents);
+        CompletionStage<Set<ClaimId>> present = CompletableFuture.completedStage(new HashSet<>());
+        for (ClaimState claimState : held) {
+            if (!predecessorWatch.isSurelyThere(claimState)) {
+                present = present.thenCombine(
+                        predecessorWatch.readOwn(client, claimState), (found, believedIfWatched) -> found);
             }
-        });
-        CompletionStage<Set<ClaimId>> present = find(client, byPrefix);
-        for (ClaimState claimState : single) {
+        }
+        for (ClaimState claimState : far) {
             present = present.thenCombine(predecessorWatch.isUnchanged(client, claimState), (found, unchanged) -> {
                 if (unchanged) {
                     found.add(claimState.id());
@@ -157,8 +155,22 @@ public final class Renew {
                 return found;
             });
         }
-        return present.thenCombine(
-                list(client, parents), (found, lists) -> new Findings(byPrefix.keySet(), found, lists));
+        return present.thenCombine(list(client, parents), (found, lists) -> new Findings(held, found, lists));
+    }
+
+    // Returns the claims that read two nodes each. The parent nodes of all others that wait are added to those to list.
+    private static List<ClaimState> farAndFew(Map<String, List<ClaimState>> waiting, Set<String> parents) {
+        List<ClaimState> far = new ArrayList<>();
+        waiting.forEach((parent, claims) -> {
+            if (parents.contains(parent)
+                    || claims.size() > MAX_FAR
+                    || !claims.stream().allMatch(Renew::isFar)) {
+                parents.add(parent);
+            } else {
+                far.addAll(claims);
+            }
+        });
+        return far;
     }
 
     private static boolean isFar(ClaimState waiting) {
@@ -178,34 +190,13 @@ public final class Renew {
                 : claimState;
     }
 
-    // The paths of held claims that are found by prefix; empty if each is looked at.
-    private Map<ClaimId, String> pathsToFind(List<ClaimState> held, int batchSize) {
-        if (!sessionNodes.isWorthwhile(batchSize, context.claims().count())) {
-            return Map.of();
-        }
-        Map<ClaimId, String> paths = new HashMap<>();
-        for (ClaimState claimState : held) {
-            String path = claimState.path();
-            if (path != null) {
-                paths.put(claimState.id(), path);
+    // Only now that the transaction is answered: an event that has come before the answer counts.
+    private void believeLiveWatches(Findings findings) {
+        for (ClaimState claimState : findings.held()) {
+            if (predecessorWatch.isSurelyThere(claimState)) {
+                findings.present().add(claimState.id());
             }
         }
-        return paths.size() < SessionNodes.MIN_NODES ? Map.of() : paths;
-    }
-
-    private CompletionStage<Set<ClaimId>> find(SessionClient client, Map<ClaimId, String> paths) {
-        if (paths.isEmpty()) {
-            return CompletableFuture.completedStage(new HashSet<>());
-        }
-        List<String> known = context.claims().all().stream()
-                .map(ClaimState::path)
-                .filter(Objects::nonNull)
-                .toList();
-        return sessionNodes.find(client, paths.values(), known).thenApply(found -> {
-            Set<ClaimId> present = new HashSet<>(paths.keySet());
-            present.removeIf(id -> !found.contains(paths.get(id)));
-            return present;
-        });
     }
 
     // All lists are sent at once. Replies arrive in order, so the last stage completes after all others.
@@ -235,11 +226,6 @@ public final class Renew {
             return CompletableFuture.completedStage(findings);
         }
         return list(client, parents).thenApply(more -> {
-            boolean noneFound = !findings.byPrefix().isEmpty()
-                    && findings.byPrefix().stream().noneMatch(findings.present()::contains);
-            if (noneFound && more.values().stream().anyMatch(Reply::isOk)) {
-                sessionNodes.disable();
-            }
             findings.lists().putAll(more);
             return findings;
         });
@@ -269,7 +255,6 @@ public final class Renew {
         for (Claim claim : batch) {
             ClaimState claimState = context.claims().find(claim.id());
             if (claimState != null && findings.present().contains(claim.id())) {
-                predecessorWatch.watchOwn(client, claimState);
                 answers.add(stillPresent(client, claimState, claim));
                 continue;
             }

@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper.session;
 
 import dev.holdfast.spi.StoreException;
 import java.util.Objects;
+import java.util.function.Function;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,11 @@ public record Reply<T>(Code code, @Nullable T value, String about) {
 
     public boolean isMissing() {
         return code == Code.NONODE;
+    }
+
+    /** The same reply with what is made of its value, if it has one. */
+    public <R> Reply<R> map(Function<T, R> change) {
+        return new Reply<>(code, value == null ? null : change.apply(value), about);
     }
 
     public StoreException failure() {

@@ -210,16 +210,6 @@ public final class SessionClient {
     }
 
     /**
-     * Lists all ephemeral nodes of this session whose paths have this prefix. Servers before 3.6 do not support
-     * this.
-     */
-    CompletionStage<Reply<List<String>>> ephemerals(String prefix) {
-        CompletableFuture<Reply<List<String>>> reply = new CompletableFuture<>();
-        zooKeeper.getEphemerals(prefix, (code, context, paths) -> reply.complete(Reply.of(code, paths, prefix)), null);
-        return reply;
-    }
-
-    /**
      * Has a majority of the servers agree to a transaction that changes nothing. So the session was alive when the
      * transaction was made, and later reads on this session see at least the state of that time. A sync would show less: a
      * leader answers those of its own clients without asking anybody, also when the others have elected another one.
@@ -235,16 +225,6 @@ public final class SessionClient {
                         Reply.of(code == Code.NOAUTH.intValue() ? Code.OK.intValue() : code, path, path)),
                 null);
         return reply;
-    }
-
-    /** Lists the children of a node as they are after a {@link #confirm}. Fails as that does. */
-    public CompletionStage<Reply<List<String>>> confirmedChildren(String path) {
-        return confirm(path)
-                .thenCombine(
-                        children(path),
-                        (confirmed, listed) -> confirmed.isOk() || confirmed.isMissing()
-                                ? listed
-                                : new Reply<>(confirmed.code(), null, path));
     }
 
     /** Syncs with the leader. Later reads on this session see what the leader knew then, which may have been deposed. */
