@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.zookeeper.server.ZooKeeperServerMain;
+import java.util.Map;
 
 /** One server with settings of its own, in a JVM of its own. */
 final class ConfiguredServer implements AutoCloseable {
@@ -18,20 +18,31 @@ final class ConfiguredServer implements AutoCloseable {
     private final int port = Ports.reserve();
     private final ChildJvm jvm;
 
+    /** Starts a server with its data in a temporary directory. */
+    static ConfiguredServer of(boolean syncs, Map<String, Object> settings) throws IOException {
+        List<String> lines = settings.entrySet().stream()
+                .map(setting -> setting.getKey() + "=" + setting.getValue())
+                .toList();
+        return new ConfiguredServer(
+                Files.createTempDirectory("zookeeper-"),
+                List.of("-Dzookeeper.forceSync=" + (syncs ? "yes" : "no")),
+                lines);
+    }
+
     /** Starts a server, and waits until it serves clients. */
     ConfiguredServer(Path directory, List<String> jvmOptions, List<String> settings) throws IOException {
         List<String> lines = new ArrayList<>(settings);
         lines.addAll(List.of(
                 "tickTime=500",
                 "admin.enableServer=false",
-                "4lw.commands.whitelist=srvr",
+                "4lw.commands.whitelist=srvr,wchs",
                 "dataDir=" + directory.resolve("data"),
                 "clientPort=" + port,
                 "clientPortAddress=127.0.0.1"));
         Path config = Files.writeString(directory.resolve("server.cfg"), String.join("\n", lines));
         List<String> options = new ArrayList<>(jvmOptions);
         options.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1"));
-        jvm = ChildJvm.start(options, ZooKeeperServerMain.class, config.toString());
+        jvm = ServerProgram.start(options, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
         awaitServing();
     }
 

@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 
 /**
  * An ensemble of three servers, each a process of its own, so that each can be killed, frozen and started again.
@@ -81,8 +80,10 @@ final class ThreeServers implements AutoCloseable {
     }
 
     void start(int server) {
-        servers[server] =
-                ChildJvm.start(JVM, QuorumPeerMain.class, configs.get(server).toString());
+        servers[server] = ServerProgram.start(
+                JVM,
+                "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+                configs.get(server).toString());
     }
 
     void kill(int server) {
