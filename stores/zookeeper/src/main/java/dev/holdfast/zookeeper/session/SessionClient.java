@@ -91,7 +91,25 @@ public final class SessionClient {
                 (code, requestPath, context, results) -> reply.complete(Reply.of(
                         code, created(code, results), nodes.keySet().iterator().next() + " and others")),
                 null);
-        return reply;
+        return reply.thenCompose(this::withStats);
+    }
+
+    // Older servers answer a multi with paths only. One node tells of all: one transaction has made them.
+    private CompletionStage<Reply<List<Created>>> withStats(Reply<List<Created>> reply) {
+        if (!reply.isOk() || hasStats(reply.get())) {
+            return CompletableFuture.completedStage(reply);
+        }
+        return stat(reply.get().get(0).path())
+                .thenApply(stat -> stat.isOk()
+                        ? reply.map(nodes -> nodes.stream()
+                                .map(node -> new Created(node.path(), stat.get()))
+                                .toList())
+                        // The nodes were made, and what became of them is not known.
+                        : new Reply<>(Code.CONNECTIONLOSS, null, reply.about()));
+    }
+
+    private static boolean hasStats(List<Created> nodes) {
+        return nodes.stream().noneMatch(node -> node.stat() == null);
     }
 
     private static @Nullable List<Created> created(int code, @Nullable List<OpResult> results) {
