@@ -68,6 +68,11 @@ public final class QueueReader {
         return range(Txns.oldest(queue)).thenApply(answer -> seen(queue, answer));
     }
 
+    /** Reads the claims of a queue whose keys were created last, but not after a revision. */
+    CompletionStage<Seen> readNewest(ByteString queue, long upTo, int most) {
+        return range(Txns.newest(queue, upTo, most)).thenApply(answer -> seen(queue, answer));
+    }
+
     /** Reads as much of a queue as is needed to be certain about the claim whose key was created at a revision. */
     public CompletionStage<Seen> readFor(ByteString queue, long created) {
         return ask(newest, queue, created).thenCompose(seen -> {
@@ -161,7 +166,7 @@ public final class QueueReader {
 
     private CompletionStage<Seen> newest(ByteString queue, Due due) {
         int limit = Math.min(MOST_NEWEST, NEWEST + NEWEST_FOR_EACH * due.askers());
-        return range(Txns.newest(queue, due.upTo(), limit)).thenApply(answer -> seen(queue, answer));
+        return readNewest(queue, due.upTo(), limit);
     }
 
     /** Reads a page and those after it. All pages are of one revision, so together they are the queue as it was. */

@@ -56,6 +56,9 @@ public final class QueueWait {
     /** A queue of at most so many claims is read with the request that changes it. */
     public static final int SHORT_QUEUE = 32;
 
+    /** The same for the request that joins it: a claim that waits among so many is placed without another one. */
+    private static final int SHORT_QUEUE_TO_JOIN = 100;
+
     private static final CompletionStage<Void> DONE = CompletableFuture.completedStage(null);
 
     private final EtcdClient client;
@@ -65,6 +68,8 @@ public final class QueueWait {
     private final LockKeys keys;
     private final MonotonicClock clock;
     private final Duration ticketTtl;
+    private final FarWaiters farWaiters;
+    private final MissedEvents missedEvents;
     private Runnable sweepRequest = () -> {};
 
     public QueueWait(
@@ -82,6 +87,8 @@ public final class QueueWait {
         this.keys = keys;
         this.clock = clock;
         this.ticketTtl = ticketTtl;
+        this.farWaiters = new FarWaiters(reader, this::farQueueRead);
+        this.missedEvents = new MissedEvents(client, claimTable, this::readQueue);
     }
 
     /** Sets the listener that is called when a key may have been left behind. */
@@ -147,19 +154,29 @@ public final class QueueWait {
                 .addCompare(Txns.absent(tombstone))
                 .addCompare(Txns.absent(key))
                 .addSuccess(Txns.put(key, QueueEntry.value(claim, now), lease))
-                .addSuccess(Txns.some(state.queue, SHORT_QUEUE))
+                .addSuccess(Txns.some(state.queue, SHORT_QUEUE_TO_JOIN))
                 .addFailure(Txns.get(key))
                 .addFailure(Txns.getKey(tombstone))
                 .build();
     }
 
-    // The answer has all of a short queue. Of a long one, the end is read, by all claims together that joined it
-    // meanwhile. If that fails the claim is in the queue all the same.
+    // The answer has all of a short queue, and some of a long one. If that shows that the claim waits far behind, it
+    // finds
+    // out later what to watch. Else the end is read, by all claims together that joined it meanwhile. If that fails,
+    // the
+    // claim is in the queue all the same.
     private CompletionStage<Void> placed(
             ClaimState state, Claim claim, Session.Life life, long sentAt, QueueEntry own, RangeResponse some) {
         if (!some.getMore()) {
             Seen seen = new Seen(AdmissionQueue.of(state.queue, some.getKvsList(), true), own.created());
             return found(state, claim, life, sentAt, true, seen);
+        }
+        AdmissionQueue before = AdmissionQueue.some(state.queue, some.getKvsList(), own);
+        int index = before.entries().size() - 1;
+        boolean isOfThisKind = before.limitBefore(index, claim.limit()) == claim.limit();
+        if (some.getCount() <= LockStore.MAX_QUEUE && isOfThisKind && before.isCertain(index)) {
+            waitsFar(state, own, sentAt, before.position(index), some.getCount());
+            return DONE;
         }
         claimTable.change(then -> {
             if (claimTable.has(state)) {
@@ -172,6 +189,37 @@ public final class QueueWait {
         return read.exceptionallyCompose(failure -> CompletableFuture.failedStage(StoreException.unavailable(
                         Effect.UNKNOWN, "The claim is in the queue, which could not be read", failure)))
                 .thenCompose(seen -> found(state, claim, life, sentAt, true, seen));
+    }
+
+    private void waitsFar(ClaimState state, QueueEntry own, long sentAt, int position, long length) {
+        claimTable.change(then -> {
+            if (!claimTable.has(state) || state.phase == ClaimState.Phase.HELD) {
+                return;
+            }
+            claimTable.keyFound(state, own);
+            claimTable.waits(state, null, sentAt);
+            ClaimListener listener = state.listener;
+            if (listener != null) {
+                then.add(() -> listener.waiting(position, Duration.ZERO));
+            }
+            then.add(() -> farWaiters.add(state, own.created(), length));
+        });
+    }
+
+    private void farQueueRead(ClaimState state, @Nullable Seen seen) {
+        claimTable.change(then -> {
+            if (!claimTable.has(state) || state.phase != ClaimState.Phase.WAITING) {
+                return;
+            }
+            int index = seen == null ? -1 : seen.queue().indexOf(state.claim.id());
+            if (seen == null) {
+                readQueueSoon(state);
+            } else if (index >= 0 && seen.queue().isCertain(index)) {
+                queueSeen(state, seen, then);
+            } else {
+                then.add(() -> readQueue(state));
+            }
+        });
     }
 
     private CompletionStage<Void> found(
@@ -492,7 +540,7 @@ public final class QueueWait {
                 }
                 state.failures = 0;
                 if (missed) {
-                    then.add(() -> readQueue(state));
+                    then.add(() -> missedEvents.look(state));
                 }
             });
         }

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A claim of another kind is refused by its own client and removed again; until then it blocks later claims like
  * any other.
  *
- * <p>A waiter in a long queue reads the end of the queue that is before it, and not all of it. Such a part is judged as
- * if nothing was before it, so it may show a claim as admitted that waits, and too small a position, but never the other
+ * <p>A waiter in a long queue reads some of the queue that is before it, and not all of it. Such a part is judged as
+ * if nothing else was before it, so it may show a claim as admitted that waits, and too small a position, but never the other
  * way round: what it shows is true for a claim that is {@link #isCertain certain}.
  */
 public final class AdmissionQueue {
@@ -72,6 +72,14 @@ public final class AdmissionQueue {
         // Keys of one transaction have the same revision, but are never in the same queue.
         entries.sort(Comparator.comparingLong(QueueEntry::created));
         return new AdmissionQueue(entries, isWhole);
+    }
+
+    /** Some of the claims before the newest one, and that one. The keys may or may not have it. */
+    public static AdmissionQueue some(ByteString queue, List<KeyValue> pairs, QueueEntry newest) {
+        List<QueueEntry> entries = new ArrayList<>(of(queue, pairs, false).entries());
+        entries.removeIf(entry -> entry.key().equals(newest.key()));
+        entries.add(newest);
+        return new AdmissionQueue(entries, false);
     }
 
     /** The claims, the oldest first. */

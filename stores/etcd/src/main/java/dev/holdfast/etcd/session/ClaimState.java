@@ -6,6 +6,8 @@ import dev.holdfast.etcd.queue.LockKeys;
 import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Renewed;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** What this client knows about one of its claims. Guarded by the mutex of {@link ClaimTable}. */
@@ -16,6 +18,8 @@ public final class ClaimState {
         SENT,
         WAITING,
         HELD,
+        /** It held, and its key is gone; why is being found out. */
+        LOST,
         /** The effect of its request is not known: the claim may have a key, and may be requested again. */
         UNKNOWN
     }
@@ -71,6 +75,9 @@ public final class ClaimState {
 
     /** Whether this client has sent a release of the claim: the end of its key is then no loss. */
     public boolean releasing;
+
+    /** Why it was lost, as soon as that is known; null unless it was lost. May be read without the mutex. */
+    public volatile @Nullable CompletableFuture<Renewed.Reason> loss;
 
     /** Whether the queue is being read for this claim. */
     public boolean reading;

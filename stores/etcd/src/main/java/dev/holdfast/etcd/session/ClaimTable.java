@@ -223,6 +223,7 @@ public final class ClaimTable {
         state.listener = null;
         state.claim = claim;
         state.phase = ClaimState.Phase.HELD;
+        state.loss = null;
         state.created = created;
         state.session = session;
         keepFor(state, keep);
@@ -252,7 +253,7 @@ public final class ClaimTable {
     }
 
     /** Under the mutex: the claim waits, for another time to live of a ticket unless it is renewed. */
-    public void waits(ClaimState state, AdmissionQueue queue, long sentAt) {
+    public void waits(ClaimState state, @Nullable AdmissionQueue queue, long sentAt) {
         state.phase = ClaimState.Phase.WAITING;
         state.seen = queue;
         state.waitsSince = sentAt;
