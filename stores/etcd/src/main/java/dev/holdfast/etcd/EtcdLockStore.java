@@ -2,7 +2,6 @@ package dev.holdfast.etcd;
 
 import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.config.EtcdOptions;
-import dev.holdfast.etcd.op.HolderWatch;
 import dev.holdfast.etcd.op.Inspect;
 import dev.holdfast.etcd.op.QueueReader;
 import dev.holdfast.etcd.op.QueueWait;
@@ -66,7 +65,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@link AdmissionQueue} decides who holds, as a pure function of the keys. {@link TryAcquire},
  * {@link QueueWait}, {@link Renew} and {@link Inspect} are the operations; {@link QueueReader} reads queues for them,
- * and {@link HolderWatch} sees losses. {@link ClaimTable} has the claims of
+ * and {@code HolderWatch} sees losses. {@link ClaimTable} has the claims of
  * this client, {@link Session} knows until when they are certain to live, and {@link SessionMaintenance} does the
  * background work. {@link EtcdClient} sends requests to the servers. No lock is held while a request is sent or a
  * listener is called.
@@ -100,8 +99,7 @@ public final class EtcdLockStore implements LockStore {
         this.reader = new QueueReader(client);
         this.queueWait = new QueueWait(client, reader, session, claimTable, keys, clock, ttl);
         this.tryAcquire = new TryAcquire(client, reader, session, claimTable, keys, clock);
-        HolderWatch holderWatch = new HolderWatch(client, session, claimTable, losses);
-        this.renew = new Renew(client, reader, session, claimTable, queueWait, holderWatch, keys, clock);
+        this.renew = new Renew(client, reader, session, claimTable, queueWait, losses, keys, clock);
         this.inspect = new Inspect(client, reader, claimTable, keys, clock, ttl);
         this.maintenance = new SessionMaintenance(client, session, claimTable, queueWait::readQueue, clock, ttl);
         claimTable.whenLost(losses);

@@ -14,10 +14,16 @@ final class CountingClient implements EtcdClient {
 
     private final EtcdClient delegate;
     final AtomicInteger txns = new AtomicInteger();
+    /** Transactions that were answered. */
+    final AtomicInteger answered = new AtomicInteger();
+
     final AtomicInteger watches = new AtomicInteger();
     final AtomicInteger started = new AtomicInteger();
     final AtomicInteger events = new AtomicInteger();
     final AtomicInteger keepAlives = new AtomicInteger();
+    /** How often the server was asked what its watches have reported. */
+    final AtomicInteger asked = new AtomicInteger();
+
     final AtomicInteger others = new AtomicInteger();
 
     CountingClient(EtcdClient delegate) {
@@ -25,7 +31,8 @@ final class CountingClient implements EtcdClient {
     }
 
     void reset() {
-        List.of(txns, watches, started, events, keepAlives, others).forEach(count -> count.set(0));
+        List.of(txns, answered, watches, started, events, keepAlives, asked, others)
+                .forEach(count -> count.set(0));
     }
 
     /**
@@ -33,13 +40,13 @@ final class CountingClient implements EtcdClient {
      * and one for each event.
      */
     int messages() {
-        return 2 * (txns.get() + keepAlives.get() + others.get()) + 4 * watches.get() + events.get();
+        return 2 * (txns.get() + keepAlives.get() + asked.get() + others.get()) + 4 * watches.get() + events.get();
     }
 
     @Override
     public CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes) {
         txns.incrementAndGet();
-        return delegate.txn(request, writes);
+        return delegate.txn(request, writes).whenComplete((answer, failure) -> answered.incrementAndGet());
     }
 
     @Override
@@ -87,6 +94,12 @@ final class CountingClient implements EtcdClient {
                 listener.onClosed();
             }
         });
+    }
+
+    @Override
+    public CompletionStage<Long> watchedUpTo() {
+        asked.incrementAndGet();
+        return delegate.watchedUpTo();
     }
 
     @Override

@@ -26,6 +26,8 @@ final class FaultyClient implements EtcdClient {
     private final List<TxnRequest> heldBack = new CopyOnWriteArrayList<>();
     volatile boolean silencesWatches;
     volatile boolean refusesWatches;
+    /** Answers to renewals of leases are kept until this is complete. */
+    volatile CompletionStage<?> keepAlivesWaitFor = CompletableFuture.completedStage(null);
 
     FaultyClient(EtcdClient delegate) {
         this.delegate = delegate;
@@ -79,7 +81,8 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
-        return delegate.keepAlive(lease);
+        CompletionStage<?> gate = keepAlivesWaitFor;
+        return delegate.keepAlive(lease).thenCombine(gate, (seconds, open) -> seconds);
     }
 
     @Override
@@ -118,6 +121,13 @@ final class FaultyClient implements EtcdClient {
                 listener.onClosed();
             }
         });
+    }
+
+    @Override
+    public CompletionStage<Long> watchedUpTo() {
+        return silencesWatches
+                ? CompletableFuture.failedStage(StoreException.unavailable(Effect.NONE, "silenced by the test", null))
+                : delegate.watchedUpTo();
     }
 
     @Override

@@ -18,18 +18,25 @@ import org.jspecify.annotations.Nullable;
  * Watches the key of each claim that holds, from its first renewal on, and reports when it is gone. A claim that is
  * released sooner, as most are, is not watched, and costs nothing. A watch that was closed is made again with the next
  * renewal, which looks for the key itself.
+ *
+ * <p>A watch <em>covers</em> its key if no deletion after the first renewal can have escaped it: the server has started it,
+ * and either nothing was written since the renewal saw the key, or the key was read again after the start and was the
+ * same. So a key that is deleted before the watch begins, or deleted and put again, is found by that read. A watch that
+ * has ended covers nothing, and neither does one whose read has failed.
  */
-public final class HolderWatch {
+final class HolderWatch {
 
     private final EtcdClient client;
     private final Session session;
     private final ClaimTable claimTable;
+    private final HolderLoss holderLoss;
     private final LossListener losses;
 
-    public HolderWatch(EtcdClient client, Session session, ClaimTable claimTable, LossListener losses) {
+    HolderWatch(EtcdClient client, Session session, ClaimTable claimTable, HolderLoss holderLoss, LossListener losses) {
         this.client = client;
         this.session = session;
         this.claimTable = claimTable;
+        this.holderLoss = holderLoss;
         this.losses = losses;
     }
 
@@ -44,6 +51,14 @@ public final class HolderWatch {
         });
     }
 
+    /** Under the mutex: whether a deletion of the holder's key cannot escape its watch. */
+    boolean covers(ClaimState state) {
+        return holds(state)
+                && state.ownWatch instanceof KeyWatch watch
+                && watch.created == state.created
+                && watch.covers;
+    }
+
     private boolean holds(ClaimState state) {
         return claimTable.has(state) && state.phase == ClaimState.Phase.HELD;
     }
@@ -54,6 +69,8 @@ public final class HolderWatch {
         private final long created;
         private EtcdClient.@Nullable Watch running;
         private boolean closed;
+        /** Guarded by the mutex of the table. */
+        private boolean covers;
 
         private KeyWatch(ClaimState state) {
             this.state = state;
@@ -96,15 +113,22 @@ public final class HolderWatch {
         @Override
         public void onStarted(boolean missed) {
             if (!missed) {
+                claimTable.change(then -> covers = true);
                 return;
             }
             TxnRequest read =
                     TxnRequest.newBuilder().addSuccess(Txns.getKey(state.key)).build();
-            // If this fails, the next renewal finds what was missed.
-            client.txn(read, false).thenAccept(answer -> {
+            client.txn(read, false).whenComplete((answer, failure) -> {
+                if (answer == null) {
+                    close();
+                    onClosed();
+                    return;
+                }
                 List<KeyValue> found = answer.getResponses(0).getResponseRange().getKvsList();
                 if (found.isEmpty() || found.get(0).getCreateRevision() != created) {
                     lost();
+                } else {
+                    claimTable.change(then -> covers = true);
                 }
             });
         }
@@ -114,22 +138,23 @@ public final class HolderWatch {
             claimTable.change(then -> state.ownWatch = state.ownWatch == this ? null : state.ownWatch);
         }
 
-        // A key whose lease is alive was deleted by somebody; else it went with the lease.
         private void lost() {
-            boolean[] wasHeld = new boolean[1];
-            claimTable.change(then -> {
-                wasHeld[0] = holds(state) && state.created == created && !state.releasing;
-                if (wasHeld[0]) {
-                    claimTable.gone(state, Reason.RELEASED, then);
-                }
-            });
-            if (wasHeld[0]) {
-                Claim claim = state.claim;
-                session.renew()
-                        .handle((life, failure) -> life != null && life.lease() == state.session)
-                        .thenAccept(lives ->
-                                losses.lost(claim.name(), claim.id(), lives ? Reason.RELEASED : Reason.EXPIRED));
+            if (state.releasing || !holderLoss.begin(state, created)) {
+                return;
             }
+            session.renew().handle((life, failure) -> lives(life)).thenAccept(lives -> {
+                Claim claim = state.claim;
+                Reason reason = HolderLoss.ofKey(lives);
+                // First of all the engine: after that, no renewal asks for a claim that is not in the table.
+                losses.lost(claim.name(), claim.id(), reason);
+                holderLoss.end(state, reason);
+            });
+        }
+
+        // If the servers cannot be asked, the lease is as alive as it is by the clock of this client.
+        private boolean lives(Session.@Nullable Life renewed) {
+            Session.Life life = renewed == null ? session.life() : renewed;
+            return life != null && life.lease() == state.session;
         }
     }
 }

@@ -45,6 +45,13 @@ public interface EtcdClient extends AutoCloseable {
      */
     Watch watch(ByteString key, boolean isPrefix, long fromRevision, WatchListener listener);
 
+    /**
+     * Asks the server of the watches, on their stream, up to which revision it has reported what they watch. Events that
+     * were reported before are delivered before the answer. Fails if there is no stream, or if it ends; the server may
+     * also not answer while it lags behind.
+     */
+    CompletionStage<Long> watchedUpTo();
+
     /** The longest time that one call may take. */
     Duration timeout();
 

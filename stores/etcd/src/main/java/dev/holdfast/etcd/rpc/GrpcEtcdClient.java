@@ -106,6 +106,14 @@ public final class GrpcEtcdClient implements EtcdClient {
     }
 
     @Override
+    public CompletionStage<Long> watchedUpTo() {
+        CompletableFuture<Long> answer = watchStream.reportedUpTo();
+        TimeLimit.Call limit = timeLimit.begin(() -> answer.completeExceptionally(
+                StoreException.unavailable(Effect.NONE, "The stream of the watches does not answer", null)));
+        return answer.whenComplete((revision, failure) -> limit.end());
+    }
+
+    @Override
     public Duration timeout() {
         return Duration.ofNanos(timeoutNanos);
     }

@@ -2,10 +2,13 @@ package dev.holdfast.etcd.rpc;
 
 import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.queue.LockKeys;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.WatchCancelRequest;
 import io.etcd.jetcd.api.WatchCreateRequest;
 import io.etcd.jetcd.api.WatchGrpc;
+import io.etcd.jetcd.api.WatchProgressRequest;
 import io.etcd.jetcd.api.WatchRequest;
 import io.etcd.jetcd.api.WatchResponse;
 import io.grpc.CallOptions;
@@ -17,6 +20,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +33,9 @@ import org.jspecify.annotations.Nullable;
  * is called, and no call is started, while the monitor is held.
  */
 final class WatchStream {
+
+    /** The number in an answer that concerns all watches of the stream. */
+    private static final long OF_THE_STREAM = -1;
 
     private final Endpoints endpoints;
     private final AuthToken authToken;
@@ -78,6 +85,30 @@ final class WatchStream {
     }
 
     /**
+     * The revision up to which the server says that it has reported everything. Answers come in the order of requests, but
+     * a server need not answer each one. What an answer says stays true, so it does not matter whose it is.
+     */
+    CompletableFuture<Long> reportedUpTo() {
+        CompletableFuture<Long> answer = new CompletableFuture<>();
+        synchronized (this) {
+            Stream open = stream;
+            if (open != null) {
+                open.askers.add(answer);
+                open.send(WatchRequest.newBuilder()
+                        .setProgressRequest(WatchProgressRequest.getDefaultInstance())
+                        .build());
+                return answer;
+            }
+        }
+        answer.completeExceptionally(noStream());
+        return answer;
+    }
+
+    private static StoreException noStream() {
+        return StoreException.unavailable(Effect.NONE, "The stream of the watches has ended", null);
+    }
+
+    /**
      * A server is no longer used. Ends its stream: the watches on it report nothing any more, or nothing reliable.
      */
     void onEndpointLeft(int endpoint) {
@@ -108,6 +139,7 @@ final class WatchStream {
         private final @Nullable String refused;
         private final Deque<StreamWatch> unnumbered = new ArrayDeque<>();
         private final Map<Long, StreamWatch> numbered = new HashMap<>();
+        private final Deque<CompletableFuture<Long>> askers = new ArrayDeque<>();
         /** Requests that were made before the call was started. */
         private final List<WatchRequest> unsent = new ArrayList<>();
 
@@ -195,6 +227,10 @@ final class WatchStream {
                 refused();
                 return;
             }
+            if (response.getWatchId() == OF_THE_STREAM) {
+                reportedUpTo(response.getHeader().getRevision());
+                return;
+            }
             synchronized (WatchStream.this) {
                 if (response.getCreated()) {
                     watch = unnumbered.poll();
@@ -228,6 +264,16 @@ final class WatchStream {
             }
         }
 
+        private void reportedUpTo(long revision) {
+            CompletableFuture<Long> asker;
+            synchronized (WatchStream.this) {
+                asker = askers.poll();
+            }
+            if (asker != null) {
+                asker.complete(revision);
+            }
+        }
+
         // The number in such an answer is not that of the watch; it may even be that of another one.
         private void refused() {
             synchronized (WatchStream.this) {
@@ -249,6 +295,7 @@ final class WatchStream {
 
         private void end() {
             List<StreamWatch> remaining = new ArrayList<>();
+            List<CompletableFuture<Long>> unanswered;
             StreamObserver<WatchRequest> open;
             synchronized (WatchStream.this) {
                 if (ended) {
@@ -259,6 +306,8 @@ final class WatchStream {
                 remaining.addAll(numbered.values());
                 unnumbered.clear();
                 numbered.clear();
+                unanswered = List.copyOf(askers);
+                askers.clear();
                 open = requests;
                 stream = stream == this ? null : stream;
             }
@@ -274,6 +323,7 @@ final class WatchStream {
                     watch.listener.onClosed();
                 }
             }
+            unanswered.forEach(asker -> asker.completeExceptionally(noStream()));
         }
     }
 

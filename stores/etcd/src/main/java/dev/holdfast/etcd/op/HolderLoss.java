@@ -1,0 +1,110 @@
+package dev.holdfast.etcd.op;
+
+import dev.holdfast.etcd.queue.AdmissionQueue;
+import dev.holdfast.etcd.queue.LockKeys;
+import dev.holdfast.etcd.queue.QueueEntry;
+import dev.holdfast.etcd.rpc.EtcdClient;
+import dev.holdfast.etcd.rpc.Txns;
+import dev.holdfast.etcd.session.ClaimState;
+import dev.holdfast.etcd.session.ClaimTable;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Renewed.Reason;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.api.TxnResponse;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Finds out why a claim is gone. Its watch and a renewal may find at the same time that a holder's key is gone. The first
+ * of them asks for the reason, and both report that one: while it is asked for, the claim is {@code LOST} and stays in
+ * the table, so that a renewal which begins meanwhile finds it there.
+ */
+final class HolderLoss {
+
+    private final EtcdClient client;
+    private final QueueReader reader;
+    private final ClaimTable claimTable;
+    private final LockKeys keys;
+
+    HolderLoss(EtcdClient client, QueueReader reader, ClaimTable claimTable, LockKeys keys) {
+        this.client = client;
+        this.reader = reader;
+        this.claimTable = claimTable;
+        this.keys = keys;
+    }
+
+    /**
+     * The key of a holder is gone. Returns whether the caller is the first to find that, who then has to find the reason
+     * and {@link #end} it.
+     */
+    boolean begin(ClaimState state, long created) {
+        boolean[] first = new boolean[1];
+        claimTable.change(then -> {
+            first[0] = claimTable.has(state) && state.phase == ClaimState.Phase.HELD && state.created == created;
+            if (first[0]) {
+                state.phase = ClaimState.Phase.LOST;
+                state.loss = new CompletableFuture<>();
+            }
+        });
+        return first[0];
+    }
+
+    /** The reason of a loss is known. */
+    void end(ClaimState state, Reason reason) {
+        CompletableFuture<Reason> loss = state.loss;
+        claimTable.change(then -> {
+            if (state.phase == ClaimState.Phase.LOST && state.loss == loss) {
+                claimTable.gone(state, reason, then);
+            }
+        });
+        if (loss != null) {
+            loss.complete(reason);
+        }
+    }
+
+    /** Why a holder is gone whose key was not found, or which is not in the table any more. */
+    CompletionStage<Reason> reason(ClaimState state, long created, boolean leaseLives) {
+        if (begin(state, created)) {
+            // The key is gone, whatever becomes of these reads; they can only show that another claim holds.
+            reason(state.claim, leaseLives)
+                    .exceptionally(failure -> ofKey(leaseLives))
+                    .thenAccept(reason -> end(state, reason));
+        }
+        CompletableFuture<Reason> loss = state.loss;
+        return loss != null ? loss : reason(state.claim, false);
+    }
+
+    /**
+     * Reads the queue, and whether there is a tombstone.
+     *
+     * @param wasDeleted whether it is known that neither its time nor its session was over
+     */
+    CompletionStage<Reason> reason(Claim claim, boolean wasDeleted) {
+        TxnRequest tombstone = TxnRequest.newBuilder()
+                .addSuccess(Txns.getKey(keys.tombstone(claim.name(), claim.id())))
+                .build();
+        return reader.readAll(keys.queue(claim.name()))
+                .thenCombine(
+                        client.txn(tombstone, false), (seen, read) -> reason(claim, seen.queue(), read, wasDeleted));
+    }
+
+    private static Reason reason(Claim claim, AdmissionQueue queue, TxnResponse tombstone, boolean wasDeleted) {
+        if (tombstone.getResponses(0).getResponseRange().getCount() > 0) {
+            return Reason.RELEASED;
+        }
+        if (queue.admitted() == 0) {
+            return ofKey(wasDeleted);
+        }
+        long granted = claim.permits();
+        for (QueueEntry holder : queue.entries().subList(0, queue.admitted())) {
+            granted += holder.permits();
+        }
+        boolean taken = queue.entries().get(0).limit() != claim.limit() || granted > claim.limit();
+        return taken ? Reason.TAKEN : ofKey(wasDeleted);
+    }
+
+    // A key whose lease is alive was deleted by somebody; else it went with the lease.
+    static Reason ofKey(boolean leaseLives) {
+        return leaseLives ? Reason.RELEASED : Reason.EXPIRED;
+    }
+}
