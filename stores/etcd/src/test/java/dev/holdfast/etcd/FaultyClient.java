@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /** Loses what the test chooses: a request before it is sent, the answer to it, or what watches report. */
 final class FaultyClient implements EtcdClient {
@@ -26,6 +27,15 @@ final class FaultyClient implements EtcdClient {
     private final List<TxnRequest> heldBack = new CopyOnWriteArrayList<>();
     volatile boolean silencesWatches;
     volatile boolean refusesWatches;
+    /** What a watch's server says to have reported; null for the truth. */
+    volatile @Nullable Long reportedUpTo;
+
+    /** What a renewal of a lease is answered; null for the truth. */
+    volatile @Nullable Long keepAliveAnswer;
+
+    /** Runs once, before a watch is sent. */
+    volatile Runnable beforeFirstWatch = () -> {};
+
     /** Answers to renewals of leases are kept until this is complete. */
     volatile CompletionStage<?> keepAlivesWaitFor = CompletableFuture.completedStage(null);
 
@@ -81,6 +91,10 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
+        Long answer = keepAliveAnswer;
+        if (answer != null) {
+            return CompletableFuture.completedStage(answer);
+        }
         CompletionStage<?> gate = keepAlivesWaitFor;
         return delegate.keepAlive(lease).thenCombine(gate, (seconds, open) -> seconds);
     }
@@ -101,6 +115,9 @@ final class FaultyClient implements EtcdClient {
             listener.onClosed();
             return () -> {};
         }
+        Runnable first = beforeFirstWatch;
+        beforeFirstWatch = () -> {};
+        first.run();
         return delegate.watch(key, isPrefix, fromRevision, new WatchListener() {
             @Override
             public void onEvents(List<Event> events) {
@@ -125,6 +142,10 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Long> watchedUpTo() {
+        Long answer = reportedUpTo;
+        if (answer != null) {
+            return CompletableFuture.completedStage(answer);
+        }
         return silencesWatches
                 ? CompletableFuture.failedStage(StoreException.unavailable(Effect.NONE, "silenced by the test", null))
                 : delegate.watchedUpTo();
