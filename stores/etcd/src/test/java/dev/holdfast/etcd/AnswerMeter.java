@@ -11,14 +11,16 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Counts the answers that a channel receives, other than those to watches, and their bytes. */
+/** Counts the answers that a channel receives, other than those to watches, and their bytes; and all requests. */
 final class AnswerMeter implements ClientInterceptor {
 
+    final AtomicLong requests = new AtomicLong();
     final AtomicLong answers = new AtomicLong();
     final AtomicLong bytes = new AtomicLong();
     final AtomicLong largest = new AtomicLong();
 
     void reset() {
+        requests.set(0);
         answers.set(0);
         bytes.set(0);
         largest.set(0);
@@ -27,12 +29,20 @@ final class AnswerMeter implements ClientInterceptor {
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
         ClientCall<Q, A> call = next.newCall(method, options);
-        if (method.getType() != MethodDescriptor.MethodType.UNARY) {
-            return call;
-        }
+        boolean isUnary = method.getType() == MethodDescriptor.MethodType.UNARY;
         return new SimpleForwardingClientCall<>(call) {
             @Override
+            public void sendMessage(Q message) {
+                requests.incrementAndGet();
+                super.sendMessage(message);
+            }
+
+            @Override
             public void start(Listener<A> listener, Metadata headers) {
+                if (!isUnary) {
+                    super.start(listener, headers);
+                    return;
+                }
                 super.start(
                         new SimpleForwardingClientCallListener<A>(listener) {
                             @Override

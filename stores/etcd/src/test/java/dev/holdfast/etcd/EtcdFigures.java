@@ -26,8 +26,10 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -35,7 +37,7 @@ import java.util.concurrent.locks.LockSupport;
  * a free lock, compared with a bare transaction and delete on the generated stubs and on jetcd, and with jetcd's
  * grant, lock, unlock and revoke; if MILLIS is given, through a proxy that delays each direction by it.
  * {@code wake [MILLIS]}: from the release call of one client to the grant in another, compared with jetcd's lock.
- * {@code threads N SECONDS}: N threads on one lock. With {@code -Dholdfast.server.folder=/var/tmp} the server's
+ * {@code threads N SECONDS}: N threads on one lock. {@code held N SECONDS}: what N locks cost that are held. With {@code -Dholdfast.server.folder=/var/tmp} the server's
  * data are there, on a disk.
  */
 final class EtcdFigures {
@@ -46,13 +48,16 @@ final class EtcdFigures {
     private EtcdFigures() {}
 
     public static void main(String[] arguments) throws Exception {
-        int delay = arguments.length > 1 && !arguments[0].equals("threads") ? Integer.parseInt(arguments[1]) : 0;
+        int delay = arguments.length > 1 && !List.of("threads", "held").contains(arguments[0])
+                ? Integer.parseInt(arguments[1])
+                : 0;
         try (EtcdServer server = EtcdServer.start();
                 SlowProxy proxy = new SlowProxy(server.port(), delay)) {
             int port = delay == 0 ? server.port() : proxy.port();
             switch (arguments[0]) {
                 case "pair" -> pair(port, delay == 0 ? 1_500 : 60);
                 case "wake" -> wake(port, delay == 0 ? 300 : 60);
+                case "held" -> held(port, Integer.parseInt(arguments[1]), Integer.parseInt(arguments[2]));
                 case "threads" -> threads(port, Integer.parseInt(arguments[1]), Integer.parseInt(arguments[2]));
                 default -> throw new IllegalArgumentException(arguments[0]);
             }
@@ -264,6 +269,34 @@ final class EtcdFigures {
                         count, rate, peer, rate / peer);
             }
         }
+    }
+
+    private static void held(int port, int number, int seconds) throws Exception {
+        AnswerMeter meter = new AnswerMeter();
+        ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", port)
+                .usePlaintext()
+                .intercept(meter)
+                .build();
+        try (Holdfast locks = Holdfast.over(EtcdLockStore.over(channel))) {
+            AtomicInteger lost = new AtomicInteger();
+            for (int i = 0; i < number; i++) {
+                locks.lock("held-" + i).acquire().onLost(reason -> lost.incrementAndGet());
+            }
+            // Their first renewals watch them.
+            TimeUnit.SECONDS.sleep(30);
+            for (int round = 0; round < 3; round++) {
+                meter.reset();
+                long cpu = cpuNanos();
+                TimeUnit.SECONDS.sleep(seconds);
+                System.out.printf(
+                        "%d held: %.2f requests/s, %.2f %% of a core, %d lost%n",
+                        number,
+                        (double) meter.requests.get() / seconds,
+                        (cpuNanos() - cpu) / 1e7 / seconds,
+                        lost.get());
+            }
+        }
+        channel.shutdownNow();
     }
 
     private static double together(int count, int seconds, Pair pair) throws InterruptedException {

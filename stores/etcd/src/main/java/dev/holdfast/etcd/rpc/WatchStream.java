@@ -18,14 +18,16 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All watches of a client, on one stream. The server gives each watch a number. It answers requests in their order,
- * so a number belongs to the first watch that has none yet.
+ * All watches of a client, on one stream, and one for each key. The server gives each watch a number. It answers requests
+ * in their order, so a number belongs to the first watch that has none yet.
  *
  * <p>When the stream ends, {@link EtcdClient.WatchListener#onClosed} is called for every watch on it, and the next
  * watch opens another stream. A stream keeps the token that it was opened with. If the server refuses a watch, that
@@ -36,6 +38,9 @@ final class WatchStream {
 
     /** The number in an answer that concerns all watches of the stream. */
     private static final long OF_THE_STREAM = -1;
+
+    /** How many watches may be idle; the one that has been for longest is closed. */
+    private static final int MAX_IDLE = 64;
 
     private final Endpoints endpoints;
     private final AuthToken authToken;
@@ -56,32 +61,38 @@ final class WatchStream {
     }
 
     EtcdClient.Watch add(ByteString key, boolean isPrefix, long fromRevision, EtcdClient.WatchListener listener) {
-        WatchCreateRequest.Builder request =
-                WatchCreateRequest.newBuilder().setKey(key); // from now on, see EtcdClient.watch
-        if (isPrefix) {
-            request.setRangeEnd(LockKeys.endOf(key));
-        }
         Stream opened = null;
-        StreamWatch watch = null;
+        Stream on = null;
+        SharedWatch.Interest interest = null;
+        boolean isStarted = false;
+        boolean missed = false;
         synchronized (this) {
             if (!closed) {
-                Stream open = stream;
-                if (open == null) {
-                    open = new Stream(endpoints.current(), refusedToken);
-                    stream = open;
-                    opened = open;
+                on = stream;
+                if (on == null) {
+                    on = new Stream(endpoints.current(), refusedToken);
+                    stream = on;
+                    opened = on;
                 }
-                watch = open.add(request, fromRevision, listener);
+                SharedWatch watch = on.watch(new SharedWatch.Keys(key, isPrefix));
+                interest = watch.add(fromRevision, listener);
+                isStarted = watch.number != null;
+                missed = watch.hasMissed(interest);
             }
         }
         if (opened != null) {
             opened.open();
         }
-        if (watch == null) {
+        if (on == null || interest == null) {
             listener.onClosed();
             return () -> {};
         }
-        return watch;
+        if (isStarted) {
+            listener.onStarted(missed);
+        }
+        Stream of = on;
+        SharedWatch.Interest mine = interest;
+        return () -> of.lose(new SharedWatch.Keys(key, isPrefix), mine);
     }
 
     /**
@@ -137,8 +148,12 @@ final class WatchStream {
 
         private final int endpoint;
         private final @Nullable String refused;
-        private final Deque<StreamWatch> unnumbered = new ArrayDeque<>();
-        private final Map<Long, StreamWatch> numbered = new HashMap<>();
+        private final Deque<SharedWatch> unnumbered = new ArrayDeque<>();
+        private final Map<Long, SharedWatch> numbered = new HashMap<>();
+        private final Map<SharedWatch.Keys, SharedWatch> watches = new HashMap<>();
+        /** The one that has been idle for longest is the first. */
+        private final Set<SharedWatch> idle = new LinkedHashSet<>();
+
         private final Deque<CompletableFuture<Long>> askers = new ArrayDeque<>();
         /** Requests that were made before the call was started. */
         private final List<WatchRequest> unsent = new ArrayList<>();
@@ -194,12 +209,52 @@ final class WatchStream {
             }
         }
 
-        private StreamWatch add(
-                WatchCreateRequest.Builder request, long fromRevision, EtcdClient.WatchListener listener) {
-            StreamWatch watch = new StreamWatch(this, fromRevision, listener);
+        /** The watch of these keys, or a new one. */
+        private SharedWatch watch(SharedWatch.Keys keys) {
+            SharedWatch known = watches.get(keys);
+            if (known != null) {
+                idle.remove(known);
+                return known;
+            }
+            SharedWatch watch = new SharedWatch(keys);
+            watches.put(keys, watch);
             unnumbered.add(watch);
+            // From now on, see EtcdClient.watch.
+            WatchCreateRequest.Builder request = WatchCreateRequest.newBuilder().setKey(keys.key());
+            if (keys.isPrefix()) {
+                request.setRangeEnd(LockKeys.endOf(keys.key()));
+            }
             send(WatchRequest.newBuilder().setCreateRequest(request).build());
             return watch;
+        }
+
+        private void lose(SharedWatch.Keys keys, SharedWatch.Interest interest) {
+            synchronized (WatchStream.this) {
+                SharedWatch watch = watches.get(keys);
+                interest.isClosed = true;
+                if (watch == null || !watch.interests.remove(interest) || !watch.isIdle()) {
+                    return;
+                }
+                idle.add(watch);
+                if (watch.isWasted()) {
+                    close(watch);
+                } else if (idle.size() > MAX_IDLE) {
+                    close(idle.iterator().next());
+                }
+            }
+        }
+
+        private void close(SharedWatch watch) {
+            forget(watch);
+            if (watch.number != null) {
+                cancel(watch.number);
+            }
+        }
+
+        private void forget(SharedWatch watch) {
+            watch.isClosed = true;
+            idle.remove(watch);
+            watches.remove(watch.keys, watch);
         }
 
         private void send(WatchRequest request) {
@@ -220,9 +275,6 @@ final class WatchStream {
 
         @Override
         public void onNext(WatchResponse response) {
-            StreamWatch watch;
-            boolean canceled = false;
-            boolean started = false;
             if (response.getCreated() && response.getCanceled()) {
                 refused();
                 return;
@@ -231,36 +283,55 @@ final class WatchStream {
                 reportedUpTo(response.getHeader().getRevision());
                 return;
             }
+            SharedWatch watch;
+            List<SharedWatch.Interest> interests;
             synchronized (WatchStream.this) {
-                if (response.getCreated()) {
-                    watch = unnumbered.poll();
-                    if (watch != null) {
-                        watch.number = response.getWatchId();
-                        numbered.put(response.getWatchId(), watch);
-                        started = true;
-                        if (watch.closed) {
-                            cancel(response.getWatchId());
-                        }
-                    }
-                } else {
-                    watch = numbered.get(response.getWatchId());
+                watch = response.getCreated() ? unnumbered.poll() : numbered.get(response.getWatchId());
+                if (watch == null) {
+                    return;
                 }
-                if (response.getCanceled()) {
-                    numbered.remove(response.getWatchId());
-                    canceled = true;
+                interests = received(watch, response);
+            }
+            for (SharedWatch.Interest interest : interests) {
+                if (!interest.isClosed) {
+                    passOn(watch, interest, response);
                 }
             }
-            if (watch != null && !watch.closed) {
-                if (started) {
-                    watch.listener.onStarted(response.getHeader().getRevision() >= watch.fromRevision);
+        }
+
+        /** Under the monitor: who is to be notified. */
+        private List<SharedWatch.Interest> received(SharedWatch watch, WatchResponse response) {
+            if (response.getCreated()) {
+                watch.started(response.getWatchId(), response.getHeader().getRevision());
+                numbered.put(response.getWatchId(), watch);
+                if (watch.isClosed) {
+                    cancel(response.getWatchId());
                 }
-                List<Event> events = watch.notSeenBefore(response.getEventsList());
-                if (!events.isEmpty()) {
-                    watch.listener.onEvents(events);
+            }
+            watch.received(response.getEventsList());
+            if (response.getCanceled()) {
+                numbered.remove(response.getWatchId());
+                forget(watch);
+            } else if (watch.isWasted() && !watch.isClosed) {
+                close(watch);
+            }
+            return List.copyOf(watch.interests);
+        }
+
+        private void passOn(SharedWatch watch, SharedWatch.Interest interest, WatchResponse response) {
+            if (response.getCreated()) {
+                boolean missed;
+                synchronized (WatchStream.this) {
+                    missed = watch.hasMissed(interest);
                 }
-                if (canceled) {
-                    watch.listener.onClosed();
-                }
+                interest.listener.onStarted(missed);
+            }
+            List<Event> events = interest.notSeenBefore(response.getEventsList());
+            if (!events.isEmpty()) {
+                interest.listener.onEvents(events);
+            }
+            if (response.getCanceled()) {
+                interest.listener.onClosed();
             }
         }
 
@@ -294,7 +365,7 @@ final class WatchStream {
         }
 
         private void end() {
-            List<StreamWatch> remaining = new ArrayList<>();
+            List<SharedWatch.Interest> remaining = new ArrayList<>();
             List<CompletableFuture<Long>> unanswered;
             StreamObserver<WatchRequest> open;
             synchronized (WatchStream.this) {
@@ -302,10 +373,11 @@ final class WatchStream {
                     return;
                 }
                 ended = true;
-                remaining.addAll(unnumbered);
-                remaining.addAll(numbered.values());
+                watches.values().forEach(watch -> remaining.addAll(watch.interests));
+                watches.clear();
                 unnumbered.clear();
                 numbered.clear();
+                idle.clear();
                 unanswered = List.copyOf(askers);
                 askers.clear();
                 open = requests;
@@ -318,9 +390,9 @@ final class WatchStream {
             synchronized (WatchStream.this) {
                 mayNotify = !closed;
             }
-            for (StreamWatch watch : remaining) {
-                if (mayNotify && !watch.closed) {
-                    watch.listener.onClosed();
+            for (SharedWatch.Interest interest : remaining) {
+                if (mayNotify && !interest.isClosed) {
+                    interest.listener.onClosed();
                 }
             }
             unanswered.forEach(asker -> asker.completeExceptionally(noStream()));
@@ -333,43 +405,6 @@ final class WatchStream {
         } catch (IllegalStateException alreadyEnded) {
             // The server has ended the stream already, which is all that this was for.
             return;
-        }
-    }
-
-    /** One watch of a stream. */
-    private final class StreamWatch implements EtcdClient.Watch {
-
-        private final Stream on;
-        private final long fromRevision;
-        private final EtcdClient.WatchListener listener;
-        private @Nullable Long number;
-        private volatile boolean closed;
-
-        private StreamWatch(Stream on, long fromRevision, EtcdClient.WatchListener listener) {
-            this.on = on;
-            this.fromRevision = fromRevision;
-            this.listener = listener;
-        }
-
-        // A server that lags behind starts with events that were already seen on another server.
-        private List<Event> notSeenBefore(List<Event> events) {
-            return events.stream()
-                    .filter(event -> event.getKv().getModRevision() >= fromRevision)
-                    .toList();
-        }
-
-        @Override
-        public void close() {
-            synchronized (WatchStream.this) {
-                if (closed) {
-                    return;
-                }
-                closed = true;
-                Long known = number;
-                if (known != null && on.numbered.containsKey(known)) {
-                    on.cancel(known);
-                }
-            }
         }
     }
 }
