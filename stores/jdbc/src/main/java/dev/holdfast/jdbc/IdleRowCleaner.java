@@ -1,11 +1,16 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.connection.SerialConnection;
-import dev.holdfast.jdbc.row.LockTable.Swept;
+import dev.holdfast.jdbc.row.LockRow;
+import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.row.LockTable.Idle;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.spi.LockName;
-import dev.holdfast.spi.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -18,11 +23,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The walk needs no index but that of the names. One of the times would have to be written by each acquire and each
  * release.
+ *
+ * <p>A step is several short turns on the connection, so that others which use it wait for one of them at most.
  */
 final class IdleRowCleaner implements AutoCloseable {
 
     /** The most rows that one step looks at. */
     static final int STEP = 1_000;
+
+    /** The most rows that are cleared in one turn, which is a commit for each. */
+    private static final int CLEARED_AT_ONCE = 32;
 
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -36,6 +46,11 @@ final class IdleRowCleaner implements AutoCloseable {
     private final String threadName;
     private volatile @Nullable Thread thread;
     private volatile boolean closed;
+
+    /** The name with which the next step begins. */
+    private String from = "";
+    /** Whether the step before could not find out where the next one begins. */
+    private boolean isLost;
 
     IdleRowCleaner(SerialConnection connection, Duration keep, String threadName) {
         this.connection = connection;
@@ -52,34 +67,86 @@ final class IdleRowCleaner implements AutoCloseable {
 
     private synchronized void start(LockName name) {
         if (thread == null && !closed) {
-            Thread cleaner = new Thread(() -> run(name.value()), threadName);
+            from = name.value();
+            Thread cleaner = new Thread(this::run, threadName);
             cleaner.setDaemon(true);
             thread = cleaner;
             cleaner.start();
         }
     }
 
-    private void run(String first) {
-        String from = first;
+    private void run() {
         long pause = FIRST_PAUSE_NANOS;
-        while (true) {
+        while (!closed) {
             LockSupport.parkNanos(pause);
             if (closed) {
                 return;
             }
-            try {
-                Swept swept = step(from);
-                from = swept.next();
-                pause = swept.rows() > 0 ? LEAST_PAUSE_NANOS : Math.min(2 * pause, MOST_PAUSE_NANOS);
-            } catch (StoreException notThisTime) {
-                // The calls about locks report it. What remains is removed later.
-                pause = MOST_PAUSE_NANOS;
-            }
+            pause = pauseAfterStep(pause);
         }
     }
 
-    Swept step(String from) {
-        return connection.call(turn -> turn.table().removeIdle(from, keepMicros, STEP));
+    // Whatever is in the table, and whatever the driver throws, must not end the thread: the calls about locks report
+    // it. What
+    // remains is removed later.
+    long pauseAfterStep(long before) {
+        try {
+            return pause(before, step(STEP));
+        } catch (RuntimeException notThisTime) {
+            return MOST_PAUSE_NANOS;
+        }
+    }
+
+    /**
+     * The pause after a step. It grows slowly, so that the pace is that of many steps: the next page may have something to
+     * remove although this one had nothing.
+     */
+    static long pause(long before, int removed) {
+        return removed > 0 ? LEAST_PAUSE_NANOS : Math.min(before + before / 8, MOST_PAUSE_NANOS);
+    }
+
+    /**
+     * Removes the idle ones of some rows, and goes on behind them, also if that fails: a row that cannot be removed must not
+     * keep all others.
+     *
+     * @param most how many rows it looks at
+     * @return how many it has removed
+     */
+    int step(int most) {
+        String begin = from;
+        // Where the page ends, somebody may have written a name that is no text. Then it ends elsewhere the next time.
+        int rows = isLost ? ThreadLocalRandom.current().nextInt(most / 2, most) : most;
+        isLost = true;
+        String end = connection.call(turn -> turn.table().nameAfter(begin, rows));
+        isLost = false;
+        from = end;
+        Idle idle = connection.call(turn -> turn.table().idle(begin, end, keepMicros));
+        int removed = 0;
+        for (List<LockName> names : batches(idle.removable(), LockTable.MAX_BATCH)) {
+            removed += remove(names);
+        }
+        for (List<LockRow> ended : batches(idle.ended(), CLEARED_AT_ONCE)) {
+            removed += remove(connection.call(turn -> turn.table().clear(ended)));
+        }
+        return removed;
+    }
+
+    // Some databases cannot leave out a row that somebody has locked. Halves find it.
+    private int remove(List<LockName> names) {
+        OptionalInt removed = connection.call(turn -> turn.table().removeIdle(names, keepMicros));
+        if (removed.isPresent() || names.size() == 1) {
+            return removed.orElse(0);
+        }
+        int half = names.size() / 2;
+        return remove(names.subList(0, half)) + remove(names.subList(half, names.size()));
+    }
+
+    private static <T> List<List<T>> batches(List<T> all, int most) {
+        List<List<T>> batches = new ArrayList<>();
+        for (int at = 0; at < all.size(); at += most) {
+            batches.add(all.subList(at, Math.min(all.size(), at + most)));
+        }
+        return batches;
     }
 
     @Override

@@ -74,7 +74,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
         ServerOptions options = ServerOptions.of(ours);
         return theirs.url().startsWith("jdbc:h2:") && options.clock() == null
                 ? new H2Dialect(theirs.shown()).ddl()
-                : theirs.dialect(options).ddl();
+                : theirs.dialect(options, true).ddl();
     }
 
     // Other options stay in the URL: some drivers have options behind a question mark themselves.

@@ -28,7 +28,7 @@ final class ServerStoreFactory {
     private ServerStoreFactory() {}
 
     static RowLockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock) {
-        ServerDialect dialect = url.dialect(options);
+        ServerDialect dialect = url.dialect(options, true);
         Duration timeout = options.store().busyTimeout();
         Duration statement = statementTimeout(timeout);
         ConnectionPool pool = new ConnectionPool(
@@ -52,7 +52,7 @@ final class ServerStoreFactory {
         if (product.equals("H2") && options.clock() == null) {
             return H2StoreFactory.over(pool, options, clock);
         }
-        ServerDialect dialect = new DatabaseUrl(url(product), pool + ", a " + product).dialect(options);
+        ServerDialect dialect = new DatabaseUrl(url(product), pool + ", a " + product).dialect(options, false);
         return open(dialect, pool, options, wiring(pool, options, statement, false), clock);
     }
 

@@ -19,6 +19,7 @@ public final class CountingSource implements ConnectionSource {
     private final ConnectionSource source;
     private final List<String> run = new ArrayList<>();
     private volatile Consumer<String> before = sql -> {};
+    private volatile int discarded;
 
     public CountingSource(ConnectionSource source) {
         this.source = source;
@@ -27,6 +28,11 @@ public final class CountingSource implements ConnectionSource {
     /** What is done before each statement from now on. */
     public void before(Consumer<String> action) {
         before = action;
+    }
+
+    /** How many connections were not given back. */
+    public int discarded() {
+        return discarded;
     }
 
     /** The statements since the last call. */
@@ -75,6 +81,12 @@ public final class CountingSource implements ConnectionSource {
         } catch (InvocationTargetException thrown) {
             throw thrown.getCause();
         }
+    }
+
+    @Override
+    public void discard(Connection connection) throws SQLException {
+        discarded++;
+        connection.close();
     }
 
     @Override

@@ -7,12 +7,14 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
 
 /** Stands between a client and a server, and cuts a connection at the next request or at the next reply. */
 public final class CuttingProxy implements AutoCloseable {
@@ -27,6 +29,12 @@ public final class CuttingProxy implements AutoCloseable {
 
     /** Whether a cut leaves both sides without a word, as a network or a machine does that is gone. */
     private volatile boolean silent;
+
+    private volatile boolean onlyAtCommit;
+
+    /** As a command, and not as a part of a setting's name. */
+    private static final Pattern COMMIT =
+            Pattern.compile("(?<![A-Za-z_])COMMIT(?![A-Za-z_])", Pattern.CASE_INSENSITIVE);
 
     /** Nothing passes for so long when everything is done, even on a busy machine. */
     private static final long QUIET_NANOS = 100_000_000;
@@ -56,6 +64,12 @@ public final class CuttingProxy implements AutoCloseable {
 
     void cutNext(Cut cut) {
         cut(cut, 0);
+    }
+
+    /** From the next commit on nothing comes from the client's side any more, and no connection ends. */
+    void silenceAtCommit() {
+        onlyAtCommit = true;
+        silenceAfter(0);
     }
 
     /** From the next request on nothing comes from the client's side any more, and no connection ends. */
@@ -132,7 +146,8 @@ public final class CuttingProxy implements AutoCloseable {
                     awaitClose();
                     return;
                 }
-                long left = next.get() == direction ? passing.getAndAdd(-read) : Long.MAX_VALUE;
+                boolean counts = next.get() == direction && (!onlyAtCommit || isCommit(bytes, read));
+                long left = counts ? passing.getAndAdd(-read) : Long.MAX_VALUE;
                 if (left < read && next.compareAndSet(direction, null)) {
                     out.write(bytes, 0, (int) Math.max(left, 0));
                     awaitClose();
@@ -143,6 +158,11 @@ public final class CuttingProxy implements AutoCloseable {
                 out.write(bytes, 0, read);
             }
         }
+    }
+
+    private static boolean isCommit(byte[] bytes, int length) {
+        return COMMIT.matcher(new String(bytes, 0, length, StandardCharsets.ISO_8859_1))
+                .find();
     }
 
     // The connections that are opened later are silent, too.

@@ -57,7 +57,6 @@ class FastPathTest {
         SqliteLockStoreProvider.open(dialect, file, StoreOptions.DEFAULTS, clock)
                 .close();
         table = new LockTable(file.open(), dialect, TTL, true, clock);
-        table.tryUntil(clock.nanoTime() + Duration.ofDays(1_000).toNanos());
     }
 
     @AfterEach

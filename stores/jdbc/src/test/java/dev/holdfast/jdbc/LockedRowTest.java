@@ -2,6 +2,8 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
@@ -17,6 +19,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -109,7 +112,7 @@ class LockedRowTest extends Servers {
     @ValueSource(strings = {"postgresql", "mariadb"})
     void lockedRowIsWaitedForOnce(String product) throws SQLException {
         DatabaseUrl url = DatabaseUrl.of(url(product));
-        Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
+        Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
         Duration timeout = Duration.ofSeconds(5);
         CountingSource statements = new CountingSource(
                 new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(), timeout, timeout, "test"));
@@ -153,6 +156,56 @@ class LockedRowTest extends Servers {
             user.rollback();
         }
         granted(store, claim.again());
+    }
+
+    /** The sessions of a pool of the user's wait for locked rows for as long as he wants; ours do not, and he gets his back. */
+    @ParameterizedTest
+    @ValueSource(strings = {"mariadb", "mysql"})
+    void rowThatATransactionInsertsIsNotWaitedForInAPoolOfTheUsers(String product) throws SQLException {
+        String url = url(product);
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(url);
+        config.setMaximumPoolSize(8);
+        HikariDataSource pool = closing(new HikariDataSource(config));
+        LockStore store = closing(JdbcLockStore.over(pool));
+        granted(store, alice.mutex(new LockName("first")));
+        assertThat(get(store.tryAcquireAll(List.of(alice.mutex(new LockName("x")), alice.mutex(new LockName("y"))))))
+                .hasSize(2);
+        Claim claim = bob.mutex(new LockName("second"));
+        try (Connection user = connect(url);
+                Statement statement = user.createStatement()) {
+            user.setAutoCommit(false);
+            statement.executeUpdate(
+                    "INSERT INTO holdfast_lock SELECT 'second', version, counter, clock, holder, held, permits,"
+                            + " capacity, since, expires, owner, more, others FROM holdfast_lock WHERE name = 'first'");
+            assertThat(get(store.tryAcquire(claim))).isInstanceOf(Attempt.Busy.class);
+            RecordingListener listener = new RecordingListener();
+            store.enqueue(claim.again(), listener);
+            assertThat(failure(listener).effect()).isEqualTo(Effect.NONE);
+            user.rollback();
+        }
+        granted(store, claim.again());
+        String usual;
+        try (Connection user = connect(url)) {
+            usual = limits(user);
+        }
+        store.close();
+        List<Connection> all = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            all.add(closing(pool.getConnection()));
+        }
+        for (Connection one : all) {
+            assertThat(limits(one)).isEqualTo(usual);
+        }
+    }
+
+    private static String limits(Connection user) throws SQLException {
+        try (Statement statement = user.createStatement();
+                ResultSet settings = statement.executeQuery(
+                        "SELECT CONCAT(@@SESSION.wait_timeout, ' ', @@SESSION.innodb_lock_wait_timeout)")) {
+            settings.next();
+            return settings.getString(1);
+        }
     }
 
     private static void lock(Connection user, Claim claim) throws SQLException {

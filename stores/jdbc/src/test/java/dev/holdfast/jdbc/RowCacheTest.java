@@ -49,9 +49,6 @@ class RowCacheTest {
         Duration ticketTtl = store.traits().ticketTtl();
         table = new LockTable(statements.open(), dialect, ticketTtl, true, MonotonicClock.SYSTEM);
         another = new LockTable(file.open(), dialect, ticketTtl, true, MonotonicClock.SYSTEM);
-        table.tryUntil(MonotonicClock.SYSTEM.nanoTime() + Duration.ofMinutes(1).toNanos());
-        another.tryUntil(
-                MonotonicClock.SYSTEM.nanoTime() + Duration.ofMinutes(1).toNanos());
     }
 
     @AfterEach

@@ -66,7 +66,7 @@ class StatementCountTest {
             store = H2StoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM);
         } else {
             DatabaseUrl url = DatabaseUrl.of(Servers.url(product));
-            Dialect dialect = url.dialect(ServerOptions.DEFAULTS);
+            Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
             Duration timeout = Duration.ofSeconds(5);
             statements = new CountingSource(new ConnectionPool(url, new Properties(), 7, timeout, timeout, "test"));
             StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
@@ -240,6 +240,23 @@ class StatementCountTest {
             assertThat(commands())
                     .startsWith("SELECT", "BEGIN", "INSERT", "INSERT", "ROLLBACK", "BEGIN", "SELECT", "ROLLBACK");
         }
+    }
+
+    /** Whatever comes after the commit, the names are taken, and nobody gets a session with our settings. */
+    @ParameterizedTest
+    @ValueSource(strings = {"mariadb", "mysql"})
+    void failureAfterACommitIsNoneOfTheCall(String product) {
+        open(product);
+        beforeNext("SET SESSION wait_timeout", () -> sneak(new SQLException("Connection reset", "08S01")));
+        assertThat(tryBoth("a", "b")).hasSize(2).allMatch(Granted.class::isInstance);
+        assertThat(statements.discarded()).isEqualTo(1);
+        assertThat(tryBoth("c", "d")).hasSize(2).allMatch(Granted.class::isInstance);
+        assertThat(statements.discarded()).isEqualTo(1);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <E extends Exception> void sneak(Exception failure) throws E {
+        throw (E) failure;
     }
 
     /** Another client comes first, just before the next such statement. */

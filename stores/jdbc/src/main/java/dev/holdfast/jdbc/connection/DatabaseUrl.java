@@ -43,9 +43,10 @@ public record DatabaseUrl(String url, String shown) {
     /**
      * The dialect of the product that the URL names.
      *
+     * @param sessionsAreOurs whether connections have the settings of {@link #properties}
      * @throws IllegalArgumentException if it needs an option that is missing
      */
-    public ServerDialect dialect(ServerOptions options) {
+    public ServerDialect dialect(ServerOptions options, boolean sessionsAreOurs) {
         options.check(shown, isPostgres(), isPostgres());
         if (isPostgres()) {
             return new PostgresDialect(shown, options.relaxed());
@@ -53,7 +54,7 @@ public record DatabaseUrl(String url, String shown) {
         if (isMaria()) {
             return new MariaDbDialect(shown);
         }
-        return isMySql() ? new MySqlDialect(shown) : GenericDialect.of(shown, options);
+        return isMySql() ? new MySqlDialect(shown, sessionsAreOurs) : GenericDialect.of(shown, options);
     }
 
     /** Whether {@link #properties} limit how long the driver waits for an answer. */

@@ -24,9 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SerialConnection implements AutoCloseable {
 
-    /** How much longer than its limit a call may take. So the common call need not set a limit on the connection. */
-    private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
     /**
      * How long a call spins before it parks, if no other call queues: about the time of a transaction. On a single
      * processor it does not spin.
@@ -44,6 +41,7 @@ public final class SerialConnection implements AutoCloseable {
     private final ConnectionSource source;
     private final Dialect dialect;
     private final Duration ticketTtl;
+    private final Duration limit;
     private final long limitNanos;
     private final MonotonicClock clock;
     /** Fair: whoever has to wait gets it in the order of arrival, unless {@link #lockAtOnce} overtakes. */
@@ -59,6 +57,7 @@ public final class SerialConnection implements AutoCloseable {
         this.source = source;
         this.dialect = dialect;
         this.ticketTtl = ticketTtl;
+        this.limit = limit;
         this.limitNanos = limit.toNanos();
         this.clock = clock;
     }
@@ -75,12 +74,9 @@ public final class SerialConnection implements AutoCloseable {
     public final class Turn {
 
         private final LockTable table;
-        private final long start;
-        private boolean limited;
 
-        private Turn(LockTable table, long start) {
+        private Turn(LockTable table) {
             this.table = table;
-            this.start = start;
         }
 
         public LockTable table() {
@@ -89,22 +85,10 @@ public final class SerialConnection implements AutoCloseable {
 
         /** To be called before a further statement: limits its waits to the time that is left of the call. */
         public LockTable further() throws SQLException {
-            long left = limitNanos - (clock.nanoTime() - start);
-            if (left <= 0) {
+            if (!table.limitWait()) {
                 throw tooLate();
             }
-            // In most calls almost no time has passed yet, and the connection's own limit is good enough.
-            if (limitNanos - left > SLACK_NANOS) {
-                limited = true;
-                table.limitWait(Duration.ofNanos(left));
-            }
             return table;
-        }
-
-        private void end() throws SQLException {
-            if (limited) {
-                table.limitWait(Duration.ofNanos(limitNanos));
-            }
         }
     }
 
@@ -142,8 +126,8 @@ public final class SerialConnection implements AutoCloseable {
             // takes, with the loading of the driver, does not count. The wait for a connection of a pool does count.
             counted = source.keep() ? clock.nanoTime() : start;
         }
-        open.tryUntil(counted + limitNanos);
-        Turn turn = new Turn(open, counted);
+        open.begin(counted + limitNanos, limit);
+        Turn turn = new Turn(open);
         boolean broken = false;
         try {
             turn.further();
@@ -152,13 +136,13 @@ public final class SerialConnection implements AutoCloseable {
             broken = dialect.breaksConnection(failure);
             throw failure;
         } finally {
-            end(turn, broken);
+            endCall(open, broken || open.statements().isSpoiled());
         }
     }
 
-    private void end(Turn turn, boolean broken) throws SQLException {
+    private void endCall(LockTable open, boolean broken) throws SQLException {
         try {
-            turn.end();
+            open.end(limit);
         } finally {
             if (broken || !source.keep()) {
                 drop(broken);

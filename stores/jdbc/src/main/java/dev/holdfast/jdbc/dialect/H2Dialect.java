@@ -174,7 +174,7 @@ public class H2Dialect extends PooledDialect {
     private void renewUnlocked(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         Map<ClaimId, Granted> uncommitted = new HashMap<>();
-        begin(statements, claims.size() + 1);
+        statements.begin(claims.size() + 1);
         boolean ended = false;
         try {
             Set<LockName> unlocked = lockWhatIsFree(statements, claims);
@@ -184,7 +184,7 @@ public class H2Dialect extends PooledDialect {
             if (!rest.isEmpty()) {
                 super.renewSole(statements, rest, uncommitted);
             }
-            commit(statements);
+            statements.commit();
             ended = true;
             renewed.putAll(uncommitted);
         } catch (SQLException failure) {
@@ -193,7 +193,7 @@ public class H2Dialect extends PooledDialect {
             }
         } finally {
             if (!ended) {
-                rollBack(statements);
+                statements.rollBack();
             }
         }
     }

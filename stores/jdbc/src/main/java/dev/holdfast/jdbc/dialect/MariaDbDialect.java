@@ -31,7 +31,7 @@ public final class MariaDbDialect extends MySqlDialect {
             """;
 
     public MariaDbDialect(String url) {
-        super(url);
+        super(url, true); // its statements bring their limits along
     }
 
     @Override

@@ -89,6 +89,10 @@ public class MySqlDialect extends ServerDialect {
     private static final String UNLIMIT =
             "SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock";
 
+    private static final String LIMIT_WAIT =
+            "SET @holdfast_lock = @@SESSION.innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1";
+    private static final String UNLIMIT_WAIT = "SET SESSION innodb_lock_wait_timeout = @holdfast_lock";
+
     // Among these: group replication has undone the transaction because another member's came first.
     private static final Set<Integer> RACES = Set.of(1213, 1020, 1062, 3101);
     private static final int LOCK_WAIT_TIMEOUT = 1205;
@@ -104,8 +108,13 @@ public class MySqlDialect extends ServerDialect {
 
     private final Set<LockName> known = ConcurrentHashMap.newKeySet();
 
-    public MySqlDialect(String url) {
+    /** Whether sessions wait for locked rows for as long as somebody else has set. */
+    private final boolean limitsInserts;
+
+    /** @param sessionsAreOurs whether their {@code innodb_lock_wait_timeout} was set by the URL */
+    public MySqlDialect(String url, boolean sessionsAreOurs) {
         super(url);
+        this.limitsInserts = !sessionsAreOurs;
     }
 
     @Override
@@ -166,15 +175,17 @@ public class MySqlDialect extends ServerDialect {
 
     private long make(LockStatements statements, Claim claim) throws SQLException {
         try {
-            return statements.generated(sql(noWait() + MAKE), statement -> {
-                bindName(statement, 1, claim.name().value());
-                statement.setString(2, clock());
-                statement.setString(3, claim.id().toString());
-                statement.setInt(4, claim.permits());
-                statement.setInt(5, claim.limit());
-                statement.setLong(6, RowCodec.micros(claim.lease()));
-                statement.setString(7, RowCodec.owner(claim));
-            });
+            return inserting(
+                    statements,
+                    () -> statements.generated(sql(noWait() + MAKE), statement -> {
+                        bindName(statement, 1, claim.name().value());
+                        statement.setString(2, clock());
+                        statement.setString(3, claim.id().toString());
+                        statement.setInt(4, claim.permits());
+                        statement.setInt(5, claim.limit());
+                        statement.setLong(6, RowCodec.micros(claim.lease()));
+                        statement.setString(7, RowCodec.owner(claim));
+                    }));
         } catch (SQLException failure) {
             if (isRace(failure)) {
                 return 0;
@@ -269,21 +280,43 @@ public class MySqlDialect extends ServerDialect {
     }
 
     @Override
-    public void commit(LockStatements statements) throws SQLException {
-        boolean isLimited = !statements.connection().getAutoCommit();
-        super.commit(statements);
-        if (isLimited) {
+    public void reset(LockStatements statements) throws SQLException {
+        if (!statements.connection().getAutoCommit()) {
+            super.reset(statements);
             statements.execute(UNLIMIT);
         }
     }
 
+    // In a transaction, the limits are set already.
     @Override
-    public void rollBack(LockStatements statements) throws SQLException {
-        boolean isLimited = !statements.connection().getAutoCommit();
-        super.rollBack(statements);
-        if (isLimited) {
-            statements.execute(UNLIMIT);
+    public int insertRow(LockStatements statements, LockStatements.Change insert) throws SQLException {
+        return (int) inserting(statements, insert::run);
+    }
+
+    private long inserting(LockStatements statements, Insert insert) throws SQLException {
+        if (!limitsInserts || !statements.connection().getAutoCommit()) {
+            return insert.run();
         }
+        statements.execute(LIMIT_WAIT);
+        try {
+            return insert.run();
+        } finally {
+            unlimitWait(statements);
+        }
+    }
+
+    private static void unlimitWait(LockStatements statements) {
+        try {
+            statements.execute(UNLIMIT_WAIT);
+        } catch (SQLException failure) {
+            statements.spoil();
+        }
+    }
+
+    /** An insert, which returns a number. */
+    @FunctionalInterface
+    private interface Insert {
+        long run() throws SQLException;
     }
 
     // It may have been the primary until now, and the URL may lead to the next one.

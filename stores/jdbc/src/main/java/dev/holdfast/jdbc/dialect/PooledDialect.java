@@ -29,7 +29,6 @@ public abstract class PooledDialect extends Dialect {
         Connection connection = statements.connection();
         if (!connection.getAutoCommit()) {
             connection.commit();
-            connection.setAutoCommit(true);
         }
     }
 
@@ -38,6 +37,13 @@ public abstract class PooledDialect extends Dialect {
         Connection connection = statements.connection();
         if (!connection.getAutoCommit()) {
             connection.rollback();
+        }
+    }
+
+    @Override
+    public void reset(LockStatements statements) throws SQLException {
+        Connection connection = statements.connection();
+        if (!connection.getAutoCommit()) {
             connection.setAutoCommit(true);
         }
     }

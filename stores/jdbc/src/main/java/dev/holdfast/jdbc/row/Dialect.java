@@ -207,6 +207,20 @@ public abstract class Dialect {
     /** Ends a transaction without effect. It is no error if there is no transaction. */
     public abstract void rollBack(LockStatements statements) throws SQLException;
 
+    /**
+     * Takes back what {@link #begin} changed in the session, after the transaction has ended. If this fails, the session is not used
+     * any more, and the outcome of the transaction is what it was.
+     */
+    public void reset(LockStatements statements) throws SQLException {}
+
+    /**
+     * Inserts a row that another client may be inserting at the same time, in a transaction that does not end. So the wait
+     * for it is limited, in the insert itself or around it.
+     */
+    public int insertRow(LockStatements statements, LockStatements.Change insert) throws SQLException {
+        return insert.run();
+    }
+
     /** Makes later statements of a connection give up waiting for other clients after this long. */
     public abstract void limitWait(Connection connection, Duration most) throws SQLException;
 

@@ -72,6 +72,7 @@ public final class LockStatements implements AutoCloseable {
     private final Dialect dialect;
     private final boolean keep;
     private final Map<String, PreparedStatement> kept = new HashMap<>();
+    private boolean spoiled;
 
     /**
      * @param keep whether statements stay prepared until {@link #close()}; otherwise the pool or the driver caches
@@ -87,6 +88,12 @@ public final class LockStatements implements AutoCloseable {
     @FunctionalInterface
     public interface Reader<T> {
         T read(ResultSet rows) throws SQLException;
+    }
+
+    /** A statement that changes rows, and says how many. */
+    @FunctionalInterface
+    public interface Change {
+        int run() throws SQLException;
     }
 
     /** Sets the parameters of a statement. */
@@ -173,6 +180,7 @@ public final class LockStatements implements AutoCloseable {
      *
      * @param end names before this one only; empty for all
      * @return empty if there are not so many
+     * @throws IllegalArgumentException if somebody has written something there that is no text
      */
     String nameAfter(String from, String end, int rows) throws SQLException {
         boolean skips = dialect.knowsLimit();
@@ -186,15 +194,24 @@ public final class LockStatements implements AutoCloseable {
                     String last = "";
                     int seen = skips ? rows : 0;
                     while (found.next()) {
-                        last = dialect.readName(found, 1).value();
+                        last = dialect.names().text(found, 1);
                         seen++;
                     }
                     return seen > rows ? last : "";
                 });
     }
 
+    /**
+     * Some of the rows in a range.
+     *
+     * @param rows those with the name of a lock
+     * @param seen how many there were
+     * @param last the name of the last one that has a name
+     */
+    record Page(Rows rows, int seen, String last) {}
+
     /** Rows in use with names from one on to before another; without end if that is empty. */
-    Rows inUse(String from, String end, int limit) throws SQLException {
+    Page inUse(String from, String end, int limit) throws SQLException {
         return query(
                 limited(IN_USE.formatted(end.isEmpty() ? "" : BEFORE)),
                 statement -> {
@@ -202,7 +219,7 @@ public final class LockStatements implements AutoCloseable {
                     statement.setString(index++, dialect.clock());
                     limit(statement, index, limit);
                 },
-                this::rows);
+                this::page);
     }
 
     /** Rows whose newest grant is older than this, and whose oldest holder is gone; the range is that of {@link #inUse}. */
@@ -214,7 +231,7 @@ public final class LockStatements implements AutoCloseable {
                     statement.setLong(index++, micros);
                     statement.setString(index, dialect.clock());
                 },
-                this::rows);
+                rows -> page(rows).rows());
     }
 
     private int bindRange(PreparedStatement statement, String from, String end) throws SQLException {
@@ -254,15 +271,14 @@ public final class LockStatements implements AutoCloseable {
     public boolean write(LockRow row, long epoch) throws SQLException {
         boolean isNew = row.version() == 0;
         boolean keysFirst = !isNew && dialect.keysFirst();
-        return 1
-                == change(
-                        dialect.ready(isNew ? "insert" : "update", isNew ? dialect::insert : dialect::update),
-                        statement -> {
-                            bindColumns(statement, keysFirst ? 2 : 0, row);
-                            int key = keysFirst ? 1 : 12;
-                            dialect.bindName(statement, key, row.name().value());
-                            statement.setLong(key + 1, isNew ? epoch : row.version());
-                        });
+        Change write = () -> change(
+                dialect.ready(isNew ? "insert" : "update", isNew ? dialect::insert : dialect::update), statement -> {
+                    bindColumns(statement, keysFirst ? 2 : 0, row);
+                    int key = keysFirst ? 1 : 12;
+                    dialect.bindName(statement, key, row.name().value());
+                    statement.setLong(key + 1, isNew ? epoch : row.version());
+                });
+        return 1 == (isNew ? dialect.insertRow(this, write) : write.run());
     }
 
     private void bindColumns(PreparedStatement statement, int before, LockRow row) throws SQLException {
@@ -307,6 +323,40 @@ public final class LockStatements implements AutoCloseable {
 
     public Connection connection() {
         return connection;
+    }
+
+    /** Begins a transaction that changes this many rows. {@link #commit} or {@link #rollBack} must follow, also if it fails. */
+    public void begin(int rows) throws SQLException {
+        dialect.begin(this, rows);
+    }
+
+    /** Commits. When this returns, the transaction is committed, whatever came after that. */
+    public void commit() throws SQLException {
+        dialect.commit(this);
+        reset();
+    }
+
+    public void rollBack() throws SQLException {
+        dialect.rollBack(this);
+        reset();
+    }
+
+    private void reset() {
+        try {
+            dialect.reset(this);
+        } catch (SQLException failure) {
+            spoiled = true;
+        }
+    }
+
+    /** Notes that the session has settings that nobody else may get. */
+    public void spoil() {
+        spoiled = true;
+    }
+
+    /** Whether the connection must not be used for anything else. */
+    public boolean isSpoiled() {
+        return spoiled;
     }
 
     /** Runs a statement that has neither parameters nor rows. */
@@ -370,6 +420,28 @@ public final class LockStatements implements AutoCloseable {
                 return keys.next() ? keys.getLong(1) : 0;
             }
         }
+    }
+
+    // Rows that somebody else wrote, with a name that no lock can have, are left out.
+    private Page page(ResultSet rows) throws SQLException {
+        Map<LockName, LockRow> found = new LinkedHashMap<>();
+        long now = 0;
+        long epoch = 0;
+        int seen = 0;
+        String last = "";
+        while (rows.next()) {
+            now = rows.getLong(1);
+            epoch = rows.getLong(2);
+            seen++;
+            try {
+                last = dialect.names().text(rows, 3);
+                LockRow row = row(rows);
+                found.put(row.name(), row);
+            } catch (IllegalArgumentException noName) {
+                continue;
+            }
+        }
+        return new Page(new Rows(found, now, epoch), seen, last);
     }
 
     private Rows rows(ResultSet rows) throws SQLException {

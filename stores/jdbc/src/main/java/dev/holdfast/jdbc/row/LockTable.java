@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc.row;
 
+import dev.holdfast.jdbc.row.LockStatements.Page;
 import dev.holdfast.jdbc.row.Transition.Applied;
 import dev.holdfast.jdbc.row.Transition.Read;
 import dev.holdfast.spi.Claim;
@@ -19,6 +20,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -61,6 +63,9 @@ public final class LockTable implements AutoCloseable {
     /** The longest pause between two tries of a transition. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+    /** How much longer than its limit a call may take. So the common call need not set a limit on the connection. */
+    private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private final Connection connection;
     private final Dialect dialect;
     private final LockStatements statements;
@@ -68,7 +73,12 @@ public final class LockTable implements AutoCloseable {
     private final MonotonicClock clock;
     private final EntryCache entryCache = new EntryCache();
     private final RowCache rowCache = new RowCache();
+    /** Until when transitions may try again: for ever, before the first call. */
     private long deadline;
+
+    /** The limit of the connection's waits for other clients; 0 before the first call. */
+    private long waitNanos;
+
     private long patienceNanos = Long.MAX_VALUE;
 
     public LockTable(
@@ -78,11 +88,40 @@ public final class LockTable implements AutoCloseable {
         this.dialect = dialect;
         this.statements = new LockStatements(connection, dialect, keepStatements);
         this.ticketTtl = ticketTtl;
+        this.deadline = clock.nanoTime() + Long.MAX_VALUE / 2;
     }
 
-    /** Sets until when transitions may try again. */
-    public void tryUntil(long newDeadline) {
+    /**
+     * Begins a call.
+     *
+     * @param newDeadline until when transitions may try again
+     * @param usual how long the connection waits for other clients at most if nothing else was set
+     */
+    public void begin(long newDeadline, Duration usual) {
         deadline = newDeadline;
+        waitNanos = usual.toNanos();
+    }
+
+    /**
+     * To be called before a further statement: limits its waits to the time that is left of the call.
+     *
+     * @return false if there is none
+     */
+    public boolean limitWait() throws SQLException {
+        long left = deadline - clock.nanoTime();
+        // In most calls almost no time has passed yet, and the present limit is good enough.
+        if (left > 0 && waitNanos - left > SLACK_NANOS) {
+            dialect.limitWait(connection, Duration.ofNanos(left));
+            waitNanos = left;
+        }
+        return left > 0;
+    }
+
+    /** Ends a call: further ones may wait for as long as usual. */
+    public void end(Duration usual) throws SQLException {
+        if (waitNanos != usual.toNanos()) {
+            dialect.limitWait(connection, usual);
+        }
     }
 
     /** Sets how long all further transitions together may retry on locked rows. */
@@ -175,6 +214,10 @@ public final class LockTable implements AutoCloseable {
                 if (guessed != null) {
                     return guessed;
                 }
+                // The try before may have waited for most of the time.
+                if (!limitWait()) {
+                    break;
+                }
                 Tried<T> tried = attempt(sorted, transition, readFirst);
                 if (tried.applied() != null) {
                     return tried.applied();
@@ -261,14 +304,14 @@ public final class LockTable implements AutoCloseable {
         try {
             if (!readFirst) {
                 begun = true;
-                dialect.begin(statements, sorted.size());
+                statements.begin(sorted.size());
             }
             Rows rows = statements.read(sorted);
             List<LockRow> changed = new ArrayList<>();
             Applied<T> applied = apply(rows, transition, changed);
             if (readFirst && changed.size() > 1) {
                 begun = true;
-                dialect.begin(statements, changed.size());
+                statements.begin(changed.size());
             }
             for (LockRow row : changed) {
                 if (!statements.write(row, rows.epoch())) {
@@ -276,7 +319,7 @@ public final class LockTable implements AutoCloseable {
                 }
             }
             if (begun) {
-                dialect.commit(statements);
+                statements.commit();
             }
             ended = true;
             remember(rows, changed);
@@ -328,72 +371,87 @@ public final class LockTable implements AutoCloseable {
         int size = Math.min(most, PAGE);
         String end = LockStatements.after(prefix);
         String bound = statements.nameAfter(from, end, MOST_SEEN);
-        Rows page = statements.inUse(from, bound.isEmpty() ? end : bound, size);
-        String next = bound;
-        for (LockRow row : page.byName().values()) {
-            if (row.name().value().startsWith(prefix) && isInUse(row, page)) {
+        Page page = statements.inUse(from, bound.isEmpty() ? end : bound, size);
+        for (LockRow row : page.rows().byName().values()) {
+            if (row.name().value().startsWith(prefix) && isInUse(row, page.rows())) {
                 found.add(row.name());
             }
-            if (page.byName().size() == size) {
-                // No name has control characters, so none sorts between this one and this one with U+0001 appended.
-                next = row.name().value() + '\u0001';
-            }
         }
-        return next;
+        // No name has control characters, so none sorts between this one and this one with U+0001 appended.
+        return page.seen() == size ? page.last() + '\u0001' : bound;
+    }
+
+    /** The name that comes this many rows after the first one with a name from here on; empty if there are not so many. */
+    public String nameAfter(String from, int rows) throws SQLException {
+        return statements.nameAfter(from, "", rows);
     }
 
     /**
-     * How far the removal of idle rows has come.
+     * Rows of resources that are idle, most likely.
      *
-     * @param next the name to continue with; the empty string if the end was reached
-     * @param rows how many rows were removed
+     * @param removable names that may be removed as they are
+     * @param ended rows that have entries whose time may be over: {@link #clear} them before
      */
-    public record Swept(String next, int rows) {}
+    public record Idle(List<LockName> removable, List<LockRow> ended) {}
+
+    /** Finds idle rows with names from one on to before another; without end if that is empty. */
+    public Idle idle(String from, String end, long keepMicros) throws SQLException {
+        Idle idle = new Idle(new ArrayList<>(), new ArrayList<>());
+        for (LockRow row : statements.old(from, end, keepMicros).byName().values()) {
+            if (row.more() == 0) {
+                idle.removable().add(row.name());
+            } else {
+                idle.ended().add(row);
+            }
+        }
+        return idle;
+    }
 
     /**
-     * Removes rows of idle resources. It looks at a bounded number of rows.
+     * Removes rows if they are idle, {@value #MAX_BATCH} at most, with one statement.
      *
-     * @param from the name to begin with
      * @param keepMicros how long an idle row is kept. Its counter is a time, and the next counter of the name will be taken
      *     from the wall clock, so that it is larger
+     * @return how many were removed; empty if another client was in the way, which one of them may have locked
      */
-    public Swept removeIdle(String from, long keepMicros, int mostSeen) throws SQLException {
-        String bound = statements.nameAfter(from, "", mostSeen);
-        Rows page = statements.old(from, bound, keepMicros);
-        List<LockName> idle = new ArrayList<>();
-        for (LockRow row : page.byName().values()) {
-            if (row.more() == 0 || clear(row, page)) {
-                idle.add(row.name());
-            }
-        }
-        int removed = 0;
-        for (int at = 0; at < idle.size(); at += MAX_BATCH) {
-            removed += removeIdle(idle.subList(at, Math.min(idle.size(), at + MAX_BATCH)), keepMicros);
-        }
-        return new Swept(bound, removed);
-    }
-
-    private int removeIdle(List<LockName> names, long keepMicros) throws SQLException {
+    public OptionalInt removeIdle(List<LockName> names, long keepMicros) throws SQLException {
         try {
-            return statements.removeIdle(names, keepMicros);
+            return OptionalInt.of(names.isEmpty() ? 0 : statements.removeIdle(names, keepMicros));
         } catch (SQLException failure) {
             if (dialect.isRace(failure)) {
-                return 0; // and the others of the page are removed all the same
+                return OptionalInt.empty();
             }
             throw failure;
         }
     }
 
-    // Clears a row that has nothing but entries whose time is over, so that it can be removed as if it never had them.
-    private boolean clear(LockRow row, Rows page) throws SQLException {
+    /** Clears rows that have nothing but entries whose time is over, as if they never had them. Returns their names. */
+    public List<LockName> clear(List<LockRow> rows) throws SQLException {
+        Rows now = statements.read(rows.stream().map(LockRow::name).toList());
+        List<LockName> cleared = new ArrayList<>();
+        for (LockRow row : now.byName().values()) {
+            if (clear(row, now)) {
+                cleared.add(row.name());
+            }
+        }
+        return cleared;
+    }
+
+    private boolean clear(LockRow row, Rows read) throws SQLException {
         try {
             ResourceRecord record = row.toRecord(ticketTtl);
-            record.settle(page.now(), page.epoch());
-            return record.isFree()
+            record.settle(read.now(), read.epoch());
+            return row.version() != 0
+                    && record.isFree()
                     && record.tombstones().isEmpty()
-                    && statements.write(LockRow.free(row.name(), row.version(), row.counter()), page.epoch());
+                    && statements.write(LockRow.free(row.name(), row.version(), row.counter()), read.epoch());
         } catch (StoreException unreadable) {
             return false; // the calls about this name report it
+        } catch (SQLException failure) {
+            if (dialect.isRace(failure)) {
+                return false; // and the others are cleared all the same
+            }
+            throw failure;
         }
     }
 
@@ -401,9 +459,13 @@ public final class LockTable implements AutoCloseable {
         if (row.more() == 0) {
             return row.mayBeInUse(page.now());
         }
-        ResourceRecord record = row.toRecord(ticketTtl);
-        record.settle(page.now(), page.epoch());
-        return !record.isFree();
+        try {
+            ResourceRecord record = row.toRecord(ticketTtl);
+            record.settle(page.now(), page.epoch());
+            return !record.isFree();
+        } catch (StoreException unreadable) {
+            return true; // for all that is known; the calls about this name report it
+        }
     }
 
     /** Rows that were read by one statement, with the time at which it ran. */
@@ -420,7 +482,7 @@ public final class LockTable implements AutoCloseable {
 
     private void rollBack() {
         try {
-            dialect.rollBack(statements);
+            statements.rollBack();
         } catch (SQLException broken) {
             // The failure that led here is being thrown already. The next begin fails if the connection is broken.
             try {
@@ -435,10 +497,6 @@ public final class LockTable implements AutoCloseable {
     private static void pause(int races) {
         long most = Math.min(LONGEST_PAUSE_NANOS, 100_000L << Math.min(races, 10));
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(most));
-    }
-
-    public void limitWait(Duration most) throws SQLException {
-        dialect.limitWait(connection, most);
     }
 
     /** Ends the use of the statements, but not that of the connection. */

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.HexFormat;
 
 /**
@@ -20,8 +21,8 @@ public enum NameEncoding {
         }
 
         @Override
-        LockName read(ResultSet rows, int index) throws SQLException {
-            return new LockName(rows.getString(index));
+        String text(ResultSet rows, int index) throws SQLException {
+            return rows.getString(index);
         }
     },
 
@@ -33,8 +34,8 @@ public enum NameEncoding {
         }
 
         @Override
-        LockName read(ResultSet rows, int index) throws SQLException {
-            return new LockName(new String(rows.getBytes(index), StandardCharsets.UTF_8));
+        String text(ResultSet rows, int index) throws SQLException {
+            return decoded(rows.getBytes(index));
         }
     },
 
@@ -46,14 +47,33 @@ public enum NameEncoding {
         }
 
         @Override
-        LockName read(ResultSet rows, int index) throws SQLException {
-            return new LockName(new String(HexFormat.of().parseHex(rows.getString(index)), StandardCharsets.UTF_8));
+        String text(ResultSet rows, int index) throws SQLException {
+            return decoded(HexFormat.of().parseHex(rows.getString(index)));
         }
     };
 
     public abstract void bind(PreparedStatement statement, int index, String name) throws SQLException;
 
-    abstract LockName read(ResultSet rows, int index) throws SQLException;
+    /**
+     * The name as text, which may be none that a lock can have: somebody else wrote the row.
+     *
+     * @throws IllegalArgumentException if it is no text
+     */
+    abstract String text(ResultSet rows, int index) throws SQLException;
+
+    /** @throws IllegalArgumentException if no lock can have this name */
+    final LockName read(ResultSet rows, int index) throws SQLException {
+        return new LockName(text(rows, index));
+    }
+
+    private static String decoded(byte[] bytes) {
+        String text = new String(bytes, StandardCharsets.UTF_8);
+        if (text.indexOf('\uFFFD') >= 0 && !Arrays.equals(bytes, text.getBytes(StandardCharsets.UTF_8))) {
+            throw new IllegalArgumentException(
+                    "A name is not UTF-8: " + HexFormat.of().formatHex(bytes));
+        }
+        return text;
+    }
 
     /** What the column of the names must be able to hold. */
     public ColumnNeed column() {

@@ -242,15 +242,18 @@ public final class TableSchema {
         LockStatements statements = new LockStatements(connection, dialect, false);
         boolean ended = false;
         try {
-            dialect.begin(statements, 2);
+            statements.begin(2);
             for (String sql : dialect.createTables()) {
                 statements.execute(sql);
             }
-            dialect.commit(statements);
+            statements.commit();
             ended = true;
         } finally {
             if (!ended) {
-                dialect.rollBack(statements);
+                statements.rollBack();
+            }
+            if (statements.isSpoiled()) {
+                connection.abort(Runnable::run);
             }
         }
     }

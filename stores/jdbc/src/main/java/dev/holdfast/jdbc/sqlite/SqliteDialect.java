@@ -116,16 +116,16 @@ public final class SqliteDialect extends Dialect {
     public void start(LockStatements statements) throws SQLException {
         long found = origin(statements);
         if (found == NO_ORIGIN) {
-            begin(statements, 1);
+            statements.begin(1);
             try {
                 found = origin(statements);
                 if (found == NO_ORIGIN) {
                     found = clock.nanoTime();
                     writeOrigin(statements, found);
                 }
-                commit(statements);
+                statements.commit();
             } catch (SQLException failure) {
-                rollBack(statements);
+                statements.rollBack();
                 throw failure;
             }
         }
