@@ -6,6 +6,7 @@ module dev.holdfast.core {
     requires static transitive org.jspecify;
 
     exports dev.holdfast;
+    exports dev.holdfast.election;
     exports dev.holdfast.memory;
     exports dev.holdfast.spi;
     exports dev.holdfast.store;

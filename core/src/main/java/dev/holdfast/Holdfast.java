@@ -1,6 +1,9 @@
 package dev.holdfast;
 
+import dev.holdfast.election.Election;
+import dev.holdfast.election.ElectionOptions;
 import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.election.LeaderElection;
 import dev.holdfast.internal.lock.LeaseSemaphore;
 import dev.holdfast.internal.lock.MultiLock;
 import dev.holdfast.internal.lock.ReadWriteLockPair;
@@ -138,6 +141,20 @@ public final class Holdfast implements AutoCloseable {
      */
     public DistributedLock multiLock(Collection<String> names, LockOptions options) {
         return new MultiLock(engine, names, options);
+    }
+
+    /** A candidate with the default options. It takes no part before it is started. */
+    public Election election(String name) {
+        return election(name, ElectionOptions.defaults());
+    }
+
+    /**
+     * A candidate in the election of a leader. It takes no part before it is started; each call makes another one.
+     *
+     * @throws IllegalArgumentException if the name is not 1 to 255 bytes of UTF-8 without control characters
+     */
+    public Election election(String name, ElectionOptions options) {
+        return new LeaderElection(engine, name, options);
     }
 
     /**

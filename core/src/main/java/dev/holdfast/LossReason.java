@@ -13,6 +13,8 @@ public enum LossReason {
     BROKEN,
     /** The store could not be reached to renew the lease before it was over. */
     STORE_UNREACHABLE,
-    /** The {@link Holdfast} client that acquired the lock was closed. */
-    CLOSED
+    /** The {@link Holdfast} client that acquired the lock was closed, or the election in which it was won. */
+    CLOSED,
+    /** Its leader gave it up, with the end of his task or by {@code resign}. Only the terms of elections end like this. */
+    RESIGNED
 }

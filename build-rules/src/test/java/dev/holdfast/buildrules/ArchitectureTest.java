@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
 
     private static final int MOST_PUBLIC_TYPES = 15;
+    private static final int MOST_TYPES_OF_ELECTIONS = 5;
     private static final String FIXTURES = "dev.holdfast.buildrules.fixture";
 
     private static final JavaClasses OUR_CODE = new ClassFileImporter()
@@ -25,6 +26,7 @@ class ArchitectureTest {
     void everyModuleIsSeen() {
         for (String module : List.of(
                 "",
+                ".election",
                 ".spi",
                 ".store",
                 ".internal",
@@ -97,6 +99,9 @@ class ArchitectureTest {
     @Test
     void theApiStaysSmall() {
         holds(rules -> rules.theApiHasAtMost(MOST_PUBLIC_TYPES));
+        new Rules("dev.holdfast.election")
+                .theApiHasAtMost(MOST_TYPES_OF_ELECTIONS)
+                .check(OUR_CODE);
         assertThat(complaintsAboutFixtures(rules -> rules.theApiHasAtMost(1))).contains(FIXTURES + ".OneApiType");
         assertThat(complaintsAboutFixtures(rules -> rules.theApiHasAtMost(2))).isEmpty();
     }

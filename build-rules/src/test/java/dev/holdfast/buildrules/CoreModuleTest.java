@@ -34,7 +34,11 @@ class CoreModuleTest {
                 .allMatch(exported -> !exported.isQualified())
                 .extracting(Exports::source)
                 .containsExactlyInAnyOrder(
-                        "dev.holdfast", "dev.holdfast.memory", "dev.holdfast.spi", "dev.holdfast.store");
+                        "dev.holdfast",
+                        "dev.holdfast.election",
+                        "dev.holdfast.memory",
+                        "dev.holdfast.spi",
+                        "dev.holdfast.store");
         assertThat(core.getDescriptor().packages()).contains("dev.holdfast.internal");
     }
 

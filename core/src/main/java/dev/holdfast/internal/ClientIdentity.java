@@ -22,6 +22,10 @@ record ClientIdentity(String client, String host, long pid, String label) {
         return new ClientIdentity(client, hostName(), ProcessHandle.current().pid(), label);
     }
 
+    ClientIdentity withLabel(String other) {
+        return new ClientIdentity(client, host, pid, other);
+    }
+
     OwnerInfo owner(String thread, List<String> held) {
         return new OwnerInfo(client, host, pid, thread, label, held);
     }

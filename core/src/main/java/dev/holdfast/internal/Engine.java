@@ -252,7 +252,8 @@ public final class Engine implements AutoCloseable {
     /** A claim that was never sent, on behalf of a thread, which holds some names already; null for a future. */
     public Claim newClaim(LockSpec spec, @Nullable Thread thread, List<String> held) {
         ClaimId id = new ClaimId(identity.client(), sequence.incrementAndGet());
-        return new Claim(spec.name(), id, spec.permits(), spec.limit(), roundUp(spec.lease()), owner(thread, held));
+        return new Claim(
+                spec.name(), id, spec.permits(), spec.limit(), roundUp(spec.lease()), owner(spec, thread, held));
     }
 
     /** A lease as the store gives it. */
@@ -261,9 +262,12 @@ public final class Engine implements AutoCloseable {
     }
 
     /** What people see as the owner of a claim: the thread behind it, with the names that are held by all who wait behind it. */
-    public OwnerInfo owner(@Nullable Thread thread, List<String> held) {
+    public OwnerInfo owner(LockSpec spec, @Nullable Thread thread, List<String> held) {
         OwnerInfo last = lastOwner;
         String threadName = thread == null ? "" : thread.getName();
+        if (spec.label() != null) {
+            return identity.withLabel(spec.label().get()).owner(threadName, held);
+        }
         if (last != null && last.thread().equals(threadName) && last.held().equals(held)) {
             return last;
         }

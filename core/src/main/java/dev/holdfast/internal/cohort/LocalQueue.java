@@ -509,7 +509,7 @@ final class LocalQueue {
                 break;
             }
         }
-        return engine.owner(first, held);
+        return engine.owner(contender.spec(), first, held);
     }
 
     /** The engine closes: everybody is woken, and finds that out. */

@@ -132,7 +132,12 @@ final class RemoteContender extends Renewable {
 
     /** For one waiter. */
     RemoteContender(CohortLock lock, Waiter only) {
-        this(lock, only.spec(), only, only.isOnce() ? Mode.ONCE : Mode.QUEUE);
+        this(lock, only.spec(), only, only.isOnce() ? Mode.ONCE : modeOfFair(lock));
+    }
+
+    // Users cannot ask for a fair lock where there is no queue. A candidate has a claim of its own there, too.
+    private static Mode modeOfFair(CohortLock lock) {
+        return lock.engine().traits().fifo() ? Mode.QUEUE : Mode.SPIN;
     }
 
     private RemoteContender(CohortLock lock, LockSpec spec, @Nullable Waiter only, Mode mode) {

@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
 public final class Grant extends Renewable {
 
     /** A token is {@code counter * TOKENS_PER_GRANT + k}; k counts the local hand-offs of the grant. */
-    static final int TOKENS_PER_GRANT = 1024;
+    public static final int TOKENS_PER_GRANT = 1024;
 
     /** After a failed renewal the next one follows after this part of the lease. */
     private static final int RETRY_PART = 20;
@@ -120,6 +120,7 @@ public final class Grant extends Renewable {
             Duration rounded = engine.roundUp(lease);
             // Also if it will fail: nobody may know whether it did.
             longestLease = longestLease.compareTo(rounded) > 0 ? longestLease : rounded;
+            claim = claimOfHolder();
             return claim.withLease(rounded);
         });
     }
@@ -253,11 +254,18 @@ public final class Grant extends Renewable {
             renewalFailed |= unansweredSince != Nanos.NEVER;
             unansweredSince = Math.min(unansweredSince, sentAt);
             engine.renewals().schedule(this, sentAt + engine.repeatAfter(validity.span()));
-            claim = holds.isEmpty()
-                    ? claim
-                    : claim.withOwner(engine.owner(holds.get(0).thread(), List.of()));
+            claim = claimOfHolder();
             return claim;
         });
+    }
+
+    // With the owner as he is now: the grant may have passed to another thread, and a candidate may have a new payload.
+    private Claim claimOfHolder() {
+        if (holds.isEmpty()) {
+            return claim;
+        }
+        Hold holder = holds.get(0);
+        return claim.withOwner(engine.owner(holder.spec(), holder.thread(), List.of()));
     }
 
     // A thread that has died can never unlock. Its lock is renewed no more: others get it when the lease is over.

@@ -44,6 +44,8 @@ public final class Hold implements Lease {
     private @Nullable Alarm threadWatch;
     /** Whether a loss interrupts the thread. Guarded by the mutex. */
     private boolean interrupts;
+    /** What of the engine is to know of the loss before the users' listeners. Guarded by the mutex. */
+    private @Nullable Consumer<LossReason> whenLost;
 
     Hold(Grant grant, LockSpec spec, long token, long now, @Nullable Thread thread, boolean forThread) {
         this.grant = grant;
@@ -182,6 +184,22 @@ public final class Hold implements Lease {
         }
     }
 
+    /**
+     * Registers the one part of the engine that must know of the loss in time, whatever the users' listeners and their executor
+     * do: it is called on a thread that no code of users can occupy, at once if the hold is lost already.
+     *
+     * @param listener must neither block nor do I/O nor run code of the user's
+     */
+    public void whenLost(Consumer<LossReason> listener) {
+        LossReason already = grant.home().locked(() -> {
+            whenLost = listener;
+            return released ? null : lost;
+        });
+        if (already != null) {
+            listener.accept(already);
+        }
+    }
+
     @Override
     public void onInDoubt(Consumer<Duration> listener) {
         boolean already = grant.home().locked(() -> {
@@ -216,7 +234,13 @@ public final class Hold implements Lease {
         List<Consumer<LossReason>> listeners = lossListeners;
         lossListeners = List.of();
         boolean interrupt = interrupts;
-        grant.home().afterwards(() -> notifyOfLoss(reason, listeners, interrupt));
+        Consumer<LossReason> first = whenLost;
+        grant.home().afterwards(() -> {
+            if (first != null) {
+                first.accept(reason);
+            }
+            notifyOfLoss(reason, listeners, interrupt);
+        });
         if (forThread) {
             watchThread();
         }
@@ -325,6 +349,7 @@ public final class Hold implements Lease {
             case BROKEN -> "it was released by somebody else, or the store lost its data";
             case STORE_UNREACHABLE -> "the store could not be reached to renew it";
             case CLOSED -> "its Holdfast was closed";
+            case RESIGNED -> "its holder resigned";
         };
         return new LockLostException(
                 "Lock \"" + spec.name() + "\" was lost (" + reason + ") while client " + engine().clientId()

@@ -7,6 +7,7 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import java.time.Duration;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param maxHold the longest hold in nanoseconds; {@link Nanos#NEVER} if there is none
  * @param storeTimeout how long the store may be out of reach, in nanoseconds
+ * @param label what people see as the label of the owner, instead of the client's; asked before each request, also under
+ *     mutexes and on threads that renew, so it must only read a field; null for the client's label
  */
 public record LockSpec(
         LockName name,
@@ -27,7 +30,8 @@ public record LockSpec(
         boolean reentrant,
         boolean interruptOnLoss,
         long storeTimeout,
-        @Nullable Consumer<LossReason> onLost) {
+        @Nullable Consumer<LossReason> onLost,
+        @Nullable Supplier<String> label) {
 
     public static LockSpec of(LockName name, int permits, int limit, LockOptions options) {
         return new LockSpec(
@@ -42,7 +46,8 @@ public record LockSpec(
                 options.reentrant(),
                 options.interruptOnLoss(),
                 Nanos.of(options.storeTimeout()),
-                options.onLost().orElse(null));
+                options.onLost().orElse(null),
+                null);
     }
 
     /**
@@ -70,7 +75,14 @@ public record LockSpec(
 
     /** A place in the wait set of a condition. */
     public LockSpec asWaitSet(LockName waitSet) {
-        return new LockSpec(waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null);
+        return new LockSpec(
+                waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null, null);
+    }
+
+    /** The claim of a candidate in an election: a mutex, in the strict order of arrival, with a label of its own. */
+    public static LockSpec candidate(LockName name, Duration lease, Duration storeTimeout, Supplier<String> label) {
+        return new LockSpec(
+                name, 1, 1, lease, true, Nanos.NEVER, true, false, false, false, Nanos.of(storeTimeout), null, label);
     }
 
     private LockSpec copy(
@@ -92,7 +104,8 @@ public record LockSpec(
                 reentrant,
                 newInterruptOnLoss,
                 storeTimeout,
-                newOnLost);
+                newOnLost,
+                label);
     }
 
     public boolean isExclusive() {
