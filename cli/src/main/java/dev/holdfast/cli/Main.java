@@ -2,6 +2,7 @@ package dev.holdfast.cli;
 
 import dev.holdfast.cli.bench.BenchCommand;
 import dev.holdfast.cli.demo.DemoCommand;
+import dev.holdfast.cli.elect.ElectCommand;
 import dev.holdfast.cli.inspect.BreakCommand;
 import dev.holdfast.cli.inspect.ListCommand;
 import dev.holdfast.cli.inspect.SchemaCommand;
@@ -26,9 +27,12 @@ import picocli.CommandLine.UnmatchedArgumentException;
 final class Main implements Runnable, IParameterExceptionHandler, IExecutionExceptionHandler {
 
     private static final List<String> NAMES =
-            List.of("run", "list", "show", "break", "schema", "demo", "bench", "completion");
+            List.of("run", "elect", "list", "show", "break", "schema", "demo", "bench", "completion");
 
-    /** Everything after this word is the command that {@code run} runs. */
+    /** Those that run a command of the user's. */
+    private static final List<String> RUNNERS = List.of("run", "elect");
+
+    /** Everything after this word is the command that one of the {@link #RUNNERS} runs. */
     private static final String END_OF_OPTIONS = "--";
 
     private static final String[] FOOTER = {
@@ -36,6 +40,7 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
         "Examples:",
         "  holdfast run -n report -- ./report.sh       # exit 1 at once if busy",
         "  holdfast run -w 60s deploy -- make deploy   # wait at most a minute",
+        "  holdfast elect billing -- ./billing.sh      # run it in one place at a time",
         "  holdfast list",
         "  holdfast show deploy",
         "  holdfast demo flash-sale                    # see what a lock is for",
@@ -58,7 +63,7 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
 
     private static int execute(String[] args, long startNanos) {
         int split = Arrays.asList(args).indexOf(END_OF_OPTIONS);
-        boolean isRun = args.length > 0 && args[0].equals("run") && split >= 0;
+        boolean isRun = args.length > 0 && RUNNERS.contains(args[0]) && split >= 0;
         String[] own = isRun ? Arrays.copyOf(args, split) : args;
         List<String> command = isRun ? List.of(args).subList(split + 1, args.length) : List.of();
         Main main = new Main(Arrays.asList(own));
@@ -112,6 +117,7 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
     private static Object subcommand(String name, List<String> command, long startNanos) {
         return switch (name) {
             case "run" -> new RunCommand(command, startNanos).spec();
+            case "elect" -> new ElectCommand(command, startNanos);
             case "list" -> new ListCommand();
             case "show" -> new ShowCommand();
             case "break" -> new BreakCommand();
@@ -125,7 +131,8 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
     @Override
     public int handleParseException(ParameterException wrong, String[] args) {
         String command = wrong.getCommandLine().getCommandSpec().qualifiedName();
-        boolean isRun = command.endsWith(" run") && wrong instanceof UnmatchedArgumentException;
+        boolean isRun = RUNNERS.stream().anyMatch(name -> command.endsWith(" " + name))
+                && wrong instanceof UnmatchedArgumentException;
         String remedy = isRun ? "; the command goes behind --" : "";
         System.err.println(
                 "holdfast: " + ErrorReport.oneLine(wrong.getMessage()) + remedy + "; see: " + command + " --help");

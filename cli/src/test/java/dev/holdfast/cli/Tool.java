@@ -122,8 +122,12 @@ final class Tool implements AutoCloseable {
     }
 
     void letEnd() {
+        letEnd("end");
+    }
+
+    void letEnd(String name) {
         try {
-            Files.createFile(file("end"));
+            Files.createFile(file(name));
         } catch (IOException failed) {
             throw new UncheckedIOException(failed);
         }

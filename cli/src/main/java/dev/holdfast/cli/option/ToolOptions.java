@@ -38,7 +38,7 @@ public final class ToolOptions {
         return chosen.file() == null ? chosen.url() : null;
     }
 
-    boolean verbose() {
+    public boolean verbose() {
         return verbose;
     }
 }

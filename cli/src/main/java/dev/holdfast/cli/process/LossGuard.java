@@ -1,10 +1,7 @@
 package dev.holdfast.cli.process;
 
-import dev.holdfast.Lease;
-import dev.holdfast.LossReason;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Ends the child's group before its lock can be granted to anyone else. Its thread reads the lease's local clock and
@@ -15,31 +12,35 @@ public final class LossGuard implements Runnable {
     /** When the classes for the kill are loaded. Most commands have ended by then and do not wait for it. */
     private static final Duration WARM_UP_AFTER = Duration.ofMillis(300);
 
-    private final Lease lease;
+    /** What the child may run for: a lease, or a term. It reads the local clock, and asks nobody. */
+    @FunctionalInterface
+    public interface Holding {
+        /** What is left of it; zero if it is over. */
+        Duration remaining();
+    }
+
+    private final Holding holding;
     private final KillSchedule schedule;
     private final ChildGroup child;
     private final Thread thread = new Thread(this, "holdfast-guard");
     private volatile boolean stopped;
     private volatile boolean acted;
-    private volatile @Nullable LossReason reason;
 
-    private LossGuard(Lease lease, KillSchedule schedule, ChildGroup child) {
-        this.lease = lease;
+    private LossGuard(Holding holding, KillSchedule schedule, ChildGroup child) {
+        this.holding = holding;
         this.schedule = schedule;
         this.child = child;
         thread.setDaemon(true);
     }
 
-    public static LossGuard start(Lease lease, KillSchedule schedule, ChildGroup child) {
-        LossGuard guard = new LossGuard(lease, schedule, child);
+    public static LossGuard start(Holding holding, KillSchedule schedule, ChildGroup child) {
+        LossGuard guard = new LossGuard(holding, schedule, child);
         guard.thread.start();
-        lease.onLost(guard::lost);
         return guard;
     }
 
-    private void lost(LossReason why) {
-        reason = why;
-        // A lock that was broken is lost long before its lease ends: the thread must check now.
+    /** The thread must check now: what was broken is lost long before its lease ends. */
+    public void lost() {
         LockSupport.unpark(thread);
     }
 
@@ -70,23 +71,17 @@ public final class LossGuard implements Runnable {
     }
 
     private long leftNanos() {
-        return lease.remaining().toNanos();
+        return holding.remaining().toNanos();
     }
 
     /** Whether a stopped child may go on: its lock is still held. */
     public boolean mayContinue() {
-        return !acted && lease.isValid();
+        return !acted && leftNanos() > 0;
     }
 
     /** Whether the child was signalled to end. */
     public boolean hasActed() {
         return acted;
-    }
-
-    /** Why the lock was lost; null if it was not, or if the reason is not known yet. */
-    @Nullable
-    LossReason reason() {
-        return reason;
     }
 
     /** Ends the guard. Call it when the child has ended, because nothing may be killed from then on. */

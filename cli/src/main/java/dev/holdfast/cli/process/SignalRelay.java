@@ -101,6 +101,18 @@ public final class SignalRelay implements SignalHandler {
         child = null;
     }
 
+    /** Call it when a command has ended and another one will be waited for: signals end the wait again, and Ctrl-Z stops the tool. */
+    public synchronized void waitAgain() {
+        over = false;
+        paused = false;
+        for (String name : List.of("TSTP", "CONT")) {
+            Signal signal = new Signal(name);
+            if (Signal.handle(signal, SIG_DFL) == SIG_IGN) {
+                Signal.handle(signal, SIG_IGN);
+            }
+        }
+    }
+
     private synchronized void end(Signal signal) {
         if (child != null) {
             child.signal(signal.getName());

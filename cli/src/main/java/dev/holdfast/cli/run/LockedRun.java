@@ -7,13 +7,12 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
 import dev.holdfast.cli.output.ExitCode;
-import dev.holdfast.cli.output.Failure;
 import dev.holdfast.cli.output.Trace;
-import dev.holdfast.cli.process.ChildGroup;
 import dev.holdfast.cli.process.CommandPath;
-import dev.holdfast.cli.process.ControlPipe;
+import dev.holdfast.cli.process.FuturePipe;
+import dev.holdfast.cli.process.GuardedCommand;
+import dev.holdfast.cli.process.GuardedCommand.Ended;
 import dev.holdfast.cli.process.KillSchedule;
-import dev.holdfast.cli.process.LossGuard;
 import dev.holdfast.cli.process.NewSession;
 import dev.holdfast.cli.process.SignalRelay;
 import java.io.File;
@@ -21,8 +20,6 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
 
 /** One {@code holdfast run}: takes the lock, runs the command, frees the lock, returns the exit code. */
@@ -48,10 +45,7 @@ final class LockedRun {
         LockedRun run = new LockedRun(plan, trace);
         trace.say("signals are caught");
         // The pipe is made while the store is opened, because neither needs the other.
-        FutureTask<ControlPipe> pipe = new FutureTask<>(ControlPipe::create);
-        Thread maker = new Thread(pipe, "holdfast-pipe");
-        maker.setDaemon(true);
-        maker.start();
+        FuturePipe pipe = FuturePipe.begin();
         try (Holdfast locks = plan.store().connect(program.getName())) {
             trace.say("the store is open");
             return run.locked(locks, session, pipe);
@@ -63,7 +57,7 @@ final class LockedRun {
             }
             throw failed;
         } finally {
-            close(pipe);
+            pipe.close();
             trace.say("done");
         }
     }
@@ -73,7 +67,7 @@ final class LockedRun {
         return ExitCode.SIGNAL + signals.pending();
     }
 
-    private int locked(Holdfast locks, NewSession session, FutureTask<ControlPipe> pipe) throws InterruptedException {
+    private int locked(Holdfast locks, NewSession session, FuturePipe pipe) throws InterruptedException {
         Lease lease;
         try {
             lease = acquire(locks, plan.request(), plan.options(), plan.maxWait(), trace);
@@ -87,14 +81,18 @@ final class LockedRun {
             if (signals.pending() != 0) {
                 return gaveUp();
             }
-            signals.commandStarts();
-            ended = guarded(
-                    lease, ChildGroup.start(made(pipe), session, plan.command(), environment(locks.clientId(), lease)));
+            ended = new GuardedCommand(session, plan.command(), signals, trace)
+                    .run(
+                            pipe.get(),
+                            environment(locks.clientId(), lease),
+                            lease::remaining,
+                            new KillSchedule(plan.onLost(), plan.grace(), plan.margin()),
+                            guard -> lease.onLost(reason -> guard.lost()));
         } finally {
             lostAs = release(lease);
         }
-        if (!ended.byGuard && lostAs == null) {
-            return ended.status;
+        if (!ended.byGuard() && lostAs == null) {
+            return ended.status();
         }
         System.err.println("holdfast: " + lossMessage(ended, lostAs));
         return ExitCode.LOST;
@@ -141,34 +139,6 @@ final class LockedRun {
         }
     }
 
-    /**
-     * How the command ended.
-     *
-     * @param status its exit status
-     * @param byGuard whether the guard ended it because the lock was about to be lost
-     */
-    private record Ended(int status, boolean byGuard) {}
-
-    private Ended guarded(Lease lease, ChildGroup child) {
-        LossGuard guard;
-        try {
-            KillSchedule schedule = new KillSchedule(plan.onLost(), plan.grace(), plan.margin());
-            guard = LossGuard.start(lease, schedule, child);
-            signals.forwardTo(child, guard);
-        } catch (RuntimeException | Error noGuard) {
-            // Without a guard nobody would end the command in time, so it must not run.
-            child.kill();
-            throw noGuard;
-        }
-        trace.say("started process " + child.pid());
-        int status = child.await();
-        signals.commandEnded();
-        guard.stop();
-        child.dismiss();
-        trace.say("the command ended with " + status);
-        return new Ended(status, guard.hasActed());
-    }
-
     private @Nullable LossReason release(Lease lease) {
         try {
             lease.release();
@@ -183,9 +153,9 @@ final class LockedRun {
         String why = reason != null
                 ? "was lost (" + reason + ")"
                 : "was about to be lost: its lease could not be renewed, or --max-hold was over";
-        String command = ended.byGuard
+        String command = ended.byGuard()
                 ? "the command was ended before it was done"
-                : "the command went on without it and ended with " + ended.status;
+                : "the command went on without it and ended with " + ended.status();
         return plan.request().title() + " " + why + "; " + command + ": check what it left behind, then run it again";
     }
 
@@ -209,29 +179,5 @@ final class LockedRun {
             lines.append(lines.isEmpty() ? "" : "\n").append(name).append('=').append(lease.token(name));
         }
         return lines.toString();
-    }
-
-    private static ControlPipe made(FutureTask<ControlPipe> pipe) throws InterruptedException {
-        try {
-            return pipe.get();
-        } catch (ExecutionException failed) {
-            if (failed.getCause() instanceof Failure failure) {
-                throw failure;
-            }
-            throw new IllegalStateException(failed.getCause());
-        }
-    }
-
-    /** Removes the pipe's name, however the run ended. */
-    private static void close(FutureTask<ControlPipe> pipe) {
-        boolean interrupted = Thread.interrupted();
-        try {
-            made(pipe).close();
-        } catch (InterruptedException | RuntimeException nothingToClose) {
-            // It was never made.
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

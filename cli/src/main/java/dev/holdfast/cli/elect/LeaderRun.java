@@ -1,0 +1,155 @@
+package dev.holdfast.cli.elect;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.cli.option.DurationConverter;
+import dev.holdfast.cli.option.StoreChoice;
+import dev.holdfast.cli.output.ExitCode;
+import dev.holdfast.cli.output.Failure;
+import dev.holdfast.cli.output.Trace;
+import dev.holdfast.cli.process.CommandPath;
+import dev.holdfast.cli.process.FuturePipe;
+import dev.holdfast.cli.process.GuardedCommand;
+import dev.holdfast.cli.process.KillSchedule;
+import dev.holdfast.cli.process.LossGuard;
+import dev.holdfast.cli.process.NewSession;
+import dev.holdfast.cli.process.OnLost;
+import dev.holdfast.cli.process.SignalRelay;
+import dev.holdfast.election.Election;
+import dev.holdfast.election.ElectionOptions;
+import dev.holdfast.election.Term;
+import java.io.File;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One {@code holdfast elect}: runs the command in each term, until it ends by itself. */
+final class LeaderRun {
+
+    /** No command has ended by itself yet. */
+    private static final int NONE = -1;
+
+    private final StoreChoice store;
+    private final String name;
+    private final ElectionOptions options;
+    private final Duration grace;
+    private final Trace trace;
+    private final SignalRelay signals;
+    private final GuardedCommand command;
+    private final File program;
+
+    private int status = NONE;
+    /** The guard of the present command; null if there is none. */
+    private volatile @Nullable LossGuard guard;
+
+    LeaderRun(
+            StoreChoice store,
+            String name,
+            ElectionOptions options,
+            @Nullable Duration grace,
+            List<String> words,
+            Trace trace) {
+        this.store = store;
+        this.name = name;
+        this.options = options;
+        this.grace = grace == null ? KillSchedule.defaultGrace(options.lease()) : grace;
+        Duration most = KillSchedule.mostGrace(options.lease());
+        if (this.grace.compareTo(most) > 0) {
+            throw Failure.usage(
+                    "--grace must be at most half of --lease, here " + DurationConverter.print(most) + ", but was "
+                            + DurationConverter.print(this.grace) + ": a lease is renewed when a third of it is over");
+        }
+        this.trace = trace;
+        CommandPath path = CommandPath.ofEnvironment();
+        this.program = path.require(words.get(0));
+        this.signals = SignalRelay.install(Thread.currentThread());
+        this.command = new GuardedCommand(NewSession.find(path), words, signals, trace);
+    }
+
+    int run() {
+        try (Holdfast locks = store.connect(program.getName());
+                Election election = locks.election(name, options)) {
+            election.onLost(reason -> {
+                trace.say("the term has ended (" + reason + ")");
+                LossGuard present = guard;
+                if (present != null) {
+                    present.lost();
+                }
+            });
+            election.onFailure(failure ->
+                    System.err.println("holdfast: " + failure.getMessage() + "; it goes on standing for election"));
+            trace.say("standing for election");
+            while (status == NONE) {
+                election.run(term -> lead(locks.clientId(), election, term));
+            }
+            return status;
+        } catch (InterruptedException signalled) {
+            return ExitCode.SIGNAL + signals.pending();
+        } catch (RuntimeException failed) {
+            if (signals.pending() != 0) {
+                return ExitCode.SIGNAL + signals.pending();
+            }
+            throw failed;
+        } finally {
+            trace.say("done");
+        }
+    }
+
+    private void lead(String client, Election election, Term term) throws InterruptedException {
+        trace.say("elected, with token " + term.token());
+        if (!isLongEnough(election, term)) {
+            return;
+        }
+        GuardedCommand.Ended ended;
+        try (FuturePipe pipe = FuturePipe.begin()) {
+            ended = command.run(
+                    pipe.get(),
+                    environment(client, term),
+                    term::remaining,
+                    new KillSchedule(OnLost.TERM, grace, KillSchedule.margin(options.lease())),
+                    started -> guard = started);
+        } finally {
+            guard = null;
+        }
+        if (ended.byGuard()) {
+            System.err.println("holdfast: the term of \"" + name + "\" with token " + term.token()
+                    + " was lost, or about to be; the command was ended before it was done: check what it left behind");
+            signals.waitAgain();
+        } else {
+            status = ended.status();
+            // Also if the term has just been lost: the command was done before.
+            election.close();
+        }
+    }
+
+    // A grant that was handed to a waiter may live as long as its place in the queue only, until it is renewed; the
+    // command
+    // would be ended at its start. To proclaim renews.
+    private boolean isLongEnough(Election election, Term term) {
+        Duration least = options.lease().dividedBy(2);
+        if (term.remaining().compareTo(least) < 0) {
+            try {
+                election.proclaim(options.payload());
+            } catch (StoreUnavailableException noAnswer) {
+                trace.say("could not renew before the start: " + noAnswer.getMessage());
+            }
+        }
+        return term.remaining().compareTo(least) >= 0;
+    }
+
+    private Map<String, String> environment(String client, Term term) {
+        long deadline = System.currentTimeMillis() + term.remaining().toMillis();
+        return Map.of(
+                "HOLDFAST_LOCK",
+                name,
+                "HOLDFAST_TOKEN",
+                Long.toString(term.token()),
+                "HOLDFAST_TOKENS",
+                "",
+                "HOLDFAST_OWNER",
+                client,
+                "HOLDFAST_DEADLINE_MS",
+                Long.toString(deadline));
+    }
+}
