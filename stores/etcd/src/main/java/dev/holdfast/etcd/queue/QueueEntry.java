@@ -111,7 +111,8 @@ public record QueueEntry(
                 1,
                 1,
                 Claim.MAX_LEASE,
-                OwnerInfo.of(id.client()),
+                // The value is what a candidate of "etcdctl elect" proposes; "etcdctl lock" leaves it empty.
+                new OwnerInfo(id.client(), "", 0, "", pair.getValue().toStringUtf8(), List.of()),
                 0,
                 pair.getCreateRevision(),
                 pair.getModRevision(),

@@ -98,9 +98,9 @@ public final class Inspect {
         return written.lease().compareTo(session) < 0 ? written.lease() : session;
     }
 
-    // The data of Curator's nodes is the address of the client.
+    // The data of Curator's nodes is the address of the client, or the id of a participant of a LeaderSelector.
     private NodeData foreign(NodeName node, SessionClient.Data data) {
-        OwnerInfo owner = new OwnerInfo(node.id().client(), data.text(), 0, "", "", List.of());
+        OwnerInfo owner = new OwnerInfo(node.id().client(), "", 0, "", data.text(), List.of());
         return new NodeData(context.sessions().timeout(), 0, false, owner);
     }
 
