@@ -1,0 +1,29 @@
+package dev.holdfast.redis;
+
+import dev.holdfast.testkit.process.ElectionProcesses;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Five processes stand for one election on one Redis server; leaders are killed and frozen. */
+@Timeout(300)
+class ElectionProcessesTest {
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void noTwoLeadAtOnceAndTheNextOneFollows() {
+        try (RedisServer server = RedisServer.start();
+                ElectionProcesses processes = new ElectionProcesses(5, folder, server.url(), Duration.ofSeconds(2))) {
+            processes.killLeader();
+            processes.freezeLeader();
+            processes.resignLeader();
+            processes.killLeader();
+            processes.freezeLeader();
+            processes.history().check();
+        }
+    }
+}
