@@ -18,11 +18,11 @@ class ElectionProcessesTest {
     void noTwoLeadAtOnceAndTheNextOneFollows() {
         String url = "sqlite:" + folder.resolve("locks.db");
         try (ElectionProcesses processes = new ElectionProcesses(5, folder, url, Duration.ofSeconds(2))) {
-            processes.killLeader();
             processes.freezeLeader();
+            processes.killLeader();
             processes.resignLeader();
-            processes.killLeader();
             processes.freezeLeader();
+            processes.killLeader();
             processes.history().check();
         }
     }

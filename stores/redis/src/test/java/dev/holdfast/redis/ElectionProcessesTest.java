@@ -18,11 +18,11 @@ class ElectionProcessesTest {
     void noTwoLeadAtOnceAndTheNextOneFollows() {
         try (RedisServer server = RedisServer.start();
                 ElectionProcesses processes = new ElectionProcesses(5, folder, server.url(), Duration.ofSeconds(2))) {
-            processes.killLeader();
             processes.freezeLeader();
+            processes.killLeader();
             processes.resignLeader();
-            processes.killLeader();
             processes.freezeLeader();
+            processes.killLeader();
             processes.history().check();
         }
     }

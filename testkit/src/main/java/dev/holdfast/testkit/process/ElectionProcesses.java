@@ -82,7 +82,7 @@ public final class ElectionProcesses implements AutoCloseable {
         Member leader = leader(last);
         leader.process().kill();
         members.remove(leader);
-        report("killed", last);
+        report("was killed", last);
         add();
     }
 
@@ -91,7 +91,7 @@ public final class ElectionProcesses implements AutoCloseable {
         HistoryChecker.Hold last = newest().orElseThrow();
         Member leader = leader(last);
         leader.process().pause();
-        report("frozen", last);
+        report("was frozen", last);
         leader.process().resume();
     }
 
@@ -99,7 +99,7 @@ public final class ElectionProcesses implements AutoCloseable {
     public void resignLeader() {
         HistoryChecker.Hold last = newest().orElseThrow();
         leader(last).process().send("resign");
-        report("resigned", last);
+        report("has resigned", last);
     }
 
     private void report(String what, HistoryChecker.Hold last) {
@@ -110,7 +110,7 @@ public final class ElectionProcesses implements AutoCloseable {
                 .mapToLong(HistoryChecker.Hold::to)
                 .max()
                 .orElseThrow();
-        System.out.println("A leader was " + what + "; the next one led "
+        System.out.println("A leader " + what + "; the next one led "
                 + TimeUnit.NANOSECONDS.toMillis(next.from() - end) + " ms after its last sign, with a lease of "
                 + lease.toMillis() + " ms");
     }
