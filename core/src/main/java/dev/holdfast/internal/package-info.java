@@ -4,7 +4,7 @@
  * <p>A map for maintainers, from the outside in; each room uses those below it only:
  *
  * <ul>
- *   <li>{@code lock}: the faces of the API;
+ *   <li>{@code lock} and {@code election}: the faces of the API;
  *   <li>{@code acquire}: one acquisition, of one name or of several, by a thread or a future;
  *   <li>{@code cohort}: the lock of one name in this JVM, with its queue and its claim in the store;
  *   <li>{@code hold}: what was granted, who shares it, and how it ends or is lost;

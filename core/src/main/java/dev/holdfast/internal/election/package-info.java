@@ -1,4 +1,7 @@
-/** Elections, over the lease of a mutex. They use the engine as users do, but for the label of the claim and the notice of a loss. */
+/**
+ * Elections, over the lease of a mutex. They use the engine as users do, but for the label of the claim and the notice of a loss.
+ * Uses {@code acquire} and below.
+ */
 @NullMarked
 package dev.holdfast.internal.election;
 
