@@ -179,6 +179,25 @@ public interface DistributedLock extends Lock {
     Optional<ResourceState> state();
 
     /**
+     * Whether anybody holds the name, as the store sees it, with one round trip: a short form of {@link #state()}. A read lock is
+     * locked while somebody writes, too.
+     *
+     * @throws UnsupportedOperationException if this is a multi-lock
+     */
+    default boolean isLocked() {
+        return state().filter(state -> !state.holders().isEmpty()).isPresent();
+    }
+
+    /**
+     * How many wait for the name, with one round trip: all threads and futures of this client, and one for each claim of others
+     * that waits in the store, behind which any number of threads of another client may wait. In stores without a queue,
+     * those of other clients are not seen.
+     *
+     * @throws UnsupportedOperationException if this is a multi-lock
+     */
+    int queueLength();
+
+    /**
      * Breaks the lock: releases the claims that hold it at the moment, whoever made them. Their holders are
      * notified of the loss with {@link LossReason#BROKEN}: at once in this client, and at their next renewal in
      * other clients. A holder in another client whose lease is not renewed finds out only when it extends or

@@ -46,6 +46,13 @@ public interface DistributedSemaphore {
     Optional<Lease> tryAcquire(int permits);
 
     /**
+     * Like {@link #acquire(int, Duration)}, for those to whom permits that are not free are no error.
+     *
+     * @return empty if they were not free in time
+     */
+    Optional<Lease> tryAcquire(int permits, Duration maxWait) throws InterruptedException;
+
+    /**
      * Waits for several permits without blocking a thread. Cancelling the future ends the wait and leaves nothing
      * in the store.
      */
@@ -56,4 +63,19 @@ public interface DistributedSemaphore {
 
     /** Who holds and who waits, as the store sees it, with one round trip. Empty if nobody holds or waits. */
     Optional<ResourceState> state();
+
+    /**
+     * How many permits nobody holds, as the store sees it, with one round trip: a short form of {@link #state()}. They may be
+     * meant for those who wait.
+     */
+    default int availablePermits() {
+        return limit()
+                - state().stream()
+                        .flatMap(state -> state.holders().stream())
+                        .mapToInt(holder -> holder.claim().permits())
+                        .sum();
+    }
+
+    /** How many wait, counted as {@link DistributedLock#queueLength} does, with one round trip. */
+    int queueLength();
 }

@@ -155,7 +155,8 @@ public final class Engine implements AutoCloseable {
                 new Retries(time, losses, releaseLane::run, ReleaseRetrier.BACKOFF, () -> ended),
                 new Retries(time, losses, cleanupLane::run, ReleaseRetrier.BACKOFF, () -> ended),
                 locks::granted);
-        this.inspector = new LockInspector(store, time, calls, identity.client(), releases, locks::lost);
+        this.inspector = new LockInspector(
+                store, time, calls, identity.client(), releases, locks::lost, locks::withPresentOwner);
         this.lossWatch = store.watchLosses(locks::lost);
     }
 

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 /** Shows who holds and waits, and breaks what was seen. */
 public final class LockInspector {
@@ -25,10 +26,12 @@ public final class LockInspector {
     private final String clientId;
     private final ReleaseRetrier releases;
     private final LossListener losses;
+    private final UnaryOperator<Claim> presentOwner;
 
     /**
      * @param releases is notified of what a break has granted
      * @param losses is notified of each claim that was broken, which may be one of this client's own
+     * @param presentOwner knows who holds a claim of this client's own now
      */
     public LockInspector(
             LockStore store,
@@ -36,19 +39,31 @@ public final class LockInspector {
             StoreCalls calls,
             String clientId,
             ReleaseRetrier releases,
-            LossListener losses) {
+            LossListener losses,
+            UnaryOperator<Claim> presentOwner) {
         this.store = store;
         this.time = time;
         this.calls = calls;
         this.clientId = clientId;
         this.releases = releases;
         this.losses = losses;
+        this.presentOwner = presentOwner;
     }
 
     /** Who holds and waits; empty if nobody does. Waits {@code timeout} nanoseconds for the store. */
     public Optional<ResourceState> state(LockName name, long timeout) {
         return ask("inspect \"" + name + "\"", () -> store.inspect(name), timeout)
-                .filter(ResourceState::isInUse);
+                .filter(ResourceState::isInUse)
+                .map(this::asHeldNow);
+    }
+
+    // The store learns of a hand-off inside the JVM with the next renewal.
+    private ResourceState asHeldNow(ResourceState seen) {
+        List<ResourceState.Entry> holders = seen.holders().stream()
+                .map(entry -> new ResourceState.Entry(
+                        presentOwner.apply(entry.claim()), entry.counter(), entry.age(), entry.remaining()))
+                .toList();
+        return new ResourceState(seen.name(), seen.limit(), seen.counter(), holders, seen.waiters());
     }
 
     /** The names in use. Waits {@code timeout} nanoseconds for the store. */

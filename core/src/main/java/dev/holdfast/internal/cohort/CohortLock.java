@@ -274,6 +274,23 @@ public final class CohortLock implements GrantHome {
                 : counts.hold();
     }
 
+    /** Under the mutex: how many threads and futures of this client wait. */
+    public int waiting() {
+        return queue.size();
+    }
+
+    /** A claim of this client as it was seen in the store, with the owner that it has now: a local hand-off sends nothing. */
+    Claim withPresentOwner(Claim seen) {
+        return locked(() -> {
+            for (Grant grant : grants) {
+                if (grant.claim().id().equals(seen.id())) {
+                    return seen.withOwner(grant.owner());
+                }
+            }
+            return seen;
+        });
+    }
+
     /** Under the mutex: how often a thread holds such a lock. */
     public int holdCount(Thread thread, LockSpec spec) {
         ReentrantHolds.Counts counts = threads.of(thread);

@@ -91,6 +91,12 @@ public final class CohortLocks {
         }
     }
 
+    /** A claim as it was seen in the store, with its present owner if it is one of this client's own. */
+    public Claim withPresentOwner(Claim seen) {
+        CohortLock lock = seen.id().client().equals(clientId) ? peek(seen.name()) : null;
+        return lock == null ? seen : lock.withPresentOwner(seen);
+    }
+
     /** The engine closes: all waits and holds end. */
     public void close() {
         for (CohortLock lock : List.copyOf(locks.values())) {

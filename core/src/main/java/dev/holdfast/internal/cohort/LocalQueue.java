@@ -83,6 +83,11 @@ final class LocalQueue {
         return queue.isEmpty();
     }
 
+    /** How many wait, with those that have a claim of their own. */
+    int size() {
+        return queue.size() + ownContenders.size();
+    }
+
     // ---- taking and passing on an idle grant ----
 
     /** Takes the idle grant, for a waiter or somebody who does not wait; null if there is none, or the head comes first. */

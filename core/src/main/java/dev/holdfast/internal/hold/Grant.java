@@ -10,6 +10,7 @@ import dev.holdfast.internal.time.Renewable;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -257,6 +258,11 @@ public final class Grant extends Renewable {
             claim = claimOfHolder();
             return claim;
         });
+    }
+
+    /** Under the mutex: who holds it now, as people will see it with the next renewal. */
+    public OwnerInfo owner() {
+        return claimOfHolder().owner();
     }
 
     // With the owner as he is now: the grant may have passed to another thread, and a candidate may have a new payload.

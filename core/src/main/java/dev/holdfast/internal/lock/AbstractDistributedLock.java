@@ -82,9 +82,18 @@ abstract class AbstractDistributedLock implements DistributedLock {
         return required(Preconditions.wait(maxWait));
     }
 
-    private Lease required(long maxWait) throws InterruptedException {
+    /** Acquires a lease if there is one in time. */
+    Optional<Lease> tryAcquire(Duration maxWait) throws InterruptedException {
+        return Optional.ofNullable(inTime(Preconditions.wait(maxWait)));
+    }
+
+    private @Nullable Lease inTime(long maxWait) throws InterruptedException {
         Preconditions.notInterrupted(spec);
-        Lease lease = acquire(false, maxWait, maxWait != 0);
+        return acquire(false, maxWait, maxWait != 0);
+    }
+
+    private Lease required(long maxWait) throws InterruptedException {
+        Lease lease = inTime(maxWait);
         if (lease == null) {
             throw timedOut();
         }

@@ -63,6 +63,11 @@ public final class LeaseSemaphore implements DistributedSemaphore {
     }
 
     @Override
+    public Optional<Lease> tryAcquire(int permits, Duration maxWait) throws InterruptedException {
+        return permits(permits).tryAcquire(maxWait);
+    }
+
+    @Override
     public CompletableFuture<Lease> acquireAsync(int permits) {
         return permits(permits).acquireAsync();
     }
@@ -75,6 +80,11 @@ public final class LeaseSemaphore implements DistributedSemaphore {
     @Override
     public Optional<ResourceState> state() {
         return one.state();
+    }
+
+    @Override
+    public int queueLength() {
+        return one.queueLength();
     }
 
     @Override

@@ -133,6 +133,12 @@ public final class MultiLock extends AbstractDistributedLock {
     }
 
     @Override
+    public int queueLength() {
+        throw new UnsupportedOperationException(
+                "A multi-lock has a queue for each name: ask " + members.get(0) + " and so on");
+    }
+
+    @Override
     public int forceRelease() {
         return members.stream().mapToInt(ReentrantDistributedLock::forceRelease).sum();
     }

@@ -213,6 +213,16 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
     }
 
     @Override
+    public int queueLength() {
+        long elsewhere = state().stream()
+                .flatMap(state -> state.waiters().stream())
+                .filter(waiter -> !waiter.claim().id().client().equals(engine.clientId()))
+                .count();
+        CohortLock here = engine.locks().peek(spec.name());
+        return (int) elsewhere + (here == null ? 0 : here.locked(here::waiting));
+    }
+
+    @Override
     public int forceRelease() {
         return engine.inspector().breakHolders(spec.name(), spec.storeTimeout());
     }
