@@ -66,6 +66,6 @@ abstract class Wait {
     /** What a wait whose time is over fails with. */
     public static LockTimeoutException timedOut(Engine engine, LockName name) {
         return new LockTimeoutException("Lock \"" + name + "\" was not free in time for client " + engine.clientId()
-                + ". Nothing is held and nothing waits; state() tells who holds it");
+                + ". Nothing is held and nothing waits; state() names the holders");
     }
 }

@@ -105,17 +105,17 @@ public final class CohortLock implements GrantHome {
         }
     }
 
-    /** Lets the mutex go, retires the lock if it has become unused, and hands over what has happened. */
+    /** Lets the mutex go, retires the lock if it has become unused, and hands over the collected events. */
     public void leave() {
-        List<Runnable> happened = NO_EVENTS;
+        List<Runnable> collected = NO_EVENTS;
         if ((grants.isEmpty() || events != NO_EVENTS) && mutex.getHoldCount() == 1) {
             retireIfUnused();
-            happened = events;
+            collected = events;
             events = NO_EVENTS;
         }
         mutex.unlock();
-        if (happened != NO_EVENTS) {
-            happened.forEach(Runnable::run);
+        if (collected != NO_EVENTS) {
+            collected.forEach(Runnable::run);
         }
     }
 
