@@ -9,7 +9,6 @@ import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.internal.time.Uptime;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** An acquisition by the calling thread, which parks while it waits. */
@@ -87,7 +86,7 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
 
     @Override
     public void wake() {
-        LockSupport.unpark(thread);
+        lock.wake(thread);
     }
 
     @Override

@@ -21,6 +21,7 @@ import dev.holdfast.spi.StoreTraits.Liveness;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,7 @@ import org.jspecify.annotations.Nullable;
 public final class CohortLock implements GrantHome {
 
     private static final List<Runnable> NO_EVENTS = List.of();
+    private static final List<Thread> NOBODY = List.of();
 
     private final Engine engine;
     private final LockName name;
@@ -53,6 +55,7 @@ public final class CohortLock implements GrantHome {
     private final ReentrantHolds threads;
     private final LocalQueue queue;
     private List<Runnable> events = NO_EVENTS;
+    private List<Thread> sleepers = NOBODY;
     private volatile boolean retired;
 
     CohortLock(Engine engine, LockName name) {
@@ -108,12 +111,18 @@ public final class CohortLock implements GrantHome {
     /** Lets the mutex go, retires the lock if it has become unused, and hands over the collected events. */
     public void leave() {
         List<Runnable> collected = NO_EVENTS;
-        if ((grants.isEmpty() || events != NO_EVENTS) && mutex.getHoldCount() == 1) {
+        List<Thread> woken = NOBODY;
+        if ((grants.isEmpty() || events != NO_EVENTS || sleepers != NOBODY) && mutex.getHoldCount() == 1) {
             retireIfUnused();
             collected = events;
             events = NO_EVENTS;
+            woken = sleepers;
+            sleepers = NOBODY;
         }
         mutex.unlock();
+        if (woken != NOBODY) {
+            woken.forEach(LockSupport::unpark); // before the events, which may throw or take their time
+        }
         if (collected != NO_EVENTS) {
             collected.forEach(Runnable::run);
         }
@@ -125,6 +134,15 @@ public final class CohortLock implements GrantHome {
             events = new ArrayList<>(2);
         }
         events.add(event);
+    }
+
+    /** Under the mutex: wakes a thread when the mutex is let go. Earlier, it would often wake only to sleep again for the mutex. */
+    public void wake(Thread sleeper) {
+        assert mutex.isHeldByCurrentThread() : "nobody would wake it";
+        if (sleepers == NOBODY) {
+            sleepers = new ArrayList<>(2);
+        }
+        sleepers.add(sleeper);
     }
 
     private void retireIfUnused() {
