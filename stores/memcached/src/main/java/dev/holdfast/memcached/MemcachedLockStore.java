@@ -35,6 +35,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -56,7 +57,7 @@ final class MemcachedLockStore implements LockStore {
     /** For calls that are many operations. */
     private final TimeLimit limit;
 
-    private MemcachedLockStore(MemcachedUrl url, MonotonicClock clock) {
+    private MemcachedLockStore(MemcachedUrl url, MonotonicClock clock, Function<Duration, TimeLimit> limits) {
         this.url = url;
         this.updates = new RecordUpdates(url, clock);
         this.traits = new StoreTraits(
@@ -69,16 +70,17 @@ final class MemcachedLockStore implements LockStore {
                 SECOND,
                 Duration.ZERO,
                 url.options().timeout().multipliedBy(2).plus(SECOND));
-        this.limit = new TimeLimit(traits.callTimeout());
+        this.limit = limits.apply(traits.callTimeout());
     }
 
     /**
      * Opens a store.
      *
+     * @param limits makes the time limit of calls about several names
      * @throws StoreException if the server cannot be reached, refuses the login or cannot compare and set
      */
-    static MemcachedLockStore opened(MemcachedUrl url, MonotonicClock clock) {
-        MemcachedLockStore store = new MemcachedLockStore(url, clock);
+    static MemcachedLockStore opened(MemcachedUrl url, MonotonicClock clock, Function<Duration, TimeLimit> limits) {
+        MemcachedLockStore store = new MemcachedLockStore(url, clock, limits);
         try {
             store.updates.connect().toCompletableFuture().join();
             return store;

@@ -4,6 +4,7 @@ import dev.holdfast.memcached.config.MemcachedUrl;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.store.TimeLimit;
 
 /**
  * Opens {@code memcached://[user:password@]host[:port][?option=value]}, and {@code memcacheds://} over TLS. User,
@@ -42,6 +43,6 @@ public final class MemcachedLockStoreProvider implements LockStoreProvider {
 
     @Override
     public LockStore open(String url, MonotonicClock clock) {
-        return MemcachedLockStore.opened(MemcachedUrl.parse(url), clock);
+        return MemcachedLockStore.opened(MemcachedUrl.parse(url), clock, TimeLimit::new);
     }
 }

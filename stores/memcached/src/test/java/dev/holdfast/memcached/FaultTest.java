@@ -4,16 +4,27 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.memcached.LossyProxy.Loss;
+import dev.holdfast.memcached.config.MemcachedUrl;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.TimeLimit;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.process.MemcachedServer;
 import dev.holdfast.testkit.process.Ports;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -168,6 +179,41 @@ class FaultTest extends WithServer {
         assertThat(failure(quick.tryAcquire(claim)).effect()).isEqualTo(Effect.UNKNOWN);
         assertThat(proxy.commands()).doesNotContain("cas");
         assertThat(holders(direct, name)).extracting(Claim::id).containsExactly(holder.id());
+    }
+
+    // The clock of the limit is moved, so that only the limit of the whole call can have ended it.
+    @Test
+    void callAboutManyNamesEndsWithinItsOwnTimeLimit() {
+        ManualClock clock = new ManualClock(Seeds.of("limit"));
+        List<Runnable> sweeps = new CopyOnWriteArrayList<>();
+        LockStore many = closing(MemcachedLockStore.opened(
+                MemcachedUrl.parse(proxy.url() + "?timeout=8s"),
+                MonotonicClock.SYSTEM,
+                limit -> new TimeLimit(limit, clock, delay -> sweeps::add)));
+        List<Claim> claims = IntStream.range(0, 300)
+                .mapToObj(i -> alice.mutex(new LockName(name + "-" + i)))
+                .toList();
+        proxy.answerAfter("never");
+        CompletableFuture<List<Renewed>> renewed = many.renew(claims).toCompletableFuture();
+        CompletableFuture<List<LockName>> listed = many.list("", 1).toCompletableFuture();
+        clock.advance(many.traits().callTimeout());
+        sweeps.forEach(Runnable::run);
+        assertThat(failure(renewed)).hasMessageContaining("about all names within 17000 ms");
+        assertThat(failure(renewed).effect()).isEqualTo(Effect.UNKNOWN);
+        assertThat(failure(listed).effect()).isEqualTo(Effect.NONE);
+    }
+
+    @Test
+    void openingOfAServerThatIsFrozenEndsAfterItsTimeLimit() throws Exception {
+        try (ServerSocket frozen = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            String url = "memcached://127.0.0.1:" + frozen.getLocalPort()
+                    + "?timeout=8s"; // a longer one than that of opening
+            assertThatThrownBy(() -> open(url))
+                    .isInstanceOfSatisfying(
+                            StoreException.class,
+                            failure -> assertThat(failure.effect()).isEqualTo(Effect.NONE))
+                    .hasMessageContaining("did not accept a connection within 10 s");
+        }
     }
 
     @Test
