@@ -94,7 +94,7 @@ public final class SessionClient {
         return reply.thenCompose(this::withStats);
     }
 
-    // Older servers answer a multi with paths only. One node tells of all: one transaction has made them.
+    // Servers before 3.7 answer a multi with paths only. One node tells of all: one transaction has made them.
     private CompletionStage<Reply<List<Created>>> withStats(Reply<List<Created>> reply) {
         if (!reply.isOk() || hasStats(reply.get())) {
             return CompletableFuture.completedStage(reply);
