@@ -98,8 +98,9 @@ class ManyWaitersTest extends WithPlainServer {
             long[] few = costs(200, kind);
             long[] many = costs(800, kind);
             System.out.printf(
-                    "bytes with 200 and 800 waiters: %,d and %,d to join, %,d and %,d to refresh; requests to refresh: %d and %d%n",
-                    few[0], many[0], few[1], many[1], few[2], many[2]);
+                    "bytes with 200 and 800 waiters: %,d and %,d to join, %,d and %,d to refresh; "
+                            + "requests to refresh: %d and %d, to join: %d and %d, for reads among these %d and %d%n",
+                    few[0], many[0], few[1], many[1], few[2], many[2], few[3], many[3], few[4], many[4]);
             // Four times as many waiters; sixteen would be the square.
             for (int i = 0; i < few.length; i++) {
                 assertThat(many[i]).isLessThanOrEqualTo(8 * few[i]);
@@ -116,11 +117,13 @@ class ManyWaitersTest extends WithPlainServer {
         meter.reset();
         List<Waiter> waiters = join(store, number, of, kind);
         long join = meter.bytes.get();
+        long requests = meter.requests.get();
+        long reads = meter.answers.get() - number;
         // Those that joined last learn what to watch by the first refresh.
         refreshed(store, waiters);
         meter.reset();
         assertThat(refreshed(store, waiters)).allMatch(Renewed.Waiting.class::isInstance);
-        long[] costs = {join, meter.bytes.get(), meter.answers.get()};
+        long[] costs = {join, meter.bytes.get(), meter.answers.get(), requests, reads};
         store.close();
         return costs;
     }

@@ -57,7 +57,7 @@ public final class QueueWait {
     public static final int SHORT_QUEUE = 32;
 
     /** The same for the request that joins it: a claim that waits among so many is placed without another one. */
-    private static final int SHORT_QUEUE_TO_JOIN = 100;
+    private static final int SHORT_QUEUE_TO_JOIN = 70;
 
     private static final CompletionStage<Void> DONE = CompletableFuture.completedStage(null);
 
