@@ -3,9 +3,15 @@ package dev.holdfast.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.holdfast.etcd.config.EtcdOptions;
 import dev.holdfast.etcd.config.EtcdUrl;
 import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.etcd.rpc.EtcdClient;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed.Reason;
+import dev.holdfast.testkit.RecordingListener;
 import io.etcd.jetcd.api.Event;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -136,5 +142,40 @@ class SharedWatchTest extends WithPlainServer {
         put("both", "1");
         assertThat(other.next()).isEqualTo("1");
         assertThat(one.reported).isEmpty();
+    }
+
+    // The watch on what blocks it has begun long ago, and the watch on its own key begins too late.
+    @Test
+    void waiterWhoseKeyIsGoneBeforeItIsWatchedNeverHolds() {
+        FaultyClient faulty = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
+        CountingClient counting = new CountingClient(faulty);
+        LockStore store =
+                closing(EtcdLockStore.opened(counting, EtcdOptions.parse("session=5m"), MonotonicClock.SYSTEM));
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        Claim next = bob.mutex(name);
+        RecordingListener granted = waiting(store, next);
+        awaitUntil(() -> counting.started.get() == 2);
+        Claim last = bob.mutex(name);
+        // The third key of this client for the name.
+        faulty.beforeFirstWatch = () -> server.control("del", newestKey());
+        RecordingListener gone = enqueued(store, last);
+        awaitUntil(() -> gone.outcome().isPresent());
+        assertThat(awaitEnd(gone)).isEqualTo(Reason.RELEASED);
+        released(store, holder);
+        awaitGrant(granted);
+    }
+
+    private String newestKey() {
+        return server.control(
+                        "get",
+                        "--prefix",
+                        "holdfast/" + name + "/",
+                        "--keys-only",
+                        "--sort-by=CREATE",
+                        "--order=DESCEND")
+                .lines()
+                .findFirst()
+                .orElseThrow();
     }
 }

@@ -53,7 +53,9 @@ final class HolderWatch {
 
     /** Under the mutex: whether a deletion of the holder's key cannot escape its watch. */
     boolean covers(ClaimState state) {
+        // The end of a key that is being released is not reported.
         return holds(state)
+                && !state.releasing
                 && state.ownWatch instanceof KeyWatch watch
                 && watch.created == state.created
                 && watch.covers;

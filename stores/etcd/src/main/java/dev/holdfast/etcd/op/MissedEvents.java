@@ -37,8 +37,12 @@ final class MissedEvents {
         this.readQueue = readQueue;
     }
 
-    /** A waiter, and what it has seen of the claims that it watches. */
-    private record Watched(ClaimState state, QueueEntry own, QueueEntry blocker) {}
+    /**
+     * A waiter, and what it has seen of the claims that it watches.
+     *
+     * @param ownStarted whether the watch on its own key had started before the key is read
+     */
+    private record Watched(ClaimState state, QueueEntry own, QueueEntry blocker, boolean ownStarted) {}
 
     void look(ClaimState state) {
         synchronized (this) {
@@ -79,8 +83,12 @@ final class MissedEvents {
         }
         client.txn(request(watched), false).whenComplete((answer, failure) -> {
             for (int i = 0; i < watched.size(); i++) {
-                if (answer == null || hasChanged(watched.get(i), answer, i)) {
-                    readQueue.accept(watched.get(i).state());
+                Watched both = watched.get(i);
+                if (answer == null || hasChanged(both, answer, i)) {
+                    readQueue.accept(both.state());
+                } else if (both.ownStarted()) {
+                    // Unless the watch was closed since.
+                    claimTable.change(then -> both.state().ownIsSure = both.state().ownStarted);
                 }
             }
             next();
@@ -96,7 +104,7 @@ final class MissedEvents {
         AdmissionQueue.Blocker blocker = state.blocker;
         QueueEntry own = queue.entries().get(index);
         QueueEntry before = blocker == null || blocker.key() == null ? null : queue.entry(blocker.key());
-        return before == null ? null : new Watched(state, own, before);
+        return before == null ? null : new Watched(state, own, before, state.ownStarted);
     }
 
     private static TxnRequest request(List<Watched> watched) {

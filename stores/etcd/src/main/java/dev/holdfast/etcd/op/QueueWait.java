@@ -296,8 +296,9 @@ public final class QueueWait {
         EtcdClient.Watch old = state.blockerWatch;
         boolean same = blocker != null && old != null && blocker.equals(state.blocker);
         if (state.ownWatch == null) {
-            // One read of the queue is enough for both watches: the other one begins later.
-            OwnKeyListener listener = new OwnKeyListener(state, blocker == null || same);
+            state.ownStarted = false;
+            state.ownIsSure = false;
+            OwnKeyListener listener = new OwnKeyListener(state);
             then.add(() -> keepOwnWatch(listener, client.watch(state.key, false, revision + 1, listener)));
         }
         if (same) {
@@ -521,8 +522,11 @@ public final class QueueWait {
                 claimTable.gone(state, Reason.RELEASED, then);
             } else if (!queue.isCertain(index)) {
                 then.add(() -> readQueue(state));
-            } else if (queue.isAdmitted(index)) {
+            } else if (queue.isAdmitted(index) && state.ownIsSure) {
                 grant(state, then);
+            } else if (queue.isAdmitted(index)) {
+                // Its own key may have gone before its watch has started.
+                then.add(() -> readQueue(state));
             } else {
                 boolean same = Objects.equals(queue.blocker(index), before);
                 boolean matters = touched && !state.claim.isExclusive() && before != null && before.key() != null;
@@ -567,13 +571,11 @@ public final class QueueWait {
     private final class OwnKeyListener implements EtcdClient.WatchListener {
 
         private final ClaimState state;
-        private final boolean readsIfMissed;
         /** Guarded by the mutex of the table. */
         private boolean closed;
 
-        private OwnKeyListener(ClaimState state, boolean readsIfMissed) {
+        private OwnKeyListener(ClaimState state) {
             this.state = state;
-            this.readsIfMissed = readsIfMissed;
         }
 
         @Override
@@ -590,8 +592,10 @@ public final class QueueWait {
         public void onStarted(boolean missed) {
             claimTable.change(then -> {
                 state.failures = 0;
-                if (missed && readsIfMissed) {
-                    then.add(() -> readQueue(state));
+                state.ownStarted = true;
+                state.ownIsSure = !missed;
+                if (missed) {
+                    then.add(() -> missedEvents.look(state));
                 }
             });
         }
@@ -600,6 +604,8 @@ public final class QueueWait {
         public void onClosed() {
             claimTable.change(then -> {
                 closed = true;
+                state.ownStarted = false;
+                state.ownIsSure = false;
                 if (claimTable.has(state) && state.phase == ClaimState.Phase.WAITING) {
                     state.ownWatch = null;
                     readQueueSoon(state);

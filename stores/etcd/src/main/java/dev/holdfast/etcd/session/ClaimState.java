@@ -73,6 +73,12 @@ public final class ClaimState {
 
     public EtcdClient.@Nullable Watch ownWatch;
 
+    /** Whether the watch on the own key of a waiter has started. */
+    public boolean ownStarted;
+
+    /** Whether that watch has missed nothing, so that a waiter which has not heard of the end of its key has its key. */
+    public boolean ownIsSure;
+
     /** Whether this client has sent a release of the claim: the end of its key is then no loss. */
     public boolean releasing;
 
