@@ -4,7 +4,6 @@ import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.dialect.H2Dialect;
-import dev.holdfast.jdbc.waiting.PollSchedule;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
@@ -27,7 +26,7 @@ final class H2StoreFactory {
         Duration timeout = options.store().busyTimeout();
         return open(
                 dialect,
-                new ConnectionPool(database, H2Dialect.PREPARES, options.all(), shown, timeout, "holdfast-h2"),
+                new ConnectionPool(database, H2Dialect.PREPARES, options.all(false), shown, timeout, "holdfast-h2"),
                 options,
                 clock);
     }
@@ -55,8 +54,7 @@ final class H2StoreFactory {
         // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread. It
         // has one
         // lane: writers of an embedded database would only wait for each other's row locks.
-        StoreWiring wiring = new StoreWiring(
-                false, 1, options.ownPolls(), Duration.ZERO, new PollSchedule.Rows(false), WaiterNotifier.NONE);
+        StoreWiring wiring = new StoreWiring(false, 1, options.ownPolls(), Duration.ZERO, WaiterNotifier.NONE);
         return ServerStoreFactory.open(dialect, pool, options, wiring, clock);
     }
 

@@ -24,7 +24,7 @@ public final class JdbcLockStore {
      * A store in the user's own pool. Each call borrows a connection on a thread of the store's, uses it in autocommit mode and
      * gives it back as it was; so locks never join a transaction of the user's, also if the DataSource gives the user's thread
      * the connection of its transaction. A connection that is seen to be in a transaction is refused. At most as many are borrowed at once as the option {@code connections}
-     * says, and one for renewals, however many threads wait. A pool that all threads of the program can empty while they wait
+     * says, one for renewals, one for what looks at many rows, and in PostgreSQL one that listens while somebody waits, however many threads wait. A pool that all threads of the program can empty while they wait
      * for locks must have these to spare, or renewals come too late. Closing the store does not close the pool.
      *
      * <p>Time limits are the pool's: let it wait for a connection for less than {@code storeTimeout}.

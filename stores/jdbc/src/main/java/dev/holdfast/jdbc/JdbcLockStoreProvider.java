@@ -31,8 +31,9 @@ import java.util.TreeMap;
  *     create} makes and checks them, {@code check} checks them, {@code none} does nothing</td></tr>
  * <tr><td>{@code holdfast.connections}</td><td>5</td><td>how many connections there are at most beside that of the
  *     renewals and that of the clean-up: 1 to 64; one is for polls, the others for work</td></tr>
- * <tr><td>{@code holdfast.wakeup}</td><td>poll</td><td>PostgreSQL: {@code notify} notifies waiters by {@code
- *     NOTIFY}, over one more connection; the same in all clients</td></tr>
+ * <tr><td>{@code holdfast.wakeup}</td><td>notify</td><td>PostgreSQL: {@code notify} notifies waiters by {@code
+ *     NOTIFY}, over one more connection, if that is found to arrive; {@code poll} does not, and is the default with {@code
+ *     serverPrepare=off}; the same in all clients</td></tr>
  * <tr><td>{@code holdfast.durability}</td><td>full</td><td>PostgreSQL: {@code relaxed} never waits for the
  *     disk</td></tr>
  * <tr><td>{@code holdfast.serverPrepare}</td><td>on</td><td>PostgreSQL: {@code off} prepares no statement at the server, for

@@ -115,7 +115,9 @@ final class RowLockStore implements LockStore {
         this.scans = connections.get();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);
         this.scanCalls = new BlockingCalls(threads + "-scan", 1, wiring.callerMayWork(), turns);
-        this.poller = new WaitPoller(polls, waiters, wiring.schedule(), ticketTtl, threads + "-poller");
+        this.poller = source.keep()
+                ? WaitPoller.ofFile(polls, waiters, ticketTtl, clock, threads + "-poller")
+                : WaitPoller.ofRows(polls, waiters, wiring.notifier(), ticketTtl, clock, threads + "-poller");
         this.idleRowCleaner = new IdleRowCleaner(scans, options.keep(), threads + "-cleaner");
         this.notifier = wiring.notifier();
     }
@@ -293,9 +295,9 @@ final class RowLockStore implements LockStore {
         contended.saw(claim.name(), applied.contended());
         notifyWaiters(applied.handed(), work);
         Renewed answer = applied.answerOrThrow();
-        if (answer instanceof Renewed.Waiting) {
+        if (answer instanceof Renewed.Waiting queued) {
             waiter.refreshed(goodUntil(claim, applied.now()));
-            poller.wake();
+            poller.enqueued(claim.name(), queued.position());
             notifier.listen(waiters, poller);
         }
         return answer;
@@ -449,6 +451,12 @@ final class RowLockStore implements LockStore {
             starter.check(turn.table().statements());
             return true;
         });
+        notifier.check(lanes.any());
+    }
+
+    /** Whether the database notifies this client of grants now, so that it polls rarely. */
+    boolean isNotified() {
+        return notifier.isListening();
     }
 
     /** The check that is run on the first connection. */

@@ -8,7 +8,6 @@ import dev.holdfast.jdbc.connection.DatabaseUrl;
 import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.schema.TableSchema;
-import dev.holdfast.jdbc.waiting.PollSchedule;
 import dev.holdfast.jdbc.waiting.PostgresNotifier;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.spi.MonotonicClock;
@@ -34,11 +33,16 @@ final class ServerStoreFactory {
         ConnectionPool pool = new ConnectionPool(
                 url,
                 url.properties(statement, timeout, options.serverPrepare()),
-                options.all(),
+                options.all(notifies(url, options)),
                 timeout,
                 statement,
                 "holdfast-" + dialect.product());
-        return open(dialect, pool, options, wiring(pool, options, statement, true), clock);
+        return open(
+                dialect,
+                pool,
+                options,
+                wiring(notifier(url, dialect, pool, options, clock), options, statement, true),
+                clock);
     }
 
     /**
@@ -52,8 +56,10 @@ final class ServerStoreFactory {
         if (product.equals("H2") && options.clock() == null) {
             return H2StoreFactory.over(pool, options, clock);
         }
-        ServerDialect dialect = new DatabaseUrl(url(product), pool + ", a " + product).dialect(options, false);
-        return open(dialect, pool, options, wiring(pool, options, statement, false), clock);
+        DatabaseUrl url = new DatabaseUrl(url(product), pool + ", a " + product);
+        ServerDialect dialect = url.dialect(options, false);
+        WaiterNotifier notifier = notifier(url, dialect, pool, options, clock);
+        return open(dialect, pool, options, wiring(notifier, options, statement, false), clock);
     }
 
     /**
@@ -83,16 +89,21 @@ final class ServerStoreFactory {
         };
     }
 
+    private static boolean notifies(DatabaseUrl url, ServerOptions options) {
+        return url.isPostgres() && options.notifies();
+    }
+
+    // The notifier's class needs the driver of PostgreSQL.
+    static WaiterNotifier notifier(
+            DatabaseUrl url, Dialect dialect, ConnectionSource source, ServerOptions options, MonotonicClock clock) {
+        return notifies(url, options)
+                ? new PostgresNotifier(source, dialect, options.store().ticketTtl(), clock)
+                : WaiterNotifier.NONE;
+    }
+
     static StoreWiring wiring(
-            ConnectionSource source, ServerOptions options, Duration statement, boolean callerMayWork) {
-        WaiterNotifier notifier = options.notifies() ? new PostgresNotifier(source) : WaiterNotifier.NONE;
-        return new StoreWiring(
-                callerMayWork,
-                options.lanes(),
-                options.ownPolls(),
-                statement,
-                new PollSchedule.Rows(options.notifies()),
-                notifier);
+            WaiterNotifier notifier, ServerOptions options, Duration statement, boolean callerMayWork) {
+        return new StoreWiring(callerMayWork, options.lanes(), options.ownPolls(), statement, notifier);
     }
 
     /**

@@ -6,7 +6,6 @@ import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.jdbc.sqlite.BootId;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
-import dev.holdfast.jdbc.waiting.PollSchedule;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
@@ -73,8 +72,7 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
         // The driver is native code, which interrupts do not affect, so calls run on the caller's thread. One lane is
         // enough:
         // SQLite has one writer at a time.
-        StoreWiring wiring =
-                new StoreWiring(true, 1, true, Duration.ZERO, new PollSchedule.DataVersion(), WaiterNotifier.NONE);
+        StoreWiring wiring = new StoreWiring(true, 1, true, Duration.ZERO, WaiterNotifier.NONE);
         RowLockStore store = new RowLockStore(dialect, file, options, wiring, clock);
         boolean ready = false;
         try {

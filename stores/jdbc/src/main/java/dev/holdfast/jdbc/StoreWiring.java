@@ -1,6 +1,5 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.jdbc.waiting.PollSchedule;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import java.time.Duration;
 
@@ -11,13 +10,7 @@ import java.time.Duration;
  * @param lanes how many connections there are for work, each for a part of the names
  * @param ownPolls whether polls have a connection of their own; otherwise they share that of the work
  * @param statementTimeout how long the last statement of a call may take beyond the time in which it may begin
- * @param schedule how often the database is polled
  * @param notifier how waiters of other processes are notified of their grant without a poll
  */
 record StoreWiring(
-        boolean callerMayWork,
-        int lanes,
-        boolean ownPolls,
-        Duration statementTimeout,
-        PollSchedule schedule,
-        WaiterNotifier notifier) {}
+        boolean callerMayWork, int lanes, boolean ownPolls, Duration statementTimeout, WaiterNotifier notifier) {}

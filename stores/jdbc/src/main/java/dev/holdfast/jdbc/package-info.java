@@ -19,8 +19,8 @@
  * </tr>
  * <tr>
  * <td>Waiters are served first come, first served, also across processes.</td>
- * <td>That a waiter in another process is notified of its grant at once: it polls, every few milliseconds with
- *     SQLite, every 50 ms with the others; PostgreSQL can push.</td>
+ * <td>That a waiter in another process is notified of its grant at once: PostgreSQL
+ *     notifies it, else it polls, and a notification may be lost.</td>
  * <td>A waiter's process runs: one that is frozen keeps its position in the queue, and a grant that it is handed,
  *     only for the time to live of its ticket.</td>
  * </tr>

@@ -8,6 +8,7 @@ import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
@@ -115,8 +116,8 @@ class LockedRowTest extends Servers {
         Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
         Duration timeout = Duration.ofSeconds(5);
         CountingSource statements = new CountingSource(
-                new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(), timeout, timeout, "test"));
-        StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
+                new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(false), timeout, timeout, "test"));
+        StoreWiring wiring = ServerStoreFactory.wiring(WaiterNotifier.NONE, ServerOptions.DEFAULTS, timeout, true);
         LockStore store = closing(
                 ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM));
         Claim guarded = alice.mutex(name);

@@ -12,6 +12,7 @@ import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
@@ -69,7 +70,7 @@ class StatementCountTest {
             Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
             Duration timeout = Duration.ofSeconds(5);
             statements = new CountingSource(new ConnectionPool(url, new Properties(), 7, timeout, timeout, "test"));
-            StoreWiring wiring = ServerStoreFactory.wiring(statements, ServerOptions.DEFAULTS, timeout, true);
+            StoreWiring wiring = ServerStoreFactory.wiring(WaiterNotifier.NONE, ServerOptions.DEFAULTS, timeout, true);
             store = ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
         }
         statements.take();

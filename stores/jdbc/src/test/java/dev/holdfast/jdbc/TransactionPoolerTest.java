@@ -99,7 +99,9 @@ class TransactionPoolerTest extends Servers {
             severalNames(here, there);
         }
         assertThat(get(here.list("", 10))).isEmpty();
-        assertThat(settings()).as("of the sessions that were used").containsExactly("0 on");
+        assertThat(settings("current_setting('lock_timeout') || ' ' || current_setting('synchronous_commit')"))
+                .as("of the sessions that were used")
+                .containsExactly("0 on");
     }
 
     private void severalNames(LockStore here, LockStore there) {
@@ -112,13 +114,12 @@ class TransactionPoolerTest extends Servers {
         both.forEach(claim -> get(here.release(claim)));
     }
 
-    private Set<String> settings() {
+    private Set<String> settings(String expression) {
         Set<String> settings = new HashSet<>();
         try (Connection connection = user();
                 Statement statement = connection.createStatement()) {
             for (int i = 0; i < 3 * SESSIONS; i++) {
-                try (ResultSet rows = statement.executeQuery(
-                        "SELECT current_setting('lock_timeout') || ' ' || current_setting('synchronous_commit')")) {
+                try (ResultSet rows = statement.executeQuery("SELECT " + expression)) {
                     rows.next();
                     settings.add(rows.getString(1));
                 }
@@ -127,6 +128,27 @@ class TransactionPoolerTest extends Servers {
         } catch (SQLException failure) {
             throw new AssertionError(failure);
         }
+    }
+
+    /** Nobody can listen there: the store finds out when it is opened, and polls. */
+    @Test
+    void notificationsThatDoNotArriveAreNotReliedOn() {
+        String notify = url + OFF + "&holdfast.wakeup=notify";
+        LockStore here = open(notify);
+        LockStore there = open(notify);
+        for (int i = 0; i < 5; i++) {
+            Claim holder = alice.mutex(name);
+            Claim waiter = bob.mutex(name);
+            granted(here, holder);
+            RecordingListener listener = waiting(there, waiter);
+            get(here.release(holder));
+            awaitGrant(listener);
+            assertThat(((RowLockStore) there).isNotified()).isFalse();
+            get(there.release(waiter));
+        }
+        assertThat(settings("(SELECT count(*) FROM pg_listening_channels())::text"))
+                .as("channels to which sessions of the pooler listen")
+                .containsExactly("0");
     }
 
     /** Without the option: no wrong grant, but an error that says which option is needed. */

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param schema whether the tables are created and checked
  * @param connections how many connections there are at most beside those of the renewals, of what looks at many rows, and of
  *     the notifications
- * @param notifies whether waiters are notified through the database
+ * @param wakeup how waiters of other clients learn of their grant
  * @param relaxed whether commits do not wait for the database's disk
  * @param serverPrepare whether statements are prepared at the server
  * @param clock the wall clock of a database without a dialect of its own, as a SQL expression in microseconds since 1970
@@ -21,7 +21,7 @@ public record ServerOptions(
         StoreOptions store,
         SchemaMode schema,
         int connections,
-        boolean notifies,
+        Wakeup wakeup,
         boolean relaxed,
         boolean serverPrepare,
         @Nullable String clock) {
@@ -31,8 +31,8 @@ public record ServerOptions(
 
     private static final int MAX_CONNECTIONS = 64;
 
-    public static final ServerOptions DEFAULTS =
-            new ServerOptions(StoreOptions.DEFAULTS, SchemaMode.CREATE, DEFAULT_CONNECTIONS, false, false, true, null);
+    public static final ServerOptions DEFAULTS = new ServerOptions(
+            StoreOptions.DEFAULTS, SchemaMode.CREATE, DEFAULT_CONNECTIONS, Wakeup.DEFAULT, false, true, null);
 
     /** Whether the tables are created and checked when a store is opened. */
     public enum SchemaMode {
@@ -42,6 +42,16 @@ public record ServerOptions(
         CHECK,
         /** The tables are not checked: if they are wrong, the first call fails. */
         NONE
+    }
+
+    /** How waiters of other clients learn of their grant. */
+    public enum Wakeup {
+        /** They are notified by a database that can, if the notifications reach this client; else they poll. */
+        DEFAULT,
+        /** The same, for a database that can. */
+        NOTIFY,
+        /** They poll. */
+        POLL
     }
 
     public static ServerOptions parse(String query) {
@@ -58,11 +68,12 @@ public record ServerOptions(
         SchemaMode schema = SchemaMode.valueOf(
                 oneOf(rest, "schema", "create", "check", "none").toUpperCase(java.util.Locale.ROOT));
         int connections = connections(rest.remove("connections"));
-        boolean notifies = oneOf(rest, "wakeup", "poll", "notify").equals("notify");
+        Wakeup wakeup = Wakeup.valueOf(
+                oneOf(rest, "wakeup", "default", "notify", "poll").toUpperCase(java.util.Locale.ROOT));
         boolean relaxed = oneOf(rest, "durability", "full", "relaxed").equals("relaxed");
         boolean prepare = oneOf(rest, "serverPrepare", "on", "off").equals("on");
         String clock = rest.remove("clock");
-        return new ServerOptions(StoreOptions.of(rest, false), schema, connections, notifies, relaxed, prepare, clock);
+        return new ServerOptions(StoreOptions.of(rest, false), schema, connections, wakeup, relaxed, prepare, clock);
     }
 
     private static int connections(@Nullable String value) {
@@ -87,8 +98,20 @@ public record ServerOptions(
         return connections > 1;
     }
 
-    /** How many connections there are at most in all. */
-    public int all() {
+    /**
+     * Whether clients notify each other, in a database that can. Not by themselves where statements are not prepared at the
+     * server: that is for poolers which give each transaction another session, in which nobody can listen.
+     */
+    public boolean notifies() {
+        return wakeup == Wakeup.NOTIFY || (wakeup == Wakeup.DEFAULT && serverPrepare);
+    }
+
+    /**
+     * How many connections there are at most in all.
+     *
+     * @param notifies whether one of them listens
+     */
+    public int all(boolean notifies) {
         return connections + 2 + (notifies ? 1 : 0);
     }
 
@@ -109,7 +132,7 @@ public record ServerOptions(
 
     /** Refuses options that the database does not support. */
     public void check(String product, boolean canNotify, boolean canRelax) {
-        if (notifies && !canNotify) {
+        if (wakeup == Wakeup.NOTIFY && !canNotify) {
             throw new IllegalArgumentException("Option wakeup=notify is for PostgreSQL, but this is " + product);
         }
         if (relaxed && !canRelax) {

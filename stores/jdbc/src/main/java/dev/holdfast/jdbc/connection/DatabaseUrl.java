@@ -28,7 +28,7 @@ public record DatabaseUrl(String url, String shown) {
         return shown;
     }
 
-    boolean isPostgres() {
+    public boolean isPostgres() {
         return url.startsWith("jdbc:postgresql:");
     }
 

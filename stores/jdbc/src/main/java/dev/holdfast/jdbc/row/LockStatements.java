@@ -35,6 +35,10 @@ public final class LockStatements implements AutoCloseable {
             FROM %s LEFT JOIN holdfast_lock ON name IN (%s)
             """;
 
+    private static final String READ_CHANGED = READ.replace("name IN (%s)", "%s");
+
+    private static final String CHANGED = "(name = ? AND version <> ?)";
+
     private static final String BEFORE = " AND name < ?";
 
     // Only names are read, which the index has.
@@ -173,6 +177,29 @@ public final class LockStatements implements AutoCloseable {
             found.byName().computeIfAbsent(name, absent -> LockRow.free(absent, 0, 0));
         }
         return found;
+    }
+
+    /** The rows of some names that have another version than this. */
+    Rows readChanged(Map<LockName, Long> versions) throws SQLException {
+        int size = padded(versions.size());
+        String sql = dialect.ready(
+                "changed " + size,
+                () -> READ_CHANGED.formatted(
+                        COLUMNS, dialect.oneRow(), String.join(" OR ", Collections.nCopies(size, CHANGED))));
+        return query(
+                sql,
+                statement -> {
+                    int index = 1;
+                    for (Map.Entry<LockName, Long> version : versions.entrySet()) {
+                        dialect.bindName(statement, index++, version.getKey().value());
+                        statement.setLong(index++, version.getValue());
+                    }
+                    while (index <= 2 * size) {
+                        dialect.bindName(statement, index++, "");
+                        statement.setLong(index++, 0);
+                    }
+                },
+                this::rows);
     }
 
     /**

@@ -360,6 +360,11 @@ public final class LockTable implements AutoCloseable {
         return statements.read(names);
     }
 
+    /** Reads the rows of some names of which the version is not the given one, without changing them. */
+    public Rows readChanged(Map<LockName, Long> versions) throws SQLException {
+        return statements.readChanged(versions);
+    }
+
     /**
      * Adds names in use that begin with a prefix. It looks at a bounded number of rows.
      *

@@ -2,12 +2,21 @@ package dev.holdfast.jdbc.waiting;
 
 import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
@@ -16,13 +25,16 @@ import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
 /**
- * Notifies waiters by {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait in it.
- * A client that hands a grant to a waiter of another client sends a notification with the ids of the claims on one
- * channel; a client in which one of these claims waits reads the row at once.
+ * Notifies waiters by {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait in it, and for a
+ * while after that. A client that hands a grant to a waiter of another client sends a notification with the ids of the claims on one
+ * channel; a client in which one of these claims waits reads the row at once, on the connection on which it listens.
  *
  * <p>A notification is a statement of its own, after the commit of the grant: in the same transaction it would keep
  * the database's queue of notifications locked while the commit waits for the disk, and so make all such commits
  * wait for each other. If it is lost, the poll finds the grant.
+ *
+ * <p>Behind a pooler that gives each transaction another session, notifications do not arrive. So a store sends itself one when it
+ * is opened, and if that does not arrive it polls. It still notifies others, who may have no pooler before them.
  */
 public final class PostgresNotifier implements WaiterNotifier {
 
@@ -34,15 +46,94 @@ public final class PostgresNotifier implements WaiterNotifier {
     /** How long one read waits for notifications, before it is checked whether to end. */
     private static final int LISTEN_MILLIS = 1_000;
 
+    /** How long a notification to oneself may take. Only behind a pooler it takes so long. */
+    private static final int CHECK_MILLIS = 2_000;
+
+    /** How often the session of a pooler that was told to listen is looked for, to tell it that it need not. */
+    private static final int TRIES_TO_UNLISTEN = 20;
+
+    /** How long the client goes on listening when no claim waits: to begin anew with each wait would be most of its cost. */
+    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     /** The pause after a connection has failed. */
     private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final ConnectionSource source;
+    private final Dialect dialect;
+    private final Duration ticketTtl;
+    private final MonotonicClock clock;
     private @Nullable Thread thread;
+    private volatile boolean hearsItself;
+    private volatile boolean listening;
     private volatile boolean closed;
+    /** The connection on which the thread listens. */
+    private volatile @Nullable Connection used;
 
-    public PostgresNotifier(ConnectionSource source) {
+    public PostgresNotifier(ConnectionSource source, Dialect dialect, Duration ticketTtl, MonotonicClock clock) {
         this.source = source;
+        this.dialect = dialect;
+        this.ticketTtl = ticketTtl;
+        this.clock = clock;
+    }
+
+    // The notification comes from another connection. On the same one it could arrive although none of another client
+    // would:
+    // a pooler may have both statements run in the same session.
+    @Override
+    public void check(SerialConnection work) {
+        String channel = "holdfast_check_" + UUID.randomUUID().toString().replace('-', '_');
+        try {
+            Connection connection = source.open();
+            try {
+                PGConnection ours = connection.unwrap(PGConnection.class);
+                int session = beginToListen(connection, channel);
+                send(channel, "", work);
+                PGNotification[] heard = ours.getNotifications(CHECK_MILLIS);
+                hearsItself = heard != null && heard.length > 0;
+                endListening(connection, channel, session);
+            } finally {
+                source.giveBack(connection);
+            }
+        } catch (SQLException | StoreException cannotListen) {
+            hearsItself = false;
+        }
+    }
+
+    private static int beginToListen(Connection connection, String channel) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("LISTEN " + channel);
+            int session = session(statement);
+            connection.commit();
+            return session;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    // Behind a pooler, this is another session each time, and the one that listens must not do so for ever.
+    private static void endListening(Connection connection, String channel, int session) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            for (int i = 0; i < TRIES_TO_UNLISTEN; i++) {
+                boolean isThat = session(statement) == session;
+                if (isThat) {
+                    statement.execute("UNLISTEN " + channel);
+                }
+                connection.commit();
+                if (isThat) {
+                    return;
+                }
+            }
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    private static int session(Statement statement) throws SQLException {
+        try (ResultSet rows = statement.executeQuery("SELECT pg_backend_pid()")) {
+            return rows.next() ? rows.getInt(1) : 0;
+        }
     }
 
     @Override
@@ -52,67 +143,108 @@ public final class PostgresNotifier implements WaiterNotifier {
                 .map(handed -> handed.id().toString())
                 .collect(Collectors.joining(" "));
         try {
-            work.call(turn -> turn.table()
-                    .statements()
-                    .query(
-                            "SELECT pg_notify('" + CHANNEL + "', ?)",
-                            statement -> statement.setString(1, ids),
-                            rows -> true));
+            send(CHANNEL, ids, work);
         } catch (StoreException lost) {
             // The grant is in the rows, and the waiters poll these anyway.
             return;
         }
     }
 
+    private static void send(String channel, String text, SerialConnection work) {
+        work.call(turn -> turn.table()
+                .statements()
+                .query(
+                        "SELECT pg_notify(?, ?)",
+                        statement -> {
+                            statement.setString(1, channel);
+                            statement.setString(2, text);
+                        },
+                        rows -> true));
+    }
+
     @Override
     public synchronized void listen(WaiterRegistry waiters, WaitPoller poller) {
-        if (thread == null && !closed) {
+        if (thread == null && !closed && hearsItself) {
             thread = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
             thread.setDaemon(true);
             thread.start();
         }
     }
 
+    @Override
+    public boolean isListening() {
+        return listening;
+    }
+
     private void run(WaiterRegistry waiters, WaitPoller poller) {
         while (!mayEnd(waiters)) {
             try {
                 Connection connection = source.open();
+                boolean broken = true;
+                used = connection;
                 try {
                     listen(connection, waiters, poller);
+                    broken = false;
                 } finally {
-                    source.giveBack(connection);
+                    listening = false;
+                    used = null;
+                    end(connection, broken);
                 }
-            } catch (SQLException broken) {
-                LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);
+            } catch (SQLException | StoreException failed) {
+                poller.lookNow();
+                if (!closed) {
+                    LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);
+                }
             }
+        }
+    }
+
+    // A session that may still listen must not be given to anybody.
+    private void end(Connection connection, boolean broken) throws SQLException {
+        if (broken) {
+            source.discard(connection);
+        } else {
+            source.giveBack(connection);
         }
     }
 
     private void listen(Connection connection, WaiterRegistry waiters, WaitPoller poller) throws SQLException {
         PGConnection ours = connection.unwrap(PGConnection.class);
+        LockTable table = new LockTable(connection, dialect, ticketTtl, true, clock);
         try (Statement statement = connection.createStatement()) {
             statement.execute("LISTEN " + CHANNEL);
+            listening = true;
             // Notifications sent before LISTEN were missed, so the rows are read once.
             poller.lookNow();
-            while (!closed && !waiters.isEmpty()) {
-                PGNotification[] notifications = ours.getNotifications(LISTEN_MILLIS);
-                if (notifications != null && concernsUs(notifications, waiters)) {
-                    poller.lookNow();
+            long lastWait = clock.nanoTime();
+            while (!closed && clock.nanoTime() - lastWait < LINGER_NANOS) {
+                if (!waiters.isEmpty()) {
+                    lastWait = clock.nanoTime();
+                }
+                Set<LockName> names = names(ours.getNotifications(LISTEN_MILLIS), waiters);
+                if (!names.isEmpty()) {
+                    waiters.look(table, names, ticketTtl);
                 }
             }
             statement.execute("UNLISTEN " + CHANNEL);
+        } finally {
+            table.closeStatements();
         }
     }
 
-    private static boolean concernsUs(PGNotification[] notifications, WaiterRegistry waiters) {
-        for (PGNotification notification : notifications) {
-            for (String id : notification.getParameter().split(" ", -1)) {
-                if (waiters.contains(id)) {
-                    return true;
+    private static Set<LockName> names(PGNotification @Nullable [] notifications, WaiterRegistry waiters) {
+        Set<LockName> names = new HashSet<>();
+        if (notifications != null) {
+            for (PGNotification notification : notifications) {
+                for (String id : notification.getParameter().split(" ", -1)) {
+                    LockName name = waiters.nameOf(id);
+                    if (name != null) {
+                        names.add(name);
+                    }
                 }
             }
         }
-        return false;
+        return names;
     }
 
     private synchronized boolean mayEnd(WaiterRegistry waiters) {
@@ -123,12 +255,32 @@ public final class PostgresNotifier implements WaiterNotifier {
         return false;
     }
 
-    // The listener's thread gives its connection back within a second. The pool is closed by then, and closes it.
+    // The listener's connection may be the user's. To wait for its next look at whether to end would take a second, so
+    // its
+    // session is ended.
     @Override
-    public synchronized void close() {
+    public void close() {
         closed = true;
-        if (thread != null) {
-            LockSupport.unpark(thread);
+        Thread running = running();
+        Connection connection = used;
+        if (connection != null) {
+            try {
+                connection.abort(Runnable::run);
+            } catch (SQLException alreadyBroken) {
+                listening = false;
+            }
         }
+        if (running != null) {
+            LockSupport.unpark(running);
+            try {
+                running.join(LISTEN_MILLIS);
+            } catch (InterruptedException keptForLater) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private synchronized @Nullable Thread running() {
+        return thread;
     }
 }

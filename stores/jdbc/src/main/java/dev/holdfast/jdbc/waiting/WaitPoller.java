@@ -2,15 +2,17 @@ package dev.holdfast.jdbc.waiting;
 
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.LockTable;
-import dev.holdfast.jdbc.row.LockTable.Rows;
-import dev.holdfast.jdbc.waiting.WaiterRegistry.Listed;
+import dev.holdfast.jdbc.waiting.WaiterRegistry.Seen;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -26,39 +28,80 @@ public final class WaitPoller implements AutoCloseable {
     /** The pause after a poll has failed. */
     private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
+    private record Enqueued(LockName name, int position) {}
+
     private final SerialConnection connection;
     private final WaiterRegistry waiters;
     private final PollSchedule schedule;
     private final Duration ticketTtl;
+    private final MonotonicClock clock;
     private final String threadName;
-    /**
-     * Set when a claim was added: its row must be read at least once, even if nothing has changed since the last
-     * poll.
-     */
-    private final AtomicBoolean added = new AtomicBoolean();
+    private final Queue<Enqueued> enqueued = new ConcurrentLinkedQueue<>();
+    private volatile boolean allAreDue;
 
     private @Nullable Thread thread;
-    /** Whether the thread is parked because no claim waits. */
-    private volatile boolean lingering;
+    /** Until when the thread is parked, and it is parked: claims that are to be looked for earlier must wake it. */
+    private volatile long parkedUntil;
 
+    private volatile boolean isParked;
     private volatile boolean closed;
 
-    public WaitPoller(
+    /**
+     * Polls a file of SQLite.
+     *
+     * @param connection is used for polls only: it must see the commits of all others
+     */
+    public static WaitPoller ofFile(
+            SerialConnection connection,
+            WaiterRegistry waiters,
+            Duration ticketTtl,
+            MonotonicClock clock,
+            String threadName) {
+        return new WaitPoller(connection, waiters, new FilePolls(), ticketTtl, clock, threadName);
+    }
+
+    /** Polls the rows of a server, more rarely while it notifies this client. */
+    public static WaitPoller ofRows(
+            SerialConnection connection,
+            WaiterRegistry waiters,
+            WaiterNotifier notifier,
+            Duration ticketTtl,
+            MonotonicClock clock,
+            String threadName) {
+        RowPolls polls = new RowPolls(
+                notifier::isListening, bound -> ThreadLocalRandom.current().nextLong(bound));
+        return new WaitPoller(connection, waiters, polls, ticketTtl, clock, threadName);
+    }
+
+    private WaitPoller(
             SerialConnection connection,
             WaiterRegistry waiters,
             PollSchedule schedule,
             Duration ticketTtl,
+            MonotonicClock clock,
             String threadName) {
         this.connection = connection;
         this.waiters = waiters;
         this.schedule = schedule;
         this.ticketTtl = ticketTtl;
+        this.clock = clock;
         this.threadName = threadName;
     }
 
-    /** To be called after a claim was added to the registry. */
-    public synchronized void wake() {
-        added.set(true);
+    /** To be called after a claim was enqueued. */
+    public void enqueued(LockName name, int position) {
+        enqueued.add(new Enqueued(name, position));
+        wake(schedule.firstNanos(position));
+    }
+
+    /** Reads all rows for which claims wait, because notifications may have been missed. */
+    void lookNow() {
+        allAreDue = true;
+        wake(0);
+    }
+
+    // To wake the thread each time would cost more than the enqueue itself.
+    private synchronized void wake(long within) {
         if (closed) {
             return;
         }
@@ -66,80 +109,84 @@ public final class WaitPoller implements AutoCloseable {
             thread = new Thread(this::run, threadName);
             thread.setDaemon(true);
             thread.start();
-        } else if (lingering) {
-            // Otherwise the thread polls soon anyway, and to wake it each time would cost more than the enqueue
-            // itself.
-            LockSupport.unpark(thread);
-        }
-    }
-
-    /** Polls now, because the database has notified this client of a change to a claim that waits here. */
-    synchronized void lookNow() {
-        added.set(true);
-        if (thread != null) {
+        } else if (isParked && clock.nanoTime() + within - parkedUntil < 0) {
             LockSupport.unpark(thread);
         }
     }
 
     private void run() {
         while (!closed) {
-            if (waiters.isEmpty()) {
-                linger();
-                if (mayEnd()) {
-                    return;
-                }
-                continue;
-            }
             long pause;
-            try {
-                pause = schedule.pauseNanos(poll());
-            } catch (RuntimeException failure) {
-                // The refresh of the tickets fails for the same reason, and reports it to the listeners.
-                added.set(true);
-                pause = PAUSE_AFTER_FAILURE_NANOS;
+            if (waiters.isEmpty() && enqueued.isEmpty()) {
+                pause = LINGER_NANOS;
+            } else {
+                pause = pollAll();
             }
+            park(pause);
+            if (mayEnd(pause)) {
+                return;
+            }
+        }
+    }
+
+    private long pollAll() {
+        try {
+            poll();
+            return schedule.pauseNanos(clock.nanoTime());
+        } catch (RuntimeException failure) {
+            // The refresh of the tickets fails for the same reason, and reports it to the listeners.
+            schedule.allAreDue();
+            return PAUSE_AFTER_FAILURE_NANOS;
+        }
+    }
+
+    // Either a claim that is enqueued meanwhile is seen here, or whoever enqueued it sees that the thread is parked.
+    private void park(long pause) {
+        parkedUntil = clock.nanoTime() + pause;
+        isParked = true;
+        if (enqueued.isEmpty() && !allAreDue && !closed) {
             LockSupport.parkNanos(pause);
         }
+        isParked = false;
     }
 
-    // A claim is registered before it wakes the poller, so either this thread sees the claim, or wake() sees
-    // lingering.
-    private void linger() {
-        lingering = true;
-        if (waiters.isEmpty() && !closed) {
-            LockSupport.parkNanos(LINGER_NANOS);
-        }
-        lingering = false;
-    }
-
-    private synchronized boolean mayEnd() {
-        if (closed || waiters.isEmpty()) {
+    private synchronized boolean mayEnd(long pause) {
+        boolean idle = pause == LINGER_NANOS && waiters.isEmpty() && enqueued.isEmpty();
+        if (closed || (idle && clock.nanoTime() - parkedUntil >= 0)) {
             thread = null;
             return true;
         }
         return false;
     }
 
-    private PollSchedule.Poll poll() {
-        boolean isNew = added.getAndSet(false);
-        if (!schedule.isWorthReading(connection) && !isNew) {
-            return new PollSchedule.Poll(false, 0);
+    private void poll() {
+        for (Enqueued one = enqueued.poll(); one != null; one = enqueued.poll()) {
+            schedule.enqueued(one.name(), one.position(), clock.nanoTime());
         }
-        // The waiters are listed before the rows are read, so that each is compared with rows that are not older
-        // than it.
-        Map<LockName, List<Listed>> byName = waiters.byName();
-        List<LockName> names = List.copyOf(byName.keySet());
-        boolean notified = false;
-        int statements = 0;
-        for (int from = 0; from < names.size(); from += LockTable.MAX_BATCH) {
-            List<LockName> chunk = names.subList(from, Math.min(names.size(), from + LockTable.MAX_BATCH));
-            Rows rows = connection.call(turn -> turn.table().read(chunk));
-            List<Listed> claims = new ArrayList<>();
-            chunk.forEach(name -> claims.addAll(byName.getOrDefault(name, List.of())));
-            notified |= waiters.compare(claims, rows, ticketTtl);
-            statements++;
+        if (allAreDue) {
+            allAreDue = false;
+            schedule.allAreDue();
         }
-        return new PollSchedule.Poll(notified || isNew, statements);
+        List<LockName> due = new ArrayList<>(schedule.due(connection, clock.nanoTime()));
+        for (int from = 0; from < due.size(); from += LockTable.MAX_BATCH) {
+            List<LockName> chunk = due.subList(from, Math.min(due.size(), from + LockTable.MAX_BATCH));
+            Map<LockName, Seen> seen;
+            try {
+                seen = connection.call(turn -> waiters.look(turn.table(), chunk, ticketTtl));
+            } catch (RuntimeException failure) {
+                due.subList(from, due.size()).forEach(name -> schedule.unchanged(name, clock.nanoTime()));
+                throw failure;
+            }
+            long now = clock.nanoTime();
+            for (LockName name : chunk) {
+                Seen found = seen.get(name);
+                if (found == null) {
+                    schedule.unchanged(name, now);
+                } else {
+                    schedule.read(name, found.position(), found.granted(), now);
+                }
+            }
+        }
     }
 
     @Override

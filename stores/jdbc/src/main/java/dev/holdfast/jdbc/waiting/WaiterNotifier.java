@@ -5,13 +5,16 @@ import dev.holdfast.spi.Released.Handed;
 import java.util.List;
 
 /**
- * Notifies waiters in other processes through the database. A notification may be lost; the next poll finds the
- * grant.
+ * Notifies waiters in other processes through the database. A notification is a hint: it may be lost, and then a poll or the
+ * refresh of the ticket finds the grant. A grant is believed from the row that was read.
  */
 public interface WaiterNotifier extends AutoCloseable {
 
     /** Does nothing: for databases that cannot push, and for users who do not want it. */
     WaiterNotifier NONE = new WaiterNotifier() {
+        @Override
+        public void check(SerialConnection work) {}
+
         @Override
         public void notifyGranted(List<Handed> granted, SerialConnection work) {}
 
@@ -19,8 +22,16 @@ public interface WaiterNotifier extends AutoCloseable {
         public void listen(WaiterRegistry waiters, WaitPoller poller) {}
 
         @Override
+        public boolean isListening() {
+            return false;
+        }
+
+        @Override
         public void close() {}
     };
+
+    /** Finds out whether notifications reach this client. Called once, before all others. */
+    void check(SerialConnection work);
 
     /**
      * Notifies the clients whose claims were granted. Called after the grants were committed, with at least one
@@ -28,8 +39,11 @@ public interface WaiterNotifier extends AutoCloseable {
      */
     void notifyGranted(List<Handed> granted, SerialConnection work);
 
-    /** Listens for notifications as long as claims wait in this client. */
+    /** Listens for notifications as long as claims wait in this client, if they reach it. */
     void listen(WaiterRegistry waiters, WaitPoller poller);
+
+    /** Whether this client hears notifications now, as far as it knows. */
+    boolean isListening();
 
     @Override
     void close();

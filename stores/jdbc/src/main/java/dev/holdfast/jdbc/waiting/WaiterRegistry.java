@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc.waiting;
 
 import dev.holdfast.jdbc.row.LockRow;
+import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.LockTable.Rows;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.spi.Claim;
@@ -14,6 +15,7 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.ResourceRecord;
 import dev.holdfast.store.ResourceRecord.Place;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -21,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +37,11 @@ import org.jspecify.annotations.Nullable;
 public final class WaiterRegistry {
 
     private final Map<ClaimId, Waiter> waiters = new ConcurrentHashMap<>();
+    /** The same by name, so that to look at a name costs what waits for it, and not what waits at all. */
+    private final Map<LockName, Set<Waiter>> byName = new ConcurrentHashMap<>();
+
+    /** No row has this version. */
+    private static final long UNSEEN = -1;
 
     /** A claim that waits. */
     public static final class Waiter implements ListenerRegistration {
@@ -48,7 +56,7 @@ public final class WaiterRegistry {
 
         private volatile boolean closed;
         /** The version of the row in which the claim was last seen waiting. */
-        private volatile long seenVersion = -1;
+        private volatile long seenVersion = UNSEEN;
 
         public Waiter(Claim claim, ClaimListener listener, WaiterRegistry registry) {
             this.claim = claim;
@@ -59,7 +67,7 @@ public final class WaiterRegistry {
         @Override
         public void close() {
             closed = true;
-            registry.waiters.remove(claim.id(), this);
+            registry.remove(this);
         }
 
         /** To be called after the ticket was taken or refreshed. */
@@ -92,20 +100,27 @@ public final class WaiterRegistry {
         return waiters.containsKey(id);
     }
 
-    /** Whether a claim with this id, given as text, waits here. */
-    boolean contains(String id) {
+    /** The name that a claim with this id, given as text, waits for here; null if there is none. */
+    @Nullable
+    LockName nameOf(String id) {
         try {
-            return contains(ClaimId.parse(id));
+            Waiter waiter = waiters.get(ClaimId.parse(id));
+            return waiter == null ? null : waiter.claim.name();
         } catch (IllegalArgumentException notOurs) {
-            return false;
+            return null;
         }
     }
 
     /** Registers a claim that is about to be enqueued. */
     public void add(Waiter waiter) {
+        byName.compute(waiter.claim.name(), (name, present) -> {
+            Set<Waiter> all = present == null ? ConcurrentHashMap.newKeySet() : present;
+            all.add(waiter);
+            return all;
+        });
         waiters.put(waiter.claim.id(), waiter);
         if (waiter.closed) {
-            waiters.remove(waiter.claim.id(), waiter);
+            remove(waiter);
         }
     }
 
@@ -113,7 +128,16 @@ public final class WaiterRegistry {
      * Removes a claim that does not wait after all; false if another thread has, which then notifies its listener.
      */
     public boolean remove(Waiter waiter) {
+        byName.computeIfPresent(waiter.claim.name(), (name, all) -> {
+            all.remove(waiter);
+            return all.isEmpty() ? null : all;
+        });
         return waiters.remove(waiter.claim.id(), waiter);
+    }
+
+    private @Nullable Waiter take(ClaimId id) {
+        Waiter waiter = waiters.get(id);
+        return waiter != null && remove(waiter) ? waiter : null;
     }
 
     /** To be called after a refresh of the ticket succeeded. */
@@ -126,7 +150,7 @@ public final class WaiterRegistry {
 
     /** Notifies the listener of a granted claim; false if it has none here. */
     public boolean granted(ClaimId id, Granted granted) {
-        Waiter waiter = waiters.remove(id);
+        Waiter waiter = take(id);
         if (waiter == null) {
             return false;
         }
@@ -144,7 +168,7 @@ public final class WaiterRegistry {
     }
 
     public void ended(ClaimId id, Renewed.Reason reason) {
-        Waiter waiter = waiters.remove(id);
+        Waiter waiter = take(id);
         if (waiter != null) {
             waiter.notifyEnded(reason);
         }
@@ -159,39 +183,77 @@ public final class WaiterRegistry {
      */
     record Listed(Waiter waiter, long goodUntil) {}
 
-    /** The claims that wait now, by name. */
-    Map<LockName, List<Listed>> byName() {
-        Map<LockName, List<Listed>> byName = new HashMap<>();
-        for (Waiter waiter : waiters.values()) {
-            byName.computeIfAbsent(waiter.claim.name(), name -> new ArrayList<>())
-                    .add(new Listed(waiter, waiter.goodUntil));
-        }
-        return byName;
-    }
+    /**
+     * What was found for a name.
+     *
+     * @param position the least number of claims that wait before one of ours; negative if none of ours waits
+     * @param granted whether one of ours was found to be granted
+     */
+    record Seen(int position, boolean granted) {}
 
     /**
-     * Compares claims that were listed before some rows were read with those rows.
+     * Reads the rows of some names, and notifies the listeners of claims that were granted or released. A row that is as it was
+     * seen last is not fetched.
      *
-     * @return whether a listener was notified
+     * @return what was found, for names whose row was changed, or for which none of ours waits
      */
-    boolean compare(Collection<Listed> claims, Rows rows, Duration ticketTtl) {
-        boolean notified = false;
-        Map<LockName, Optional<ResourceRecord>> records = new HashMap<>();
-        for (Listed listed : claims) {
-            Waiter waiter = listed.waiter();
-            LockName name = waiter.claim.name();
-            LockRow row = rows.row(name);
-            if (row.version() == waiter.seenVersion) {
-                continue;
+    Map<LockName, Seen> look(LockTable table, Collection<LockName> names, Duration ticketTtl) throws SQLException {
+        // The waiters are listed before the rows are read, so that each is compared with rows that are not older
+        // than it.
+        Map<LockName, List<Listed>> listed = new HashMap<>();
+        Map<LockName, Long> versions = new HashMap<>();
+        Map<LockName, Seen> seen = new HashMap<>();
+        for (LockName name : names) {
+            List<Listed> ours = listed(name);
+            if (ours.isEmpty()) {
+                seen.put(name, new Seen(-1, false));
+            } else {
+                listed.put(name, ours);
+                versions.put(name, commonVersion(ours));
             }
-            Optional<ResourceRecord> record = records.computeIfAbsent(name, unused -> readable(row, ticketTtl));
-            if (record.isPresent()) {
-                Place state = record.get().placeOf(waiter.claim.id());
-                notified |= compare(listed, record.get(), state, rows.now());
-            }
-            waiter.seenVersion = row.version();
         }
-        return notified;
+        if (!versions.isEmpty()) {
+            Rows rows = table.readChanged(versions);
+            rows.byName().forEach((name, row) -> {
+                List<Listed> ours = listed.get(name);
+                if (ours != null) {
+                    seen.put(name, compare(ours, row, rows.now(), ticketTtl));
+                }
+            });
+        }
+        return seen;
+    }
+
+    private List<Listed> listed(LockName name) {
+        List<Listed> listed = new ArrayList<>();
+        for (Waiter waiter : byName.getOrDefault(name, Set.of())) {
+            listed.add(new Listed(waiter, waiter.goodUntil));
+        }
+        return listed;
+    }
+
+    private static long commonVersion(List<Listed> ours) {
+        long first = ours.get(0).waiter().seenVersion;
+        return ours.stream().allMatch(one -> one.waiter().seenVersion == first) ? first : UNSEEN;
+    }
+
+    private Seen compare(List<Listed> ours, LockRow row, long now, Duration ticketTtl) {
+        Optional<ResourceRecord> record = readable(row, ticketTtl);
+        int position = 0;
+        boolean granted = false;
+        if (record.isPresent()) {
+            Map<ClaimId, Integer> places = new HashMap<>();
+            record.get().waiters().forEach(place -> places.put(place.claim().id(), places.size()));
+            position = Integer.MAX_VALUE;
+            for (Listed listed : ours) {
+                ClaimId id = listed.waiter().claim.id();
+                granted |= compare(listed, record.get(), now);
+                position = Math.min(position, places.getOrDefault(id, Integer.MAX_VALUE));
+            }
+        }
+        ours.forEach(listed -> listed.waiter().seenVersion = row.version());
+        // One that is not in the row yet was enqueued just now: its own call says where it is.
+        return new Seen(position == Integer.MAX_VALUE ? -1 : position, granted);
     }
 
     // An unreadable row must not hide the others. The refresh of its tickets fails, and reports that to the
@@ -204,17 +266,19 @@ public final class WaiterRegistry {
         }
     }
 
-    private boolean compare(Listed listed, ResourceRecord record, @Nullable Place state, long now) {
+    // Whether it was granted. A waiting claim has the counter 0.
+    private boolean compare(Listed listed, ResourceRecord record, long now) {
         ClaimId id = listed.waiter().claim.id();
+        Place state = record.placeOf(id);
         if (state == null) {
             // If its ticket may have expired, the cause of its end is not known here: the next refresh reports it.
             boolean released = record.tombstones().containsKey(id) || now < listed.goodUntil();
             if (released) {
                 ended(id, Renewed.Reason.RELEASED);
             }
-            return released;
+            return false;
         }
-        // A waiting claim has the counter 0. The lease is reported as it was at the moment of the grant.
+        // The lease is reported as it was at the moment of the grant.
         if (state.counter() == 0) {
             return false;
         }
@@ -223,5 +287,6 @@ public final class WaiterRegistry {
 
     public void clear() {
         waiters.clear();
+        byName.clear();
     }
 }

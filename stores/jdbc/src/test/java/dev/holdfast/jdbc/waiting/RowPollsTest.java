@@ -1,0 +1,166 @@
+package dev.holdfast.jdbc.waiting;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.testkit.Seeds;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** When clients poll, and how often: in simulated time, so that the figures are those of the schedule and not of the machine. */
+class RowPollsTest {
+
+    private static final LockName NAME = new LockName("hot");
+    private static final long STATEMENT_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
+
+    private final Random random = new Random(Seeds.of("row polls"));
+    private final SerialConnection unused = null;
+
+    private RowPolls polls(boolean pushed) {
+        return new RowPolls(() -> pushed, bound -> random.nextLong(0, bound));
+    }
+
+    /** The pause after a read that found nothing new. */
+    private Duration pause(RowPolls polls, int position, Duration age) {
+        long start = random.nextLong();
+        polls.enqueued(NAME, position, start);
+        polls.allAreDue();
+        long now = start + age.toNanos();
+        polls.due(unused, now);
+        polls.unchanged(NAME, now);
+        return Duration.ofNanos(polls.pauseNanos(now));
+    }
+
+    @Test
+    void theFirstPollsOftenWhileTheHoldIsShort() {
+        for (int millis : new int[] {0, 10, 60, 70}) {
+            assertThat(pause(polls(false), 0, Duration.ofMillis(millis)))
+                    .as("after %d ms", millis)
+                    .isBetween(Duration.ofMillis(2), Duration.ofMillis(5));
+        }
+        assertThat(pause(polls(false), 0, Duration.ofSeconds(1)))
+                .isBetween(Duration.ofMillis(50), Duration.ofMillis(56));
+        assertThat(pause(polls(false), 0, Duration.ofMinutes(1)))
+                .isBetween(Duration.ofMillis(250), Duration.ofMillis(276));
+    }
+
+    @Test
+    void theOthersPollByTheirPosition() {
+        assertThat(pause(polls(false), 1, Duration.ZERO)).isBetween(Duration.ofMillis(250), Duration.ofMillis(276));
+        assertThat(pause(polls(false), 3, Duration.ZERO)).isBetween(Duration.ofMillis(750), Duration.ofMillis(826));
+        assertThat(pause(polls(false), 5_000, Duration.ofDays(1)))
+                .isBetween(Duration.ofSeconds(1), Duration.ofMillis(1_101));
+    }
+
+    @Test
+    void pollsAreRareBesidePushes() {
+        assertThat(pause(polls(true), 0, Duration.ZERO)).isGreaterThanOrEqualTo(Duration.ofMillis(500));
+        assertThat(pause(polls(true), 63, Duration.ZERO)).isGreaterThanOrEqualTo(Duration.ofSeconds(32));
+    }
+
+    /** What is not due is not read, and what is due is read once. */
+    @Test
+    void onlyWhatIsDueIsRead() {
+        RowPolls polls = polls(false);
+        LockName far = new LockName("far");
+        polls.enqueued(NAME, 0, 0);
+        polls.enqueued(far, 4, 0);
+        long now = Duration.ofMillis(3).toNanos();
+        assertThat(polls.due(unused, now)).containsExactly(NAME);
+        assertThat(polls.due(unused, now)).isEmpty();
+        polls.read(NAME, -1, true, now);
+        assertThat(polls.pauseNanos(now)).isGreaterThan(Duration.ofMillis(250).toNanos());
+        assertThat(polls.due(unused, Duration.ofSeconds(2).toNanos())).containsExactly(far);
+    }
+
+    /**
+     * Each client asks again as soon as it has released. Before, each polled 20 times a second: of 64 clients, 1,280 polls a second
+     * for 20 grants.
+     */
+    @ParameterizedTest
+    @CsvSource({"2, 200, 3, 200", "4, 1000, 5, 100", "64, 200, 10, 25", "64, 5000, 10, 25"})
+    void pollsForEachGrantAndGrantsInASecond(int clients, long holdMicros, int mostPolls, int leastGrants) {
+        Simulation simulation = new Simulation(clients, TimeUnit.MICROSECONDS.toNanos(holdMicros));
+        simulation.run(3_000);
+        assertThat(simulation.polls / 3_000.0).as("polls for each grant").isLessThan(mostPolls);
+        assertThat(3_000 * 1e9 / simulation.now).as("grants in a second").isGreaterThan(leastGrants);
+    }
+
+    /** Clients with one lock, whose release makes the first in the queue the holder. */
+    private final class Simulation {
+
+        private record Event(long at, int client, boolean release) {}
+
+        private final long hold;
+        private final List<RowPolls> schedules = new ArrayList<>();
+        private final List<Integer> queue = new ArrayList<>();
+        private final PriorityQueue<Event> events = new PriorityQueue<>(Comparator.comparingLong(Event::at));
+        private final boolean[] knows;
+        private int holder;
+        private long now;
+        private long polls;
+
+        Simulation(int clients, long hold) {
+            this.hold = hold;
+            this.knows = new boolean[clients];
+            for (int i = 0; i < clients; i++) {
+                schedules.add(polls(false));
+            }
+            for (int i = 1; i < clients; i++) {
+                enqueue(i);
+            }
+            release(0);
+        }
+
+        private void enqueue(int client) {
+            queue.add(client);
+            schedules.get(client).enqueued(NAME, queue.size() - 1, now);
+            pollLater(client);
+        }
+
+        private void pollLater(int client) {
+            events.add(new Event(now + schedules.get(client).pauseNanos(now) + STATEMENT_NANOS, client, false));
+        }
+
+        private void release(int client) {
+            holder = client;
+            knows[client] = true;
+            events.add(new Event(now + hold, client, true));
+        }
+
+        void run(int grants) {
+            for (int granted = 0; granted < grants; ) {
+                Event event = events.remove();
+                now = event.at();
+                if (event.release()) {
+                    granted++;
+                    knows[event.client()] = false;
+                    holder = queue.remove(0);
+                    enqueue(event.client());
+                } else if (!schedules.get(event.client()).due(unused, now).isEmpty()) {
+                    poll(event.client());
+                }
+            }
+        }
+
+        private void poll(int client) {
+            polls++;
+            if (holder == client) {
+                schedules.get(client).read(NAME, -1, true, now);
+                release(client);
+            } else {
+                schedules.get(client).read(NAME, queue.indexOf(client), false, now);
+                pollLater(client);
+            }
+        }
+    }
+}
