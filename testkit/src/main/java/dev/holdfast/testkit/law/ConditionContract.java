@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
+import dev.holdfast.LockLostException;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import java.time.Duration;
@@ -227,6 +229,92 @@ abstract class ConditionContract extends NodeContract {
     private boolean isWaiting(LockName waitSet, String thread) {
         return waiters(waitSet).stream()
                 .anyMatch(claim -> claim.owner().thread().equals(thread));
+    }
+
+    /** One is interrupted while another process signals: one signal wakes one of two, and none is lost with the interrupt. */
+    @Test
+    public final void interruptedWaitTakesNoSignalWithIt() {
+        List<Side> sides = twoSides(name());
+        LockName waitSet = waitSet(sides.get(0));
+        for (int round = 0; round < ROUNDS / 2; round++) {
+            Side first = sides.get(round % 2);
+            CompletableFuture<Thread> interruptible = new CompletableFuture<>();
+            CompletableFuture<Boolean> interrupted = thread("interrupted", () -> {
+                interruptible.complete(Thread.currentThread());
+                return locked(first, () -> {
+                    try {
+                        first.condition().await();
+                        // The signal came first. Then the interrupt is kept.
+                        Thread.interrupted();
+                        return true;
+                    } catch (InterruptedException withTheLock) {
+                        assertThat(first.lock().isHeldByCurrentThread()).isTrue();
+                        return false;
+                    }
+                });
+            });
+            await(() -> isWaiting(waitSet, "interrupted"), () -> "the first does not wait");
+            CompletableFuture<Long> other = thread("other", () -> awaitSignal(sides.get(0)));
+            await(() -> isWaiting(waitSet, "other"), () -> "the second does not wait");
+            // Before the signal, beside it, or perhaps after it.
+            if (round % 2 == 0) {
+                interruptible.join().interrupt();
+            }
+            CompletableFuture<Boolean> signalled = thread(
+                    "signaller",
+                    () -> locked(sides.get(1), () -> {
+                        sides.get(1).condition().signal();
+                        return true;
+                    }));
+            interruptible.join().interrupt();
+            end(signalled);
+            if (end(interrupted) && !other.isDone()) {
+                signal(sides.get(1));
+            }
+            end(other);
+        }
+    }
+
+    /** The client breaks its own lock, so that it knows of the loss at once. */
+    @Test
+    public final void lostLockWakesNobody() {
+        List<Side> sides = twoSides(name());
+        CompletableFuture<Long> waiting = waiting(sides.get(0), 0);
+        List<Claim> before = waiters(waitSet(sides.get(0)));
+        Side side = sides.get(1);
+        CompletableFuture<Integer> failures = thread("loser", () -> {
+            int lost = 0;
+            for (Callable<?> use : List.<Callable<?>>of(
+                    () -> run(side.condition()::signal),
+                    () -> run(side.condition()::signalAll),
+                    () -> side.condition().await(1, TimeUnit.HOURS))) {
+                side.lock().lock();
+                side.lock().forceRelease();
+                try {
+                    use.call();
+                } catch (LockLostException expected) {
+                    lost++;
+                }
+                try {
+                    side.lock().unlock();
+                } catch (LockLostException expected) {
+                    lost++;
+                }
+            }
+            return lost;
+        });
+        assertThat(end(failures)).isEqualTo(6);
+        assertThat(waiters(waitSet(side)))
+                .extracting(Claim::id)
+                .containsExactly(before.get(0).id());
+        assertThat(waiting).isNotDone();
+        signal(side);
+        end(waiting);
+    }
+
+    private static boolean run(Runnable use) {
+        use.run();
+        return true;
     }
 
     @Test
