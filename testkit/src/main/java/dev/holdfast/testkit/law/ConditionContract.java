@@ -256,17 +256,20 @@ abstract class ConditionContract extends NodeContract {
             await(() -> isWaiting(waitSet, "interrupted"), () -> "the first does not wait");
             CompletableFuture<Long> other = thread("other", () -> awaitSignal(sides.get(0)));
             await(() -> isWaiting(waitSet, "other"), () -> "the second does not wait");
-            // Before the signal, beside it, or perhaps after it.
-            if (round % 2 == 0) {
+            // Beside the signal, or just after it, when the thread has perhaps not woken up yet.
+            boolean after = round % 2 == 0;
+            if (!after) {
                 interruptible.join().interrupt();
             }
             CompletableFuture<Boolean> signalled = thread(
                     "signaller",
                     () -> locked(sides.get(1), () -> {
                         sides.get(1).condition().signal();
+                        if (after) {
+                            interruptible.join().interrupt();
+                        }
                         return true;
                     }));
-            interruptible.join().interrupt();
             end(signalled);
             if (end(interrupted) && !other.isDone()) {
                 signal(sides.get(1));
