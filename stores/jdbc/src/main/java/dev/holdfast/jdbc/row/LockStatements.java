@@ -454,21 +454,20 @@ public final class LockStatements implements AutoCloseable {
         Map<LockName, LockRow> found = new LinkedHashMap<>();
         long now = 0;
         long epoch = 0;
-        int seen = 0;
+        int nameless = 0;
         String last = "";
         while (rows.next()) {
             now = rows.getLong(1);
             epoch = rows.getLong(2);
-            seen++;
             try {
                 last = dialect.names().text(rows, 3);
                 LockRow row = row(rows);
                 found.put(row.name(), row);
             } catch (IllegalArgumentException noName) {
-                continue;
+                nameless++;
             }
         }
-        return new Page(new Rows(found, now, epoch), seen, last);
+        return new Page(new Rows(found, now, epoch), found.size() + nameless, last);
     }
 
     private Rows rows(ResultSet rows) throws SQLException {
