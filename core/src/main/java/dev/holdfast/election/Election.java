@@ -68,6 +68,8 @@ public interface Election extends AutoCloseable {
      *
      * @return empty if it does not lead in time, or is closed
      * @throws IllegalArgumentException if the time is negative
+     * @throws IllegalStateException if a callback of this election would wait, since the next term does not begin before it has
+     *     returned
      */
     Optional<Term> awaitTerm(Duration maxWait) throws InterruptedException;
 
@@ -105,13 +107,18 @@ public interface Election extends AutoCloseable {
      * the end of the term, which is taken for its answer to the interrupt. The interrupt that the end of the term has caused is
      * cleared when the task has ended. Several threads may run tasks.
      *
+     * <p>After the method has returned or thrown, this candidate stands again, though no task runs: close the election if it
+     * shall not.
+     *
      * @throws InterruptedException if somebody else interrupts the thread
+     * @throws IllegalStateException if a callback of this election would wait
      */
     void run(LeaderTask task) throws InterruptedException;
 
     /**
      * Ends the term, if there is one, and returns at once. Listeners are notified and tasks interrupted; when all of them have
-     * ended, but after one lease at the latest, the next candidate can be elected, and this one joins again behind all others.
+     * ended, but after one lease at the latest, the next candidate can be elected, and this one joins again behind all others; in stores
+     * without a queue, 0.2 s later.
      */
     void resign();
 

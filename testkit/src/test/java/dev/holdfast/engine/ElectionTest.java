@@ -155,6 +155,17 @@ class ElectionTest extends EngineFixture {
         assertThat(other.lastTerm().token()).isGreaterThan(one.lastTerm().token());
     }
 
+    @Test
+    void whoResignsLetsAnotherClientLeadInAStoreWithoutAQueue() {
+        Standing one = standing(client(new NoQueueStore(memory)), "one").start();
+        awaitLeads(one);
+        Standing other = standing(client(new NoQueueStore(memory)), "other").start();
+        pass(Duration.ofSeconds(1));
+        one.election.resign();
+        clock.advanceUntil("somebody leads", STEP, () -> one.leads() || other.leads());
+        assertThat(other.leads()).isTrue();
+    }
+
     // ---- callbacks ----
 
     @Test
@@ -296,6 +307,62 @@ class ElectionTest extends EngineFixture {
         clock.advanceUntil("it has closed itself", STEP, () -> other.events.size() == 2);
         awaitUnused("billing");
         assertThat(other.events).containsExactly("elected", "CLOSED");
+    }
+
+    @Test
+    void closeWhileTheGateIsAskedWinsNoTerm() {
+        AtomicInteger asked = new AtomicInteger();
+        CountDownLatch mayAnswer = new CountDownLatch(1);
+        CompletableFuture<Optional<Term>> won = new CompletableFuture<>();
+        Election[] self = new Election[1];
+        self[0] = locks.election(
+                "billing", ElectionOptions.defaults().withLease(Standing.LEASE).withReady(() -> {
+                    if (asked.incrementAndGet() == 2) {
+                        awaitUninterruptibly(mayAnswer);
+                    }
+                    return true;
+                }));
+        self[0].onElected(term -> won.complete(Optional.of(term)));
+        self[0].start();
+        clock.advanceUntil("the gate is asked by the winner", STEP, () -> asked.get() == 2);
+        CompletableFuture<Void> closed = a.begin(self[0]::close);
+        Wait.until("it leaves the election", () -> self[0].toString().contains("CLOSED"));
+        assertThat(closed.isDone()).as("the lock is held still").isFalse();
+        mayAnswer.countDown();
+        Actor.end(closed);
+        assertThat(isUnused("billing")).isTrue();
+        assertThat(won).isNotDone();
+    }
+
+    /** The next term does not begin before the callback has returned, so that it would wait for itself. */
+    @Test
+    void aCallbackThatWaitsForATermIsRefused() {
+        CompletableFuture<Throwable> refused = new CompletableFuture<>();
+        CompletableFuture<Optional<Term>> present = new CompletableFuture<>();
+        Standing one = standing(locks, "one");
+        one.election.onElected(term -> present.complete(awaitTerm(one)));
+        one.election.onLost(reason -> {
+            try {
+                awaitTerm(one);
+            } catch (IllegalStateException expected) {
+                refused.complete(expected);
+            }
+        });
+        one.start();
+        awaitLeads(one);
+        assertThat(present.join()).contains(one.lastTerm());
+        one.election.resign();
+        clock.advanceUntil("it was refused", STEP, refused::isDone);
+        assertThat(refused.join()).hasMessageContaining("billing").hasMessageContaining("another thread");
+        awaitLeads(one);
+    }
+
+    private static Optional<Term> awaitTerm(Standing one) {
+        try {
+            return one.election.awaitTerm(Duration.ofDays(1));
+        } catch (InterruptedException never) {
+            throw new AssertionError(never);
+        }
     }
 
     @Test

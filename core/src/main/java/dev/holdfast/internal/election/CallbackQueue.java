@@ -37,6 +37,16 @@ final class CallbackQueue {
         callbacks.run(this::runNext);
     }
 
+    /** Whether a piece runs or will run. */
+    boolean isBusy() {
+        mutex.lock();
+        try {
+            return running;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
     /** Whether the calling thread runs a piece of this queue. */
     boolean isRunningHere() {
         return thread == Thread.currentThread();

@@ -35,6 +35,9 @@ final class Candidacy {
     /** How often a candidate that is not ready is asked again. */
     static final long READY_NANOS = Duration.ofSeconds(1).toNanos();
 
+    /** How long one who has resigned stays away where there is no queue: twice the longest pause between others' attempts. */
+    static final long YIELD_NANOS = 200_000_000;
+
     private final Engine engine;
     private final LockSpec spec;
     private final BooleanSupplier ready;
@@ -72,6 +75,15 @@ final class Candidacy {
         callbacks.run(this::join);
     }
 
+    /** Begins when the others have had their turn. Where they have no places in a queue, they look at intervals. */
+    void beginBehindOthers() {
+        if (engine.traits().fifo()) {
+            begin();
+        } else {
+            pause(YIELD_NANOS);
+        }
+    }
+
     private void join() {
         if (stopped) {
             return;
@@ -93,9 +105,8 @@ final class Candidacy {
     private void ended(@Nullable Hold hold, @Nullable Throwable failure) {
         waiting = null;
         if (hold != null) {
-            if (stopped) {
-                hold.releaseAsync();
-            } else if (isReady()) {
+            // A term that is won at the moment of the stop is ended by the election, which waits for its release.
+            if (stopped || isReady()) {
                 failures = 0;
                 elected.accept(hold);
             } else {

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
@@ -180,7 +181,11 @@ public final class LeaderElection implements Election {
             engine.losses().remove(ended.lateRelease());
             ended.hold().releaseAsync().whenComplete((released, lost) -> {
                 ended.released().complete(null);
-                candidacy.begin();
+                if (ended.ended() == LossReason.RESIGNED) {
+                    candidacy.beginBehindOthers();
+                } else {
+                    candidacy.begin();
+                }
             });
         }
     }
@@ -203,19 +208,41 @@ public final class LeaderElection implements Election {
 
     @Override
     public void close() {
-        if (state.getAndSet(State.CLOSED) != State.CLOSED) {
+        boolean isFirst = state.getAndSet(State.CLOSED) != State.CLOSED;
+        // Before the stop, which calls back as well.
+        boolean wasBusy = callbacks.isBusy();
+        if (isFirst) {
             observations.forEach(LeaderObservation::close);
             candidacy.stop();
         }
         wakeAll();
         ElectedTerm last = term;
-        if (last == null) {
+        if (last != null) {
+            over(last, LossReason.CLOSED);
+        }
+        if (callbacks.isRunningHere() || (last != null && last.isTaskRunningHere())) {
             return;
         }
-        over(last, LossReason.CLOSED);
-        if (!callbacks.isRunningHere() && !last.isTaskRunningHere()) {
+        // A term may be won at the moment of the close, by a callback that is under way.
+        if (wasBusy) {
+            engine.calls().joinQuietly(left(), Nanos.of(options.lease()));
+        } else if (last != null) {
             engine.calls().joinQuietly(last.released(), Nanos.of(options.lease()));
         }
+    }
+
+    /** Completes when all callbacks of now have returned, and the term is over that they may have begun. */
+    private CompletableFuture<@Nullable Void> left() {
+        CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
+        callbacks.run(() -> {
+            ElectedTerm last = term;
+            if (last == null) {
+                left.complete(null);
+            } else {
+                last.released().thenRun(() -> left.complete(null));
+            }
+        });
+        return left;
     }
 
     private boolean isClosed() {
@@ -227,7 +254,8 @@ public final class LeaderElection implements Election {
     @Override
     public Optional<Term> term() {
         ElectedTerm present = term;
-        return present != null && present.isValid() ? Optional.of(present) : Optional.empty();
+        // One that is won at the moment of the close is over as well.
+        return present != null && present.isValid() && !isClosed() ? Optional.of(present) : Optional.empty();
     }
 
     @Override
@@ -257,10 +285,19 @@ public final class LeaderElection implements Election {
                 if (left == 0) {
                     return null;
                 }
+                requireNoCallback();
                 engine.time().park(mine, Math.min(left, Uptime.LONGEST_PARK_NANOS));
             }
         } finally {
             waiting.remove(mine);
+        }
+    }
+
+    private void requireNoCallback() {
+        if (callbacks.isRunningHere()) {
+            throw new IllegalStateException(
+                    "A callback of election \"" + name() + "\" cannot wait for a term, which does"
+                            + " not begin before the callback has returned: wait on another thread");
         }
     }
 

@@ -60,7 +60,8 @@ final class LeaderObservation {
         CompletableFuture<Optional<ResourceState>> answer;
         try {
             answer = engine.store().inspect(name).toCompletableFuture().copy();
-        } catch (RuntimeException failure) {
+        } catch (Throwable failure) {
+            // Also an Error: the next look must be made.
             answer = CompletableFuture.failedFuture(failure);
         }
         engine.calls()
