@@ -100,9 +100,29 @@ class ElectProcessTest extends ToolTest {
     }
 
     @Test
+    void aLeaderThatWasToldToEndDoesNotStandAgainWhenItsTermIsLost() {
+        Running leader = tool.start(
+                "elect",
+                "--lease",
+                "6s",
+                "x",
+                "--",
+                "sh",
+                "-c",
+                "trap 'echo told > told' TERM; echo $$ >> pids; i=0; while [ $i -lt 1200 ]; do sleep 0.05; i=$((i + 1)); done");
+        tool.await("pids");
+        leader.signal("TERM");
+        tool.await("told");
+        assertThat(tool.run("break", "--yes", "x").exit()).isZero();
+        assertThat(leader.await().exit()).isEqualTo(128 + 15);
+        assertThat(tool.text("pids")).as("commands").hasLineCount(1);
+    }
+
+    @Test
     void whatDoesNotGoTogetherIsRefused() {
         assertThat(tool.run("elect", "x").exit()).isEqualTo(64);
         assertThat(tool.run("elect", "--status", "x", "--", "true").exit()).isEqualTo(64);
+        assertThat(tool.run("elect", "--json", "x", "--", "true").exit()).isEqualTo(64);
         assertThat(tool.run("elect", "--id", "two words", "x", "--", "true").exit())
                 .isEqualTo(64);
         assertThat(tool.run("elect", "--grace", "10s", "--lease", "15s", "x", "--", "true")

@@ -58,6 +58,10 @@ class ServerStoresProcessTest extends ToolTest {
                 "--initial-cluster",
                 "default=" + peer);
         commandsWork("etcd://127.0.0.1:" + port);
+        // Between its renewals less is left of such a session than the grace for such a lease.
+        tool.with("HOLDFAST_STORE", "etcd://127.0.0.1:" + port + "?session=6s");
+        assertThat(tool.run("run", "--lease", "1m", "c", "--", "sleep", "4").exit())
+                .isZero();
     }
 
     @Test
@@ -128,6 +132,9 @@ class ServerStoresProcessTest extends ToolTest {
         assertThat(next.exit()).as(next.err()).isZero();
         assertThat(Long.parseLong(next.out().strip())).isGreaterThan(Long.parseLong(token));
         assertThat(tool.run("show", "a").out()).contains("nobody holds it and nobody waits");
+        // A session grants less than this, however often it is asked.
+        Result led = tool.run("elect", "--lease", "10m", "b", "--", "sh", "-c", "exit 3");
+        assertThat(led.exit()).as(led.err()).isEqualTo(3);
     }
 
     private void start(String debianPackage, int port, String... command) {

@@ -103,6 +103,9 @@ public final class ElectCommand implements Callable<Integer> {
             }
             return showStatus();
         }
+        if (json) {
+            throw Failure.usage("--json is about what --status shows: add --status, or leave it out");
+        }
         if (command.isEmpty()) {
             throw Failure.usage("there is no command: put it behind --, as in: holdfast elect " + name + " -- COMMAND");
         }

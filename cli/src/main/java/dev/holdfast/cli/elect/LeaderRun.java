@@ -97,8 +97,20 @@ final class LeaderRun {
     }
 
     private void lead(String client, Election election, Term term) throws InterruptedException {
+        try {
+            runCommand(client, election, term);
+        } finally {
+            // The interrupt of a signal may just be taken for that of the end of the term.
+            if (status == NONE && signals.stopAsked() != 0) {
+                status = ExitCode.SIGNAL + signals.stopAsked();
+                election.close();
+            }
+        }
+    }
+
+    private void runCommand(String client, Election election, Term term) throws InterruptedException {
         trace.say("elected, with token " + term.token());
-        if (!isLongEnough(election, term)) {
+        if (signals.pending() != 0 || !isRenewed(election, term)) {
             return;
         }
         GuardedCommand.Ended ended;
@@ -124,18 +136,17 @@ final class LeaderRun {
     }
 
     // A grant that was handed to a waiter may live as long as its place in the queue only, until it is renewed; the
-    // command
-    // would be ended at its start. To proclaim renews.
-    private boolean isLongEnough(Election election, Term term) {
-        Duration least = options.lease().dividedBy(2);
-        if (term.remaining().compareTo(least) < 0) {
+    // command would be ended at its start. To proclaim renews. A session may grant less than the lease all the same.
+    private boolean isRenewed(Election election, Term term) {
+        if (term.remaining().compareTo(options.lease().dividedBy(2)) < 0) {
             try {
                 election.proclaim(options.payload());
             } catch (StoreUnavailableException noAnswer) {
                 trace.say("could not renew before the start: " + noAnswer.getMessage());
+                return false;
             }
         }
-        return term.remaining().compareTo(least) >= 0;
+        return term.isValid();
     }
 
     private Map<String, String> environment(String client, Term term) {

@@ -1,6 +1,7 @@
 package dev.holdfast.cli.process;
 
 import dev.holdfast.cli.output.Trace;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -34,11 +35,12 @@ public record GuardedCommand(NewSession session, List<String> command, SignalRel
             LossGuard.Holding holding,
             KillSchedule schedule,
             Consumer<LossGuard> guarded) {
+        Duration left = holding.remaining();
         signals.commandStarts();
         ChildGroup child = ChildGroup.start(pipe, session, command, environment);
         LossGuard guard;
         try {
-            guard = LossGuard.start(holding, schedule, child);
+            guard = LossGuard.start(holding, schedule.within(left), child);
             guarded.accept(guard);
             signals.forwardTo(child, guard);
         } catch (RuntimeException | Error noGuard) {

@@ -57,6 +57,18 @@ public final class KillSchedule {
         this.graceNanos = onLost == OnLost.TERM ? grace.toNanos() : 0;
     }
 
+    /**
+     * The same with a grace that works for what is held, which may be a session that lives for less than the lease that was asked
+     * for: between two renewals it would fall below the grace.
+     *
+     * @param left what is left of it when it was just acquired or renewed
+     */
+    KillSchedule within(Duration left) {
+        Duration grace = Duration.ofNanos(graceNanos);
+        Duration most = mostGrace(left);
+        return new KillSchedule(onLost, grace.compareTo(most) > 0 ? most : grace, Duration.ofNanos(marginNanos));
+    }
+
     /** The time kept free before the deadline for the kill itself: a twentieth of the lease, 20 to 500 ms. */
     public static Duration margin(Duration lease) {
         Duration margin = lease.dividedBy(MARGINS_PER_LEASE);

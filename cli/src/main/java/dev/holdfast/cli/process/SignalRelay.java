@@ -20,6 +20,9 @@ public final class SignalRelay implements SignalHandler {
     static final List<String> ENDING =
             List.of("HUP", "INT", "TERM", "USR1", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "XCPU");
 
+    /** Of these, the signals that only ever ask a running command to end. */
+    static final List<String> TELLING = List.of("INT", "TERM");
+
     /** Signals that inform a running command; a tool that waits for the lock ignores them. */
     static final List<String> INFORMING = List.of("WINCH", "URG");
 
@@ -30,6 +33,9 @@ public final class SignalRelay implements SignalHandler {
     private @Nullable ChildGroup child;
     private @Nullable LossGuard guard;
     private @Nullable Signal pending;
+    /** The signal by which a command was told to end. */
+    private @Nullable Signal told;
+
     private boolean paused;
     private boolean over;
 
@@ -75,6 +81,11 @@ public final class SignalRelay implements SignalHandler {
         return pending == null ? 0 : pending.getNumber();
     }
 
+    /** The number of a signal that ended the wait, or that told a command to end, as INT and TERM do; 0 if there was none. */
+    public synchronized int stopAsked() {
+        return pending != null ? pending.getNumber() : told != null ? told.getNumber() : 0;
+    }
+
     /**
      * Call it before the command is started: Ctrl-Z no longer stops the tool alone, as it does while the tool waits for
      * the lock. A command that runs while nobody renews its lock would be left without it.
@@ -116,6 +127,7 @@ public final class SignalRelay implements SignalHandler {
     private synchronized void end(Signal signal) {
         if (child != null) {
             child.signal(signal.getName());
+            told = TELLING.contains(signal.getName()) ? signal : told;
         } else if (pending == null && !over) {
             pending = signal;
             waiter.interrupt();

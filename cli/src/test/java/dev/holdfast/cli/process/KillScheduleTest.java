@@ -49,6 +49,20 @@ class KillScheduleTest {
         assertThat(step(schedule).action()).as("killed again until it is dead").isEqualTo(Action.KILL);
     }
 
+    /** A session may live for less than the lease that was asked for, and then less than the grace is left before each renewal. */
+    @Test
+    void aGraceIsAtMostHalfOfWhatIsHeld() {
+        KillSchedule schedule = new KillSchedule(OnLost.TERM, GRACE, MARGIN).within(Duration.ofSeconds(6));
+        deadline = now + Duration.ofSeconds(4).toNanos();
+        assertThat(step(schedule))
+                .isEqualTo(new Step(Action.NONE, Duration.ofSeconds(1).toNanos()));
+        pass(Duration.ofSeconds(1));
+        assertThat(step(schedule).action()).isEqualTo(Action.TERMINATE);
+        KillSchedule whole = new KillSchedule(OnLost.TERM, GRACE, MARGIN).within(Duration.ofSeconds(30));
+        deadline = now + GRACE.toNanos();
+        assertThat(step(whole).action()).isEqualTo(Action.TERMINATE);
+    }
+
     @Test
     void aRenewalInTimeChangesNothingForTheCommand() {
         KillSchedule schedule = new KillSchedule(OnLost.TERM, GRACE, MARGIN);
