@@ -10,6 +10,9 @@ import org.junit.jupiter.api.Test;
 /** {@code holdfast elect} as people use it: processes that stand for election, and die, or freeze. */
 class ElectProcessTest extends ToolTest {
 
+    /** It ends while a test waits for it, but not because a busy machine stops for a moment. */
+    private static final String SHORT = "8s";
+
     /** Writes the name, the process and the token of the leader, one line for each term, and runs until it is ended. */
     private static String leading(String who) {
         return "echo " + who + " $$ $HOLDFAST_TOKEN >> terms; i=0; while [ $i -lt 1200 ] && [ ! -e end-" + who
@@ -44,9 +47,9 @@ class ElectProcessTest extends ToolTest {
 
     @Test
     void theNextLeadsWhenALeaderIsKilledAndItsCommandDiesWithIt() {
-        Running first = stand("a", "2s");
+        Running first = stand("a", SHORT);
         String[] one = term(1);
-        Running second = stand("b", "2s");
+        Running second = stand("b", SHORT);
         awaitStatus("leads", "a:80", "waits", "b:80");
         first.signal("KILL");
         String[] two = term(2);
@@ -63,9 +66,9 @@ class ElectProcessTest extends ToolTest {
 
     @Test
     void aLeaderThatWasFrozenEndsItsCommandStandsAgainAndRunsItAgain() {
-        Running first = stand("a", "2s");
+        Running first = stand("a", SHORT);
         String[] one = term(1);
-        Running second = stand("b", "2s");
+        Running second = stand("b", SHORT);
         awaitStatus("b:80");
         first.signal("STOP");
         assertThat(term(2)[0]).isEqualTo("b");
