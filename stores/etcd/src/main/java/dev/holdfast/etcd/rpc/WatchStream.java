@@ -50,6 +50,9 @@ final class WatchStream {
     /** The token of a stream on which a watch was refused. */
     private @Nullable String refusedToken;
 
+    /** How many streams have ended whose watches were not all reported as closed yet. */
+    private int ending;
+
     private boolean closed;
 
     /** @param logInNanos how long the log-in for a stream may take */
@@ -98,13 +101,18 @@ final class WatchStream {
     /**
      * The revision up to which the server says that it has reported everything. Answers come in the order of requests, but
      * a server need not answer each one. What an answer says stays true, so it does not matter whose it is.
+     *
+     * <p>An answer says nothing about watches on an earlier stream. So there is none while one of these may still be taken for
+     * a running one.
      */
     CompletableFuture<Long> reportedUpTo() {
         CompletableFuture<Long> answer = new CompletableFuture<>();
         synchronized (this) {
             Stream open = stream;
-            if (open != null) {
+            if (open != null && ending == 0) {
                 open.askers.add(answer);
+                // Who does not wait any more must not get the answer to the next one.
+                answer.whenComplete((revision, failure) -> open.dropAsker(answer));
                 open.send(WatchRequest.newBuilder()
                         .setProgressRequest(WatchProgressRequest.getDefaultInstance())
                         .build());
@@ -345,6 +353,12 @@ final class WatchStream {
             }
         }
 
+        private void dropAsker(CompletableFuture<Long> asker) {
+            synchronized (WatchStream.this) {
+                askers.removeIf(one -> one == asker);
+            }
+        }
+
         // The number in such an answer is not that of the watch; it may even be that of another one.
         private void refused() {
             synchronized (WatchStream.this) {
@@ -373,6 +387,7 @@ final class WatchStream {
                     return;
                 }
                 ended = true;
+                ending++;
                 watches.values().forEach(watch -> remaining.addAll(watch.interests));
                 watches.clear();
                 unnumbered.clear();
@@ -390,9 +405,15 @@ final class WatchStream {
             synchronized (WatchStream.this) {
                 mayNotify = !closed;
             }
-            for (SharedWatch.Interest interest : remaining) {
-                if (mayNotify && !interest.isClosed) {
-                    interest.listener.onClosed();
+            try {
+                for (SharedWatch.Interest interest : remaining) {
+                    if (mayNotify && !interest.isClosed) {
+                        interest.listener.onClosed();
+                    }
+                }
+            } finally {
+                synchronized (WatchStream.this) {
+                    ending--;
                 }
             }
             unanswered.forEach(asker -> asker.completeExceptionally(noStream()));
