@@ -39,6 +39,11 @@ final class FaultyClient implements EtcdClient {
     /** Answers to renewals of leases are kept until this is complete. */
     volatile CompletionStage<?> keepAlivesWaitFor = CompletableFuture.completedStage(null);
 
+    /** Answers to these transactions are kept until {@link #delayedWaitFor} is complete. */
+    volatile Predicate<TxnRequest> delaysAnswer = request -> false;
+
+    volatile CompletionStage<?> delayedWaitFor = CompletableFuture.completedStage(null);
+
     FaultyClient(EtcdClient delegate) {
         this.delegate = delegate;
     }
@@ -81,6 +86,9 @@ final class FaultyClient implements EtcdClient {
             return CompletableFuture.failedStage(lost);
         }
         CompletionStage<TxnResponse> answer = delegate.txn(request, writes);
+        if (delaysAnswer.test(request)) {
+            return answer.thenCombine(delayedWaitFor, (response, open) -> response);
+        }
         return losesAnswer.test(request) ? answer.thenCompose(ignored -> CompletableFuture.failedStage(lost)) : answer;
     }
 

@@ -10,11 +10,13 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -75,6 +77,31 @@ class LossReasonTest extends WithPlainServer {
         deleteByHand();
         gate.complete(null);
         assertBroken(renewal);
+    }
+
+    @Test
+    void renewalIsAnsweredThoughTheClaimIsAcquiredAgainWhileTheReasonIsBeingFound() {
+        faulty.silencesWatches = true;
+        deleteByHand();
+        CompletableFuture<Void> gate = new CompletableFuture<>();
+        AtomicBoolean asksForTheReason = new AtomicBoolean();
+        faulty.delayedWaitFor = gate;
+        faulty.delaysAnswer = request -> {
+            boolean ofTombstone = request.getSuccessCount() == 1
+                    && request.getSuccess(0)
+                            .getRequestRange()
+                            .getKey()
+                            .toStringUtf8()
+                            .contains("%t/");
+            asksForTheReason.compareAndSet(false, ofTombstone);
+            return ofTombstone;
+        };
+        CompletableFuture<List<Renewed>> renewal = renewal();
+        awaitUntil(asksForTheReason::get);
+        granted(store, holder.again());
+        gate.complete(null);
+        assertThat(renewal).succeedsWithin(Duration.ofSeconds(60));
+        assertThat(get(renewal)).singleElement().isInstanceOf(Renewed.Gone.class);
     }
 
     @Test

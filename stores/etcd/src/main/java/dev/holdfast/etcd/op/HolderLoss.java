@@ -13,6 +13,7 @@ import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds out why a claim is gone. Its watch and a renewal may find at the same time that a holder's key is gone. The first
@@ -34,41 +35,42 @@ final class HolderLoss {
     }
 
     /**
-     * The key of a holder is gone. Returns whether the caller is the first to find that, who then has to find the reason
-     * and {@link #end} it.
+     * The key of a holder is gone. The first caller to find that gets what will be the reason, and has to find that and to
+     * {@link #end} the claim; any other one gets null.
      */
-    boolean begin(ClaimState state, long created) {
+    @Nullable
+    CompletableFuture<Reason> begin(ClaimState state, long created) {
+        CompletableFuture<Reason> loss = new CompletableFuture<>();
         boolean[] first = new boolean[1];
         claimTable.change(then -> {
             first[0] = claimTable.has(state) && state.phase == ClaimState.Phase.HELD && state.created == created;
             if (first[0]) {
                 state.phase = ClaimState.Phase.LOST;
-                state.loss = new CompletableFuture<>();
+                state.loss = loss;
             }
         });
-        return first[0];
+        return first[0] ? loss : null;
     }
 
-    /** The reason of a loss is known. */
-    void end(ClaimState state, Reason reason) {
-        CompletableFuture<Reason> loss = state.loss;
+    /** The reason of a loss is known. The claim may have been acquired again meanwhile. */
+    void end(ClaimState state, CompletableFuture<Reason> loss, Reason reason) {
         claimTable.change(then -> {
             if (state.phase == ClaimState.Phase.LOST && state.loss == loss) {
                 claimTable.gone(state, reason, then);
             }
         });
-        if (loss != null) {
-            loss.complete(reason);
-        }
+        loss.complete(reason);
     }
 
     /** Why a holder is gone whose key was not found, or which is not in the table any more. */
     CompletionStage<Reason> reason(ClaimState state, long created, boolean leaseLives) {
-        if (begin(state, created)) {
+        CompletableFuture<Reason> begun = begin(state, created);
+        if (begun != null) {
             // The key is gone, whatever becomes of these reads; they can only show that another claim holds.
             reason(state.claim, leaseLives)
                     .exceptionally(failure -> ofKey(leaseLives))
-                    .thenAccept(reason -> end(state, reason));
+                    .thenAccept(reason -> end(state, begun, reason));
+            return begun;
         }
         CompletableFuture<Reason> loss = state.loss;
         return loss != null ? loss : reason(state.claim, false);

@@ -12,6 +12,7 @@ import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.KeyValue;
 import io.etcd.jetcd.api.TxnRequest;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -141,7 +142,8 @@ final class HolderWatch {
         }
 
         private void lost() {
-            if (state.releasing || !holderLoss.begin(state, created)) {
+            CompletableFuture<Reason> loss = state.releasing ? null : holderLoss.begin(state, created);
+            if (loss == null) {
                 return;
             }
             session.renew().handle((life, failure) -> lives(life)).thenAccept(lives -> {
@@ -149,7 +151,7 @@ final class HolderWatch {
                 Reason reason = HolderLoss.ofKey(lives);
                 // First of all the engine: after that, no renewal asks for a claim that is not in the table.
                 losses.lost(claim.name(), claim.id(), reason);
-                holderLoss.end(state, reason);
+                holderLoss.end(state, loss, reason);
             });
         }
 
