@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts the requests that a store sends, and the events that it receives. */
+/** Counts the requests that a store sends, and the events that it has received and handled. */
 final class CountingClient implements EtcdClient {
 
     private final EtcdClient delegate;
@@ -79,14 +79,14 @@ final class CountingClient implements EtcdClient {
         return delegate.watch(key, isPrefix, fromRevision, new WatchListener() {
             @Override
             public void onEvents(List<io.etcd.jetcd.api.Event> received) {
-                events.addAndGet(received.size());
                 listener.onEvents(received);
+                events.addAndGet(received.size());
             }
 
             @Override
             public void onStarted(boolean missed) {
-                started.incrementAndGet();
                 listener.onStarted(missed);
+                started.incrementAndGet();
             }
 
             @Override
