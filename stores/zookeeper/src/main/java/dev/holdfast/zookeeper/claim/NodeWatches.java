@@ -89,27 +89,26 @@ public final class NodeWatches {
     public CompletionStage<Reply<SessionClient.Data>> read(
             SessionClient client, ClaimState claimState, String path, Consumer<WatchedEvent> onEvent) {
         Key key = new Key(client.session(), path);
-        CompletionStage<Reply<SessionClient.Data>> read;
-        NodeWatch watch;
-        boolean isNew;
         synchronized (this) {
             if (claimState.state() == ClaimState.State.OVER) {
                 return client.data(path, null);
             }
-            watch = watches.computeIfAbsent(key, unused -> new NodeWatch(key, client));
-            isNew = watch.claims.put(claimState, onEvent) == null;
+            NodeWatch watch = watches.computeIfAbsent(key, unused -> new NodeWatch(key, client));
+            boolean isNew = watch.claims.put(claimState, onEvent) == null;
             watch.state = watch.state == State.LIVE ? State.LIVE : State.ASKED;
-            read = client.data(path, watch);
+            // The reply is waited for under the lock, too: if it has come already, no event after it is seen before it,
+            // which
+            // would make a watch live whose connection was broken meanwhile.
+            return client.data(path, watch).thenApply(reply -> {
+                // If an event has used up the watch in the meantime, nobody hears of the next one, and this changes
+                // nothing.
+                answered(watch, reply.isOk());
+                if (!reply.isOk() && (isNew || reply.isMissing())) {
+                    forget(key, claimState);
+                }
+                return reply;
+            });
         }
-        return read.thenApply(reply -> {
-            // If an event has used up the watch in the meantime, nobody hears of the next one, and this changes
-            // nothing.
-            answered(watch, reply.isOk());
-            if (!reply.isOk() && (isNew || reply.isMissing())) {
-                forget(key, claimState);
-            }
-            return reply;
-        });
     }
 
     private synchronized void answered(NodeWatch watch, boolean ok) {
