@@ -40,9 +40,9 @@ final class MissedEvents {
     /**
      * A waiter, and what it has seen of the claims that it watches.
      *
-     * @param ownStarted whether the watch on its own key had started before the key is read
+     * @param ownStart the number of the watch on its own key that had started before the key is read, or 0
      */
-    private record Watched(ClaimState state, QueueEntry own, QueueEntry blocker, boolean ownStarted) {}
+    private record Watched(ClaimState state, QueueEntry own, QueueEntry blocker, int ownStart) {}
 
     void look(ClaimState state) {
         synchronized (this) {
@@ -86,9 +86,9 @@ final class MissedEvents {
                 Watched both = watched.get(i);
                 if (answer == null || hasChanged(both, answer, i)) {
                     readQueue.accept(both.state());
-                } else if (both.ownStarted()) {
-                    // Unless the watch was closed since.
-                    claimTable.change(then -> both.state().ownIsSure = both.state().ownStarted);
+                } else if (both.ownStart() != 0) {
+                    // Unless that watch was closed since: a later one does not know what has come between the two.
+                    claimTable.change(then -> both.state().ownIsSure |= both.state().ownStart == both.ownStart());
                 }
             }
             next();
@@ -104,7 +104,7 @@ final class MissedEvents {
         AdmissionQueue.Blocker blocker = state.blocker;
         QueueEntry own = queue.entries().get(index);
         QueueEntry before = blocker == null || blocker.key() == null ? null : queue.entry(blocker.key());
-        return before == null ? null : new Watched(state, own, before, state.ownStarted);
+        return before == null ? null : new Watched(state, own, before, state.ownStart);
     }
 
     private static TxnRequest request(List<Watched> watched) {

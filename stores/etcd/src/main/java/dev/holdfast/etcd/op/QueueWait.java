@@ -296,7 +296,7 @@ public final class QueueWait {
         EtcdClient.Watch old = state.blockerWatch;
         boolean same = blocker != null && old != null && blocker.equals(state.blocker);
         if (state.ownWatch == null) {
-            state.ownStarted = false;
+            state.ownStart = 0;
             state.ownIsSure = false;
             OwnKeyListener listener = new OwnKeyListener(state);
             then.add(() -> keepOwnWatch(listener, client.watch(state.key, false, revision + 1, listener)));
@@ -592,7 +592,7 @@ public final class QueueWait {
         public void onStarted(boolean missed) {
             claimTable.change(then -> {
                 state.failures = 0;
-                state.ownStarted = true;
+                state.ownStart = ++state.ownStarts;
                 state.ownIsSure = !missed;
                 if (missed) {
                     then.add(() -> missedEvents.look(state));
@@ -604,7 +604,7 @@ public final class QueueWait {
         public void onClosed() {
             claimTable.change(then -> {
                 closed = true;
-                state.ownStarted = false;
+                state.ownStart = 0;
                 state.ownIsSure = false;
                 if (claimTable.has(state) && state.phase == ClaimState.Phase.WAITING) {
                     state.ownWatch = null;

@@ -73,8 +73,11 @@ public final class ClaimState {
 
     public EtcdClient.@Nullable Watch ownWatch;
 
-    /** Whether the watch on the own key of a waiter has started. */
-    public boolean ownStarted;
+    /** The number of the start of the watch that runs on the own key of a waiter; 0 while none runs. */
+    public int ownStart;
+
+    /** How many watches on its own key have started so far. */
+    public int ownStarts;
 
     /** Whether that watch has missed nothing, so that a waiter which has not heard of the end of its key has its key. */
     public boolean ownIsSure;
