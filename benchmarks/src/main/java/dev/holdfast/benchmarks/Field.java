@@ -108,8 +108,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 List.of(
                         Entrant.forAll("holdfast").without(HELD_AFTER_CHURN).and(HAND_OFF_LATE),
                         Entrant.of("holdfast", FREE, FREE_16).as("holdfast-relaxed", "&holdfast.durability=relaxed"),
-                        Entrant.of("holdfast", HAND_OFF, HAND_OFF_LATE)
-                                .as("holdfast-notify", "&holdfast.wakeup=notify"),
+                        Entrant.of("holdfast", HAND_OFF, HAND_OFF_LATE).as("holdfast-poll", "&holdfast.wakeup=poll"),
                         Entrant.of("spring-jdbc", FREE, FREE_16, REENTRY, THREADS, HAND_OFF, HAND_OFF_LATE)
                                 .quick(),
                         Entrant.of("shedlock-jdbc", FREE, FREE_16),

@@ -131,8 +131,8 @@ public record Figure(String store, String what, boolean atMost, double bound, To
                 "free lock, relaxed: time of the bare pair",
                 0.45,
                 times(store, FREE, "holdfast-relaxed", "floor")));
-        all.add(atMost(store, "hand-off after 5 s, polled: ms", 30, millis(store, HAND_OFF_LATE, "holdfast")));
-        all.add(atMost(store, "hand-off after 5 s, notify: ms", 5, millis(store, HAND_OFF_LATE, "holdfast-notify")));
+        all.add(atMost(store, "hand-off after 5 s, polled: ms", 30, millis(store, HAND_OFF_LATE, "holdfast-poll")));
+        all.add(atMost(store, "hand-off after 5 s, notified: ms", 5, millis(store, HAND_OFF_LATE, "holdfast")));
         all.add(atLeast(
                 store,
                 "16 threads, one lock: rate of Spring Integration",
