@@ -101,14 +101,24 @@ final class RowPolls implements PollSchedule {
             polls.position = position;
             polls.since = now;
         }
-        schedule(polls, now);
+        long before = polls.due;
+        polls.due = next(polls, now);
+        // Those that waited already are looked for when they would have been.
+        if (waited && before - polls.due < 0) {
+            polls.due = before;
+        }
+        waiting.add(polls);
     }
 
     private void schedule(Polls polls, long now) {
+        polls.due = next(polls, now);
+        waiting.add(polls);
+    }
+
+    private long next(Polls polls, long now) {
         long pause = pause(polls, now - polls.since);
         // The jitter spreads clients that would poll at the same moments.
-        polls.due = now + pause + random.applyAsLong(pause / 10 + 1);
-        waiting.add(polls);
+        return now + pause + random.applyAsLong(pause / 10 + 1);
     }
 
     private long pause(Polls polls, long age) {

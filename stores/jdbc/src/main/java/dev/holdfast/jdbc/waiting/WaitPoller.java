@@ -117,7 +117,8 @@ public final class WaitPoller implements AutoCloseable {
     private void run() {
         while (!closed) {
             long pause;
-            if (waiters.isEmpty() && enqueued.isEmpty()) {
+            // A look at all rows that was asked for keeps the thread from parking until a poll has cared for it.
+            if (waiters.isEmpty() && enqueued.isEmpty() && !allAreDue) {
                 pause = LINGER_NANOS;
             } else {
                 pause = pollAll();

@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
 
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.spi.LockName;
@@ -80,6 +81,25 @@ class RowPollsTest {
         polls.read(NAME, -1, true, now);
         assertThat(polls.pauseNanos(now)).isGreaterThan(Duration.ofMillis(250).toNanos());
         assertThat(polls.due(unused, Duration.ofSeconds(2).toNanos())).containsExactly(far);
+    }
+
+    /**
+     * With fair locks each thread of a client has a claim of its own. Before, each that came put off the poll of those that waited
+     * already, for ever if they came often enough.
+     */
+    @ParameterizedTest
+    @CsvSource({"false, 1, 20", "true, 100, 1000"})
+    void claimsThatJoinDoNotPutOffThePollOfThoseBefore(boolean pushed, long everyMillis, long withinMillis) {
+        RowPolls polls = polls(pushed);
+        polls.enqueued(NAME, 0, 0);
+        for (long millis = everyMillis; millis <= withinMillis; millis += everyMillis) {
+            long now = TimeUnit.MILLISECONDS.toNanos(millis);
+            polls.enqueued(NAME, (int) (millis / everyMillis), now);
+            if (!polls.due(unused, now).isEmpty()) {
+                return;
+            }
+        }
+        fail("No poll within " + withinMillis + " ms");
     }
 
     /**

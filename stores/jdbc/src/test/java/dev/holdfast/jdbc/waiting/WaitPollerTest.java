@@ -1,0 +1,41 @@
+package dev.holdfast.jdbc.waiting;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.MonotonicClock;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The thread that polls. */
+class WaitPollerTest {
+
+    private static final String THREAD = "poller-without-waiters";
+
+    /**
+     * A listener that begins to listen, or whose connection breaks, asks for a look at all rows, perhaps when the last waiter has
+     * just been granted. Before, the thread then ran without a pause until the next claim was enqueued.
+     */
+    @Test
+    void aLookAtAllRowsWhenNobodyWaitsDoesNotKeepAProcessorBusy() {
+        WaitPoller poller = WaitPoller.ofRows(
+                null, new WaiterRegistry(), WaiterNotifier.NONE, Duration.ofSeconds(5), MonotonicClock.SYSTEM, THREAD);
+        poller.lookNow();
+        try {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+            boolean busy = true;
+            while (busy && System.nanoTime() - end < 0) {
+                Thread.yield();
+                busy = isBusy();
+            }
+            assertThat(busy).isFalse();
+        } finally {
+            poller.close();
+        }
+    }
+
+    private static boolean isBusy() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread -> thread.getName().equals(THREAD) && thread.getState() != Thread.State.TIMED_WAITING);
+    }
+}
