@@ -84,6 +84,7 @@ public final class PostgresNotifier implements WaiterNotifier {
         String channel = "holdfast_check_" + UUID.randomUUID().toString().replace('-', '_');
         try {
             Connection connection = source.open();
+            boolean broken = true;
             try {
                 PGConnection ours = connection.unwrap(PGConnection.class);
                 int session = beginToListen(connection, channel);
@@ -91,8 +92,9 @@ public final class PostgresNotifier implements WaiterNotifier {
                 PGNotification[] heard = ours.getNotifications(CHECK_MILLIS);
                 hearsItself = heard != null && heard.length > 0;
                 endListening(connection, channel, session);
+                broken = false;
             } finally {
-                source.giveBack(connection);
+                end(connection, broken);
             }
         } catch (SQLException | StoreException cannotListen) {
             hearsItself = false;
@@ -138,12 +140,13 @@ public final class PostgresNotifier implements WaiterNotifier {
 
     @Override
     public void notifyGranted(List<Handed> granted, SerialConnection work) {
-        String ids = granted.stream()
-                .limit(MOST_IDS)
-                .map(handed -> handed.id().toString())
-                .collect(Collectors.joining(" "));
         try {
-            send(CHANNEL, ids, work);
+            for (int from = 0; from < granted.size(); from += MOST_IDS) {
+                String ids = granted.subList(from, Math.min(granted.size(), from + MOST_IDS)).stream()
+                        .map(handed -> handed.id().toString())
+                        .collect(Collectors.joining(" "));
+                send(CHANNEL, ids, work);
+            }
         } catch (StoreException lost) {
             // The grant is in the rows, and the waiters poll these anyway.
             return;
@@ -190,7 +193,8 @@ public final class PostgresNotifier implements WaiterNotifier {
                     used = null;
                     end(connection, broken);
                 }
-            } catch (SQLException | StoreException failed) {
+            } catch (SQLException
+                    | RuntimeException failed) { // also one of a driver or a listener: the thread must not end
                 poller.lookNow();
                 if (!closed) {
                     LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);
