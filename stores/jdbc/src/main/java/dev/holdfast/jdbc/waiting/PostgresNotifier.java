@@ -13,6 +13,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -63,7 +64,7 @@ public final class PostgresNotifier implements WaiterNotifier {
     private final Duration ticketTtl;
     private final MonotonicClock clock;
     private @Nullable Thread thread;
-    private volatile boolean hearsItself;
+    private volatile boolean receivesOwn;
     private volatile boolean listening;
     private volatile boolean closed;
     /** The connection on which the thread listens. */
@@ -89,15 +90,16 @@ public final class PostgresNotifier implements WaiterNotifier {
                 PGConnection ours = connection.unwrap(PGConnection.class);
                 int session = beginToListen(connection, channel);
                 send(channel, "", work);
-                PGNotification[] heard = ours.getNotifications(CHECK_MILLIS);
-                hearsItself = heard != null && heard.length > 0;
+                PGNotification[] received = ours.getNotifications(CHECK_MILLIS);
+                receivesOwn = received != null
+                        && Arrays.stream(received).anyMatch(one -> one.getName().equals(channel));
                 endListening(connection, channel, session);
                 broken = false;
             } finally {
                 end(connection, broken);
             }
         } catch (SQLException | StoreException cannotListen) {
-            hearsItself = false;
+            receivesOwn = false;
         }
     }
 
@@ -167,7 +169,7 @@ public final class PostgresNotifier implements WaiterNotifier {
 
     @Override
     public synchronized void listen(WaiterRegistry waiters, WaitPoller poller) {
-        if (thread == null && !closed && hearsItself) {
+        if (thread == null && !closed && receivesOwn) {
             thread = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
             thread.setDaemon(true);
             thread.start();

@@ -5,6 +5,7 @@ import dev.holdfast.spi.LockName;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -33,6 +34,9 @@ final class RowPolls implements PollSchedule {
     /** The longest pause of the first in a queue, and after some seconds. */
     private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
+    /** A poll may come by this part of its pause early, if another one is made at that moment. */
+    private static final int EARLY_PART = 4;
+
     private static final int LATE_PART = 100;
     private static final long LONGEST_LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -58,6 +62,9 @@ final class RowPolls implements PollSchedule {
         long since;
         /** How long the queue takes for one place; 0 if that is not known. */
         long pace;
+
+        /** The pause before the poll that comes next. */
+        long pause;
 
         long due;
 
@@ -116,9 +123,9 @@ final class RowPolls implements PollSchedule {
     }
 
     private long next(Polls polls, long now) {
-        long pause = pause(polls, now - polls.since);
+        polls.pause = pause(polls, now - polls.since);
         // The jitter spreads clients that would poll at the same moments.
-        return now + pause + random.applyAsLong(pause / 10 + 1);
+        return now + polls.pause + random.applyAsLong(polls.pause / 10 + 1);
     }
 
     private long pause(Polls polls, long age) {
@@ -137,11 +144,26 @@ final class RowPolls implements PollSchedule {
     @Override
     public Collection<LockName> due(SerialConnection connection, long now) {
         List<LockName> due = new ArrayList<>();
-        while (!waiting.isEmpty() && (allAreDue || waiting.first().due - now <= 0)) {
-            due.add(waiting.pollFirst().name);
+        if (allAreDue || pauseNanos(now) == 0) {
+            takeDue(now, due);
         }
         allAreDue = false;
         return due;
+    }
+
+    // One statement reads many rows, so it takes along what is nearly due.
+    private void takeDue(long now, List<LockName> due) {
+        for (Iterator<Polls> all = waiting.iterator(); all.hasNext(); ) {
+            Polls polls = all.next();
+            long left = polls.due - now;
+            if (!allAreDue && left > LONGEST_NANOS / EARLY_PART) {
+                return;
+            }
+            if (allAreDue || left <= Math.min(polls.pause, LONGEST_NANOS) / EARLY_PART) {
+                all.remove();
+                due.add(polls.name);
+            }
+        }
     }
 
     @Override
