@@ -78,7 +78,10 @@ class ServerStoresProcessTest extends ToolTest {
             start("redis-server", port, "redis-server", "--port", "" + port, "--save", "", "--bind", "127.0.0.1");
         }
         String nodes = ports.stream().map(port -> "redis://127.0.0.1:" + port).collect(Collectors.joining(","));
-        commandsWork("quorum:" + nodes + "#newNodes=true&nodeTimeout=5s", false);
+        commandsWork("quorum:" + nodes + "#newNodes=true&nodeTimeout=5s&maxLease=10m", false);
+        Result refused = tool.run("elect", "--lease", "11m", "c", "--", "true");
+        assertThat(refused.exit()).as("a lease that is never granted").isEqualTo(ExitCode.UNAVAILABLE);
+        assertThat(refused.err()).hasLineCount(1).contains("maxLease");
     }
 
     @Test

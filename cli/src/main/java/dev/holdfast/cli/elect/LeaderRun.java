@@ -1,6 +1,7 @@
 package dev.holdfast.cli.elect;
 
 import dev.holdfast.Holdfast;
+import dev.holdfast.LockException;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.cli.option.DurationConverter;
 import dev.holdfast.cli.option.StoreChoice;
@@ -18,6 +19,7 @@ import dev.holdfast.cli.process.SignalRelay;
 import dev.holdfast.election.Election;
 import dev.holdfast.election.ElectionOptions;
 import dev.holdfast.election.Term;
+import dev.holdfast.spi.StoreException;
 import java.io.File;
 import java.time.Duration;
 import java.util.List;
@@ -40,6 +42,10 @@ final class LeaderRun {
     private final File program;
 
     private int status = NONE;
+    /** Whether it has led once. */
+    private volatile boolean hasLed;
+    /** Why it can never lead; null while it may. */
+    private volatile @Nullable LockException refusal;
     /** The guard of the present command; null if there is none. */
     private volatile @Nullable LossGuard guard;
 
@@ -77,14 +83,18 @@ final class LeaderRun {
                     present.lost();
                 }
             });
-            election.onFailure(failure ->
-                    System.err.println("holdfast: " + failure.getMessage() + "; it goes on standing for election"));
+            Thread self = Thread.currentThread();
+            election.onFailure(failure -> failed(failure, self));
             trace.say("standing for election");
             while (status == NONE) {
                 election.run(term -> lead(locks.clientId(), election, term));
             }
             return status;
         } catch (InterruptedException signalled) {
+            LockException reason = refusal;
+            if (reason != null) {
+                throw reason;
+            }
             return ExitCode.SIGNAL + signals.pending();
         } catch (RuntimeException failed) {
             if (signals.pending() != 0) {
@@ -93,6 +103,18 @@ final class LeaderRun {
             throw failed;
         } finally {
             trace.say("done");
+        }
+    }
+
+    // A store that refuses the first attempt for good, as a lease that it does not grant, would refuse all others, too.
+    // Once it has
+    // led, it outlasts whatever is wrong with the store.
+    private void failed(LockException failure, Thread standing) {
+        if (!hasLed && failure.getCause() instanceof StoreException cause && !cause.retryable()) {
+            refusal = failure;
+            standing.interrupt();
+        } else {
+            System.err.println("holdfast: " + failure.getMessage() + "; it goes on standing for election");
         }
     }
 
@@ -109,6 +131,7 @@ final class LeaderRun {
     }
 
     private void runCommand(String client, Election election, Term term) throws InterruptedException {
+        hasLed = true;
         trace.say("elected, with token " + term.token());
         if (signals.pending() != 0 || !isRenewed(election, term)) {
             return;
