@@ -147,7 +147,8 @@ public interface Election extends AutoCloseable {
 
     /**
      * Leaves the election: ends the term as {@link #resign} does, and waits until listeners and tasks have ended and the
-     * claim was released, for one lease at the most. Called by one of them, it does not wait. Idempotent.
+     * claim was released, for one lease at the most. Called by one of them, it does not wait. A candidate that only waits gives up its place, which
+     * may be seen in the store for a moment longer. Idempotent.
      */
     @Override
     void close();
