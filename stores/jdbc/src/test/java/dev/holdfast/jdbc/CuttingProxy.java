@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -46,7 +47,7 @@ public final class CuttingProxy implements AutoCloseable {
     private final AtomicReference<Cut> next = new AtomicReference<>();
     private final AtomicLong passing = new AtomicLong();
     private final AtomicLong[] passed = {new AtomicLong(), new AtomicLong()};
-    private final List<AtomicInteger> requestsOfConnections = new CopyOnWriteArrayList<>();
+    private final List<Trips> tripsOfConnections = new CopyOnWriteArrayList<>();
 
     public CuttingProxy(int port) {
         this.port = port;
@@ -115,11 +116,11 @@ public final class CuttingProxy implements AutoCloseable {
     }
 
     /**
-     * How many messages came so far on the connection that sent the most; what a client sends at once is one. A pool
-     * may open further connections at any time, which do nothing but start.
+     * How often the client of the connection that asked the most has waited for an answer so far. A pool may open further
+     * connections at any time, which do nothing but start.
      */
-    public int requestsOfBusiestConnection() {
-        return requestsOfConnections.stream().mapToInt(AtomicInteger::get).max().orElse(0);
+    public int tripsOfBusiestConnection() {
+        return tripsOfConnections.stream().mapToInt(Trips::count).max().orElse(0);
     }
 
     private void accept() throws IOException {
@@ -128,14 +129,14 @@ public final class CuttingProxy implements AutoCloseable {
             Socket server = new Socket(InetAddress.getLoopbackAddress(), port);
             client.setTcpNoDelay(true);
             server.setTcpNoDelay(true);
-            AtomicInteger requests = new AtomicInteger();
-            requestsOfConnections.add(requests);
-            start(() -> forward(client, server, Cut.REQUEST, requests));
-            start(() -> forward(server, client, Cut.REPLY, new AtomicInteger()));
+            Trips trips = new Trips();
+            tripsOfConnections.add(trips);
+            start(() -> forward(client, server, Cut.REQUEST, trips::asked));
+            start(() -> forward(server, client, Cut.REPLY, trips::answered));
         }
     }
 
-    private void forward(Socket from, Socket to, Cut direction, AtomicInteger messages) throws IOException {
+    private void forward(Socket from, Socket to, Cut direction, Runnable passes) throws IOException {
         try (from;
                 to) {
             InputStream in = from.getInputStream();
@@ -154,9 +155,34 @@ public final class CuttingProxy implements AutoCloseable {
                     return;
                 }
                 passed[direction.ordinal()].addAndGet(read);
-                messages.incrementAndGet();
+                passes.run();
                 out.write(bytes, 0, read);
             }
+        }
+    }
+
+    /**
+     * Counts the turns of a connection whose two ends speak by turns. What is read at once is no measure: the machine
+     * decides whether a request arrives in one part or in two.
+     */
+    private static final class Trips {
+
+        private final AtomicInteger count = new AtomicInteger();
+        private final AtomicBoolean answered = new AtomicBoolean(true);
+
+        void asked() {
+            if (answered.compareAndSet(true, false)) {
+                count.incrementAndGet();
+            }
+        }
+
+        // Before the answer is passed on, so that the next request comes later.
+        void answered() {
+            answered.set(true);
+        }
+
+        int count() {
+            return count.get();
         }
     }
 

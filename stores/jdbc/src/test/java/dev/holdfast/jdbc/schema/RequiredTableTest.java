@@ -275,21 +275,22 @@ class RequiredTableTest extends Servers {
         works(open(server.mysqlUrl(database).replace("user=root", "user=of_" + database)));
     }
 
-    /** What a client sends from its first byte to an open store, beyond what it takes to open a connection. */
+    /** How often a client asks from its first byte to an open store, beyond what it takes to open a connection. */
     @ParameterizedTest
-    @CsvSource({"postgresql,7", "mariadb,5", "mysql,6"})
-    void openingAStoreIsAFewMessages(String product, int most) throws Exception {
-        String url = Servers.url(product);
+    @CsvSource({"postgresql,6", "mariadb,4", "mysql,5"})
+    void openingAStoreIsAFewTrips(String product, int most) throws Exception {
+        // Without the check that notifications arrive, whose transactions are sometimes sent in two parts.
+        String url = Servers.url(product) + (product.equals("postgresql") ? "&holdfast.wakeup=poll" : "");
         open(url).close();
-        int unchecked = messagesToOpen(url + "&holdfast.schema=none");
-        assertThat(messagesToOpen(url) - unchecked).as("of the check").isBetween(1, most);
+        int unchecked = tripsToOpen(url + "&holdfast.schema=none");
+        assertThat(tripsToOpen(url) - unchecked).as("of the check").isBetween(1, most);
     }
 
-    private int messagesToOpen(String url) throws Exception {
+    private int tripsToOpen(String url) throws Exception {
         String port = url.replaceAll(".*127.0.0.1:(\\d+)/.*", "$1");
         CuttingProxy proxy = closing(new CuttingProxy(Integer.parseInt(port)));
         open(url.replace(":" + port + "/", ":" + proxy.port() + "/"));
-        return proxy.requestsOfBusiestConnection();
+        return proxy.tripsOfBusiestConnection();
     }
 
     private void works(LockStore store) {
