@@ -11,7 +11,9 @@ import dev.holdfast.cli.option.ToolOptions;
 import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;
+import dev.holdfast.cli.process.CharacterSet;
 import dev.holdfast.cli.run.RunCommand;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import picocli.CommandLine;
@@ -61,17 +63,38 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
         System.exit(execute(args, System.nanoTime()));
     }
 
-    private static int execute(String[] args, long startNanos) {
+    private static int execute(String[] given, long startNanos) {
+        String[] args = commandFirst(given);
         int split = Arrays.asList(args).indexOf(END_OF_OPTIONS);
         boolean isRun = args.length > 0 && RUNNERS.contains(args[0]) && split >= 0;
         String[] own = isRun ? Arrays.copyOf(args, split) : args;
         List<String> command = isRun ? List.of(args).subList(split + 1, args.length) : List.of();
         Main main = new Main(Arrays.asList(own));
         try {
+            CharacterSet.requireReadable(Arrays.asList(args));
             return main.commandLine(own, command, startNanos).execute(own);
         } catch (RuntimeException | Error failed) {
             return ErrorReport.print(failed, main.verbose, System.err);
         }
+    }
+
+    /** Puts the options that most commands have behind the command, if they are before it: both orders are typed. */
+    static String[] commandFirst(String[] args) {
+        int at = 0;
+        while (at < args.length && isOptionOfMost(args[at])) {
+            at += args[at].equals("--store") ? 2 : 1;
+        }
+        if (at == 0 || at >= args.length || !NAMES.contains(args[at])) {
+            return args;
+        }
+        List<String> ordered = new ArrayList<>(List.of(args[at]));
+        ordered.addAll(List.of(args).subList(0, at));
+        ordered.addAll(List.of(args).subList(at + 1, args.length));
+        return ordered.toArray(String[]::new);
+    }
+
+    private static boolean isOptionOfMost(String word) {
+        return word.equals("--store") || word.startsWith("--store=") || word.equals("-v") || word.equals("--verbose");
     }
 
     /** Returns the command line with all subcommands, for the completion script. */

@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code holdfast run} of commands that end by themselves. */
 class RunProcessTest extends ToolTest {
@@ -20,6 +22,21 @@ class RunProcessTest extends ToolTest {
         assertThat(tool.run("run", "x", "--", "sh", "-c", "exit 42").exit()).isEqualTo(42);
         assertThat(tool.run("run", "x", "--", "true").exit()).isZero();
         assertThat(tool.run("run", "x", "--", "sh", "-c", "exit 255").exit()).isEqualTo(255);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--store URL -v", "-v --store URL", "--verbose --store=URL"})
+    void optionsMayStandBeforeTheCommandOfTheTool(String options) {
+        String url = "sqlite:" + folder.resolve("other.db");
+        String words = options.replace("URL", url) + " run a -- sh -c";
+        List<String> arguments = new ArrayList<>(List.of(words.split(" ")));
+        arguments.add("exit 7");
+
+        Tool.Result result = tool.run(arguments.toArray(String[]::new));
+
+        assertThat(result.exit()).isEqualTo(7);
+        assertThat(result.err()).contains("the command line is read");
+        assertThat(folder.resolve("other.db")).exists();
     }
 
     @Test

@@ -78,7 +78,14 @@ final class Tool implements AutoCloseable {
     }
 
     Running startWith(String stdin, String... arguments) {
-        List<String> command = new ArrayList<>(List.of(
+        List<String> command = java();
+        command.addAll(List.of(arguments));
+        return startCommand(stdin, command);
+    }
+
+    /** What starts the tool, without arguments. */
+    List<String> java() {
+        return new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
@@ -88,7 +95,9 @@ final class Tool implements AutoCloseable {
                 "-cp",
                 System.getProperty("java.class.path"),
                 Main.class.getName()));
-        command.addAll(List.of(arguments));
+    }
+
+    Running startCommand(String stdin, List<String> command) {
         int number = numbers.incrementAndGet();
         Path out = folder.resolve("out-" + number);
         Path err = folder.resolve("err-" + number);

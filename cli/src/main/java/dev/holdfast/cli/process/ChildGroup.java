@@ -52,6 +52,7 @@ public final class ChildGroup {
         argv.add(isInBackground() ? "background" : "foreground");
         ProcessBuilder builder = new ProcessBuilder(argv).inheritIO();
         Map<String, String> environment = builder.environment();
+        CharacterSet.giveBackLocale(environment);
         changes.forEach((name, value) -> {
             if (value.isEmpty()) {
                 environment.remove(name);
