@@ -89,7 +89,7 @@ final class Ballot {
     private Claim claim;
 
     private final Consumer<Boolean> settled;
-    private final Seat[] seats;
+    private final NodeView[] views;
     private long token;
     private boolean isOfAnother;
     private boolean closed;
@@ -101,7 +101,7 @@ final class Ballot {
 
     /**
      * @param claim the claim with the id that it has at the nodes
-     * @param settled is told when it is settled, and when it is not any more
+     * @param settled is called when it is settled, and when it is not any more
      */
     Ballot(Nodes nodes, MonotonicClock clock, Claim claim, Consumer<Boolean> settled) {
         this.nodes = nodes;
@@ -109,8 +109,8 @@ final class Ballot {
         this.id = claim.id();
         this.claim = claim;
         this.settled = settled;
-        this.seats = new Seat[nodes.size()];
-        Arrays.setAll(seats, i -> new Seat());
+        this.views = new NodeView[nodes.size()];
+        Arrays.setAll(views, i -> new NodeView());
     }
 
     ClaimId id() {
@@ -155,7 +155,7 @@ final class Ballot {
 
     /** Whether any vote lasts, or has lasted until this time. */
     synchronized boolean hasVotes(long now) {
-        return Arrays.stream(seats).anyMatch(seat -> seat.isLive(now));
+        return Arrays.stream(views).anyMatch(view -> view.isLive(now));
     }
 
     /** Whether the time of a majority is over, also if some of its nodes have ended the claim before. */
@@ -174,27 +174,27 @@ final class Ballot {
     // To be called whenever an answer arrives: what has lapsed for a moment may have been granted to others in it.
     private boolean hasLapsed(long now) {
         lapsed |= token != 0
-                && Arrays.stream(seats).filter(seat -> seat.wouldLast(now)).count() < nodes.majority();
+                && Arrays.stream(views).filter(view -> view.wouldLast(now)).count() < nodes.majority();
         return lapsed;
     }
 
     /** Whether it is sure that no majority keeps it any more: its time is over, or too many nodes have ended it. */
     synchronized boolean isEnded() {
         long now = clock.nanoTime();
-        long ended = Arrays.stream(seats).filter(seat -> seat.isBarred(now)).count();
+        long ended = Arrays.stream(views).filter(view -> view.isBarred(now)).count();
         return hasLapsed(now) || nodes.size() - ended < nodes.majority();
     }
 
     synchronized boolean isLive(Node node, long now) {
-        return seats[node.index()].isLive(now);
+        return views[node.index()].isLive(now);
     }
 
     /** For how long after {@code since} a majority keeps it; null if it does not. */
     synchronized @Nullable Duration heldAfter(long since) {
         long now = clock.nanoTime();
-        long[] lasting = Arrays.stream(seats)
-                .filter(seat -> seat.surelyLasts(now))
-                .mapToLong(seat -> seat.lastsAfter(since))
+        long[] lasting = Arrays.stream(views)
+                .filter(view -> view.surelyLasts(now))
+                .mapToLong(view -> view.lastsAfter(since))
                 .sorted()
                 .toArray();
         return closed || hasLapsed(now) || lasting.length < nodes.majority()
@@ -204,17 +204,17 @@ final class Ballot {
 
     /** Notes that a node has renewed its vote. Returns false if the vote had ended before, so that this proves nothing. */
     synchronized boolean renewed(Node node, long sent, Granted granted) {
-        Seat seat = seats[node.index()];
-        if (hasLapsed(clock.nanoTime()) || !seat.isLive(sent) || seat.isAnother(granted, token)) {
+        NodeView view = views[node.index()];
+        if (hasLapsed(clock.nanoTime()) || !view.isLive(sent) || view.isAnother(granted, token)) {
             return false;
         }
-        seat.vote(sent, granted);
+        view.vote(sent, granted);
         return true;
     }
 
     /** How often the node has granted until now. */
     synchronized int grants(Node node) {
-        return seats[node.index()].grants;
+        return views[node.index()].grants;
     }
 
     /**
@@ -224,36 +224,36 @@ final class Ballot {
      * @param broken whether it says that somebody has released the claim
      */
     synchronized void isGone(Node node, int grants, boolean broken) {
-        Seat seat = seats[node.index()];
-        if (seat.grants == grants) {
-            seat.isGone(clock.nanoTime(), broken);
+        NodeView view = views[node.index()];
+        if (view.grants == grants) {
+            view.isGone(clock.nanoTime(), broken);
         }
     }
 
     /** Whether a node that would still keep the claim says that somebody has released it. */
     synchronized boolean isBroken() {
         long now = clock.nanoTime();
-        return Arrays.stream(seats).anyMatch(seat -> seat.isBroken(now));
+        return Arrays.stream(views).anyMatch(view -> view.isBroken(now));
     }
 
     /** Whether the node must not be asked to grant the claim again. */
     synchronized boolean isBarred(Node node, long now) {
-        return seats[node.index()].isBarred(now);
+        return views[node.index()].isBarred(now);
     }
 
     /** Whether the node may keep more permits than these, because it has not answered to a downgrade. */
     synchronized boolean keepsMore(Node node, int permits) {
-        return seats[node.index()].permits > permits;
+        return views[node.index()].permits > permits;
     }
 
     /** Whether the node has an acquisition to answer. */
     synchronized boolean isAsked(Node node) {
-        return seats[node.index()].open > 0;
+        return views[node.index()].open > 0;
     }
 
     /** Whether some node has an acquisition to answer. */
     synchronized boolean isAsked() {
-        return Arrays.stream(seats).anyMatch(seat -> seat.open > 0);
+        return Arrays.stream(views).anyMatch(view -> view.open > 0);
     }
 
     // ---- acquiring ----
@@ -269,9 +269,9 @@ final class Ballot {
         Call call;
         synchronized (this) {
             refused = closed;
-            Seat seat = seats[node.index()];
-            seat.open += refused ? 0 : 1;
-            call = new Call(node, sent, outer.permits(), raise ? counter : 0, seat.isLive(sent), reply);
+            NodeView view = views[node.index()];
+            view.open += refused ? 0 : 1;
+            call = new Call(node, sent, outer.permits(), raise ? counter : 0, view.isLive(sent), reply);
         }
         if (refused) {
             reply.failed(StoreException.unavailable(Effect.NONE, "it was released meanwhile", null));
@@ -284,7 +284,7 @@ final class Ballot {
     private final class Call implements Reply<NodeAttempt> {
 
         private final Node node;
-        private final Seat seat;
+        private final NodeView view;
         private final long sent;
         private final int permits;
         private final long raisedTo;
@@ -295,12 +295,12 @@ final class Ballot {
 
         private Call(Node node, long sent, int permits, long raisedTo, boolean wasLive, Reply<Answer> reply) {
             this.node = node;
-            this.seat = seats[node.index()];
+            this.view = views[node.index()];
             this.sent = sent;
             this.permits = permits;
             this.raisedTo = raisedTo;
             this.wasLive = wasLive;
-            this.grantsBefore = seat.grants;
+            this.grantsBefore = view.grants;
             this.reply = reply;
         }
 
@@ -312,8 +312,8 @@ final class Ballot {
                 end();
                 vote = vote(attempt);
                 // A release that is on its way ends this grant, or says that it has found none.
-                boolean isUnwanted = seat.granted && seat.releases == 0 && (closed || lapsed);
-                unwanted = isUnwanted ? beginRelease(seat, lapsed) : null;
+                boolean isUnwanted = view.granted && view.releases == 0 && (closed || lapsed);
+                unwanted = isUnwanted ? beginRelease(view, lapsed) : null;
             }
             sendRelease(node, unwanted);
             settle();
@@ -327,17 +327,17 @@ final class Ballot {
             }
             long now = clock.nanoTime();
             boolean counts = node.counts(attempt);
-            if (wasLive && (!counts || seat.isAnother(granted, Math.max(raisedTo, token)))) {
-                seat.isGone(now, false);
+            if (wasLive && (!counts || view.isAnother(granted, Math.max(raisedTo, token)))) {
+                view.isGone(now, false);
             }
-            seat.granted = true;
-            seat.permits = permits;
-            seat.grants++;
-            if (hasLapsed(now) || seat.isBarred(now)) {
+            view.granted = true;
+            view.permits = permits;
+            view.grants++;
+            if (hasLapsed(now) || view.isBarred(now)) {
                 return Vote.LOST;
             }
             if (counts) {
-                seat.vote(sent, granted);
+                view.vote(sent, granted);
             }
             return counts ? Vote.COUNTED : Vote.YOUNG;
         }
@@ -348,12 +348,12 @@ final class Ballot {
             synchronized (Ballot.this) {
                 end();
                 boolean unknown = cause.effect() == Effect.UNKNOWN;
-                seat.unsure |= unknown;
+                view.unsure |= unknown;
                 clean &= !unknown;
                 if (cause instanceof KindConflictException) {
                     isGone(node, grantsBefore, false);
                 }
-                unwanted = closed && unknown ? beginRelease(seat, true) : null;
+                unwanted = closed && unknown ? beginRelease(view, true) : null;
             }
             sendRelease(node, unwanted);
             settle();
@@ -364,8 +364,8 @@ final class Ballot {
         public void overdue() {
             Claim unwanted;
             synchronized (Ballot.this) {
-                seat.slow |= !ended;
-                unwanted = closed && !ended && seat.releases == 0 ? beginRelease(seat, true) : null;
+                view.slow |= !ended;
+                unwanted = closed && !ended && view.releases == 0 ? beginRelease(view, true) : null;
             }
             sendRelease(node, unwanted);
             reply.overdue();
@@ -373,8 +373,8 @@ final class Ballot {
 
         private void end() {
             ended = true;
-            seat.open--;
-            seat.slow &= seat.open > 0;
+            view.open--;
+            view.slow &= view.open > 0;
         }
     }
 
@@ -402,11 +402,11 @@ final class Ballot {
             boolean repeated = again || closed;
             closed = true;
             for (Node node : nodes) {
-                Seat seat = seats[node.index()];
+                NodeView view = views[node.index()];
                 // Also a node that has confirmed a release: the claim's client may have given it again.
-                seat.granted |= isOfAnother;
-                if (seat.mayKeep() && !(patient && seat.isWorthWaitingFor())) {
-                    kept.put(node, beginRelease(seat, repeated));
+                view.granted |= isOfAnother;
+                if (view.mayKeep() && !(patient && view.isWorthWaitingFor())) {
+                    kept.put(node, beginRelease(view, repeated));
                 } else {
                     free.add(node);
                 }
@@ -426,11 +426,11 @@ final class Ballot {
     }
 
     // Under the lock, so that it is not settled meanwhile.
-    private Claim beginRelease(Seat seat, boolean again) {
-        seat.releases++;
-        boolean buried = again || isOfAnother || claim.repeated() || seat.needsTombstone();
-        clean &= !buried;
-        return buried ? claim.again() : claim;
+    private Claim beginRelease(NodeView view, boolean again) {
+        view.releases++;
+        boolean leavesTombstone = again || isOfAnother || claim.repeated() || view.needsTombstone();
+        clean &= !leavesTombstone;
+        return leavesTombstone ? claim.again() : claim;
     }
 
     private void sendRelease(Node node, @Nullable Claim sent) {
@@ -452,21 +452,21 @@ final class Ballot {
     private final class Confirmation implements Reply<Released> {
 
         private final Node node;
-        private final boolean buries;
+        private final boolean leavesTombstone;
         private final Closing closing;
         private final int grantsBefore;
         private final AtomicBoolean reported = new AtomicBoolean();
 
         private Confirmation(Node node, Claim sent, Closing closing) {
             this.node = node;
-            this.buries = sent.repeated();
+            this.leavesTombstone = sent.repeated();
             this.closing = closing;
             this.grantsBefore = grants(node);
         }
 
         @Override
         public void answered(Released released) {
-            confirmed(node, buries || !released.wasOwner(), grantsBefore);
+            confirmed(node, leavesTombstone || !released.wasOwner(), grantsBefore);
             if (reported.compareAndSet(false, true)) {
                 closing.released(node, released.wasOwner());
             }
@@ -498,16 +498,16 @@ final class Ballot {
         synchronized (this) {
             clean = false;
             again = claim.again(); // a request that is on its way may arrive after the release
-            Seat seat = seats[node.index()];
-            isOwed = seat.owed;
-            seat.owed = true;
-            seat.releases -= isOwed ? 1 : 0;
-            grants = seat.grants;
+            NodeView view = views[node.index()];
+            isOwed = view.owed;
+            view.owed = true;
+            view.releases -= isOwed ? 1 : 0;
+            grants = view.grants;
         }
         if (!isOwed) {
             node.owed().owe(again, confirmed -> {
                 synchronized (this) {
-                    seats[node.index()].owed = false;
+                    views[node.index()].owed = false;
                 }
                 if (confirmed) {
                     confirmed(node, true, grants);
@@ -522,24 +522,25 @@ final class Ballot {
     // The node may keep the claim, which is released there if it is released again.
     private void refused(Node node) {
         synchronized (this) {
-            seats[node.index()].releases--;
+            views[node.index()].releases--;
         }
         settle();
     }
 
-    // A node that has not found the claim has buried it, too. If it has granted it since the release was sent, that
+    // A node that has not found the claim has left a tombstone, too. If it has granted it since the release was sent,
+    // that
     // grant
     // may be younger than the release.
-    private void confirmed(Node node, boolean buried, int grantsBefore) {
+    private void confirmed(Node node, boolean hasTombstone, int grantsBefore) {
         Claim once = null;
         synchronized (this) {
-            clean &= !buried;
-            Seat seat = seats[node.index()];
-            seat.releases--;
-            if (buried && seat.granted && seat.grants != grantsBefore) {
-                once = beginRelease(seat, true);
+            clean &= !hasTombstone;
+            NodeView view = views[node.index()];
+            view.releases--;
+            if (hasTombstone && view.granted && view.grants != grantsBefore) {
+                once = beginRelease(view, true);
             } else {
-                seat.granted = false;
+                view.granted = false;
             }
         }
         sendRelease(node, once);
@@ -548,7 +549,7 @@ final class Ballot {
 
     /** Whether something of it may be left at a node, or on its way there. */
     synchronized boolean mayBeLeft() {
-        return Arrays.stream(seats).anyMatch(Seat::mayKeep);
+        return Arrays.stream(views).anyMatch(NodeView::mayKeep);
     }
 
     /** Notes that others may have seen it as held, so that they may end it at any time. */
@@ -556,7 +557,7 @@ final class Ballot {
         clean = false;
     }
 
-    /** Whether each request of it was answered and no node has buried its id, so that the id can be used again. */
+    /** Whether each request of it was answered and no node keeps a tombstone of its id, so that the id can be used again. */
     synchronized boolean isClean() {
         return clean;
     }
@@ -564,7 +565,7 @@ final class Ballot {
     private void settle() {
         boolean now;
         synchronized (this) {
-            boolean open = Arrays.stream(seats).anyMatch(seat -> seat.open > 0 || seat.releases > 0);
+            boolean open = Arrays.stream(views).anyMatch(view -> view.open > 0 || view.releases > 0);
             now = closed && !open;
             if (now == isSettled) {
                 return;

@@ -27,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 final class Inspection {
 
     private final Nodes nodes;
-    private final Book book;
+    private final ClaimTable table;
 
-    Inspection(Nodes nodes, Book book) {
+    Inspection(Nodes nodes, ClaimTable table) {
         this.nodes = nodes;
-        this.book = book;
+        this.table = table;
     }
 
     /** The holders that a majority of the nodes names; this client's own with the ids that it knows. What only a minority keeps is no grant; it ends with its lease. */
@@ -81,7 +81,7 @@ final class Inspection {
     }
 
     private Claim known(Claim claim) {
-        ClaimId id = book.outer(claim.id());
+        ClaimId id = table.outer(claim.id());
         return id.equals(claim.id())
                 ? claim
                 : new Claim(

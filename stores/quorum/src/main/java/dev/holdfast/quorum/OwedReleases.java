@@ -32,7 +32,7 @@ final class OwedReleases {
     /**
      * Notes a claim that this node may keep, or that may still reach it, although it is released.
      *
-     * @param ended is told in the end whether the node has confirmed it; else it has refused it, or it was dropped
+     * @param ended is called in the end, with true if the node has confirmed it; else it has refused it, or it was dropped
      */
     void owe(Claim claim, Consumer<Boolean> ended) {
         Owed dropped;

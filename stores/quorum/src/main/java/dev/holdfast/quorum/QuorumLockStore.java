@@ -68,7 +68,7 @@ public final class QuorumLockStore implements LockStore {
     private final QuorumOptions options;
     private final MonotonicClock clock;
     private final StoreTraits traits;
-    private final Book book;
+    private final ClaimTable table;
     private final Inspection inspection;
     private volatile boolean closed;
 
@@ -82,8 +82,8 @@ public final class QuorumLockStore implements LockStore {
             made.add(new Node(made.size(), store, options, clock, later));
         }
         this.nodes = new Nodes(made);
-        this.book = new Book(nodes, clock, options.quarantine());
-        this.inspection = new Inspection(nodes, book);
+        this.table = new ClaimTable(nodes, clock, options.quarantine());
+        this.inspection = new Inspection(nodes, table);
     }
 
     /**
@@ -206,7 +206,7 @@ public final class QuorumLockStore implements LockStore {
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
         StoreException refusal = refusal(claim);
-        return refusal != null ? CompletableFuture.failedStage(refusal) : book.acquire(claim);
+        return refusal != null ? CompletableFuture.failedStage(refusal) : table.acquire(claim);
     }
 
     private @Nullable StoreException refusal(Claim claim) {
@@ -245,7 +245,7 @@ public final class QuorumLockStore implements LockStore {
         }
         List<Claim> batch = Bounds.batch(claims);
         List<Claim> sent = batch.stream().filter(claim -> !isTooLong(claim)).toList();
-        return new Renewal(nodes, book, clock, sent)
+        return new Renewal(nodes, table, clock, sent)
                 .run()
                 .thenApply(renewed -> sent.size() == batch.size() ? renewed : withRefusals(batch, renewed));
     }
@@ -263,7 +263,7 @@ public final class QuorumLockStore implements LockStore {
         if (closed) {
             return CompletableFuture.failedStage(closedAlready());
         }
-        return new Release(nodes, book, clock, claim).run();
+        return new Release(nodes, table, clock, claim).run();
     }
 
     @Override
@@ -304,7 +304,7 @@ public final class QuorumLockStore implements LockStore {
         for (Node node : nodes) {
             owed += node.owed().size();
         }
-        return book.sweep() + owed;
+        return table.sweep() + owed;
     }
 
     @Override

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionStage;
 final class Release implements Ballot.Closing {
 
     private final Nodes nodes;
-    private final Book book;
+    private final ClaimTable table;
     private final Claim claim;
     private final Ballot ballot;
     private final boolean wasValid;
@@ -25,11 +25,11 @@ final class Release implements Ballot.Closing {
     private int notFound;
     private int open;
 
-    Release(Nodes nodes, Book book, MonotonicClock clock, Claim claim) {
+    Release(Nodes nodes, ClaimTable table, MonotonicClock clock, Claim claim) {
         this.nodes = nodes;
-        this.book = book;
+        this.table = table;
         this.claim = claim;
-        this.ballot = book.release(claim);
+        this.ballot = table.release(claim);
         this.wasValid = ballot.heldAfter(clock.nanoTime()) != null;
         this.open = nodes.size();
     }
@@ -85,7 +85,7 @@ final class Release implements Ballot.Closing {
             return;
         }
         if (outcome.wasOwner() && !claim.repeated()) {
-            book.wasFound(claim.id());
+            table.wasFound(claim.id());
         }
         result.complete(outcome);
     }

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>First each node is asked, once and all at once, to renew those claims that it keeps by what this client knows. Then a claim
  * is given to nodes that do not keep it, because they were away or their vote has ended, by an acquisition with its own token,
  * which shows whether the node may be counted. The outcome waits for that only if there is no majority without it. A node
- * that is {@linkplain Ballot barred} is not given the claim. A node that has not heard of a downgrade is told again.
+ * that is {@linkplain Ballot barred} is not given the claim. A node that has not confirmed a downgrade is asked for it again.
  *
  * <p>A claim holds if a majority has renewed it. It is gone if so many nodes cannot keep it that no majority is left, or if its
  * majority has ended by the local clock: then it is not revived, and the nodes are asked only to say why. A node that is
@@ -47,12 +47,12 @@ final class Renewal {
     private final boolean[] worth;
     private final CompletableFuture<List<Renewed>> result = new CompletableFuture<>();
 
-    Renewal(Nodes nodes, Book book, MonotonicClock clock, List<Claim> batch) {
+    Renewal(Nodes nodes, ClaimTable table, MonotonicClock clock, List<Claim> batch) {
         this.nodes = nodes;
         this.clock = clock;
         this.sent = clock.nanoTime();
         this.worth = nodes.worthAsking();
-        this.items = batch.stream().map(claim -> new Item(claim, book)).toList();
+        this.items = batch.stream().map(claim -> new Item(claim, table)).toList();
     }
 
     /** One claim of the batch. */
@@ -68,10 +68,10 @@ final class Renewal {
 
         private final int[] grants = new int[nodes.size()];
 
-        private Item(Claim claim, Book book) {
-            this.ballot = book.holding(claim.id());
+        private Item(Claim claim, ClaimTable table) {
+            this.ballot = table.holding(claim.id());
             boolean mayHold = ballot != null && ballot.mayHold();
-            this.over = mayHold ? null : ballot == null ? book.gone(claim.id()) : Reason.EXPIRED;
+            this.over = mayHold ? null : ballot == null ? table.gone(claim.id()) : Reason.EXPIRED;
             this.claim = ballot == null ? claim : ballot.inner(claim);
         }
 
@@ -136,7 +136,8 @@ final class Renewal {
             });
         }
 
-        // Without this node there is no majority. After a break it may have buried the claim, or keep that of another
+        // Without this node there is no majority. After a break it may have a tombstone of the claim, or keep that of
+        // another
         // client,
         // which may hold. If data were lost, others cannot hold while the votes of this claim last, and soon go away.
         private Renewed occupied(Node node, Ballot ballot) {

@@ -98,7 +98,7 @@ class LateMessagesTest extends StoreTest {
     }
 
     @Test
-    void claimWhoseFirstAttemptIsBuriedAtAMajorityIsGranted() {
+    void claimWhoseFirstAttemptHasTombstonesAtAMajorityIsGranted() {
         nodes.node(1).losesReplies(true);
         nodes.node(2).losesReplies(true);
         Claim claim = carol.mutex(name);
@@ -330,7 +330,7 @@ class LateMessagesTest extends StoreTest {
     /** The break has not reached node 0 yet, and node 2 has never kept the claim. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void breakIsHeardAtOnceWhateverHoldsTheNameAfterwards(boolean shared) {
+    void breakIsReportedAtOnceWhateverHoldsTheNameAfterwards(boolean shared) {
         nodes.node(2).isDown(true);
         Claim claim = carol.mutex(name);
         granted(store, claim);
@@ -422,7 +422,7 @@ class LateMessagesTest extends StoreTest {
 
     /** What a majority refuses is refused, whatever a node does that has not answered yet. */
     @Test
-    void downgradeThatANodeHasNotHeardOfReachesItWithTheNextRenewal() {
+    void downgradeThatHasNotReachedANodeReachesItWithTheNextRenewal() {
         Claim claim = carol.write(name);
         granted(store, claim);
         nodes.node(2).refuses("tryAcquireAsNode");
@@ -459,7 +459,7 @@ class LateMessagesTest extends StoreTest {
 
     /** Node 2 has granted, but is not counted; so the renewal does not know that the lock was broken there, too. */
     @Test
-    void brokenLockIsNotTakenBackAtANodeThatWasNotHeard() {
+    void brokenLockIsNotTakenBackAtANodeWhoseAnswerWasLost() {
         nodes.node(2).losesReplies(true);
         Claim claim = carol.mutex(name);
         granted(store, claim);
@@ -551,6 +551,47 @@ class LateMessagesTest extends StoreTest {
         nodes.node(2).delays("tryAcquireAsNode");
         assertThat(get(after(Duration.ZERO, store.tryAcquire(carol.mutex(name)))))
                 .isInstanceOf(Attempt.Busy.class);
+    }
+
+    /** One node has the lock for another client and one is free, so that the third one decides. */
+    @Test
+    void frozenNodeCostsItsTimeLimitAFewTimesAndNothingThen() {
+        granted(nodes.node(0).store(), dave.mutex(name));
+        nodes.node(2).isFrozen();
+        int waits = 0;
+        CompletionStage<Attempt> attempt = store.tryAcquire(carol.mutex(name));
+        while (!attempt.toCompletableFuture().isDone()) {
+            assertThat(++waits).as("attempts that waited").isLessThanOrEqualTo(Node.MISSES);
+            // Its acquisition is waited for, and then its release.
+            assertThat(get(after(NODE_TIMEOUT.multipliedBy(2), attempt))).isInstanceOf(Attempt.Busy.class);
+            attempt = store.tryAcquire(carol.mutex(name));
+        }
+        assertThat(waits).as("attempts that waited").isPositive();
+        assertThat(get(attempt)).isInstanceOf(Attempt.Busy.class);
+    }
+
+    /** No caller asks the node, so it is back by what is asked in the background only. */
+    @Test
+    void nodeThatHasLeftTheRotationIsAskedInTheBackground() {
+        granted(nodes.node(0).store(), dave.mutex(name));
+        nodes.node(2).isDown(true);
+        for (int i = 0; i < Node.MISSES; i++) {
+            busy(store, carol.mutex(name));
+        }
+        nodes.node(2).isDown(false);
+        busy(store, carol.mutex(name));
+        time.run(Node.PROBE_EVERY);
+        granted(store, carol.mutex(name));
+    }
+
+    @Test
+    void errorOfAnAcquisitionSaysWhatEachNodeAnswered() {
+        nodes.node(1).isDown(true);
+        nodes.node(2).isFrozen();
+        StoreException failure = failure(after(NODE_TIMEOUT.multipliedBy(2), store.tryAcquire(carol.mutex(name))));
+        assertThat(failure)
+                .hasMessageContaining(name.value())
+                .hasMessageMatching(".*: granted; .*: the node is down; .*: no answer in time");
     }
 
     /** A node whose calls keep their threads until it goes on. */

@@ -87,6 +87,11 @@ final class MemoryNodes {
             replyLost = value;
         }
 
+        /** It answers nothing before all that it was asked is delivered. */
+        void isFrozen() {
+            heldBack = (name, arguments) -> true;
+        }
+
         /** Calls of this name are on their way for as long as nobody delivers them. */
         void delays(String call) {
             heldBack = (name, arguments) -> name.equals(call);

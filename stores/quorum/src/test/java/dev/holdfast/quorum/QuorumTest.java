@@ -84,7 +84,7 @@ class QuorumTest extends StoreTest {
     }
 
     @Test
-    void whatANodeGrantedUnheardIsReleasedWhenItAnswersAgain() {
+    void whatANodeGrantedWithoutAnAnswerIsReleasedWhenItAnswersAgain() {
         nodesAreDown(true, 2);
         nodes.node(1).losesReplies(true);
         assertThat(failure(store.tryAcquire(carol.mutex(name))).effect()).isEqualTo(Effect.UNKNOWN);
@@ -373,7 +373,7 @@ class QuorumTest extends StoreTest {
         List<String> hints = new ArrayList<>();
         ListenerRegistration watch = quorum.watch(name, () -> hints.add("may be free"));
         hinting.get(2).watching.forEach(Runnable::run);
-        assertThat(hints).as("any node's hint is heard").hasSize(1);
+        assertThat(hints).as("the hint of any node arrives").hasSize(1);
         watch.close();
         assertThat(hinting).allSatisfy(node -> assertThat(node.watching).isEmpty());
         assertThatThrownBy(quorum::close).hasMessage("the node is broken");

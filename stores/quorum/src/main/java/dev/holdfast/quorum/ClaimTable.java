@@ -23,29 +23,29 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>Each claim id has a page. The first {@link Ballot} of a page has the id itself, so that other clients of the same nodes can
+ * <p>Each claim id has an entry. The first {@link Ballot} of an entry has the id itself, so that other clients of the same nodes can
  * repeat, renew and end the claim. Requests of a failed attempt may still be on their way when the engine asks again with the
- * same id, and a late release would end the grant of a later attempt; so each further ballot of the page has a fresh id.
+ * same id, and a late release would end the grant of a later attempt; so each further ballot of the entry has a fresh id.
  *
- * <p>A page is forgotten, and its id may be used as it is again, when all ballots are closed and settled. If one of them was not
- * clean, that is after the longest lease, since nodes may have buried the id for so long. An id that was released before it was
- * granted is buried here, too: an acquisition that comes later is refused (law 4).
+ * <p>An entry is forgotten, and its id may be used as it is again, when all ballots are closed and settled. If one of them was not
+ * clean, that is after the longest lease, since nodes may keep a tombstone of the id for so long. An id that was released before it was
+ * granted has a tombstone here, too: an acquisition that comes later is refused (law 4).
  */
-final class Book {
+final class ClaimTable {
 
     /** The most claims that are known at once. Further ones are refused. */
     static final int MAX = 1_000_000;
 
-    /** No search for pages that are over below this number. */
+    /** No search for entries that are over below this number. */
     private static final int SMALL = 1_000;
 
-    /** The least time between two searches, of which each looks at all pages. */
+    /** The least time between two searches, of which each looks at all entries. */
     private static final long SEARCH_EVERY_NANOS = 1_000_000_000;
 
     private final Nodes nodes;
     private final MonotonicClock clock;
     private final long memory;
-    private final Map<ClaimId, Page> pages = new HashMap<>();
+    private final Map<ClaimId, Entry> entries = new HashMap<>();
     /** The client of the fresh ids. */
     private final String client = "quorum-" + UUID.randomUUID();
 
@@ -53,7 +53,7 @@ final class Book {
     private int searchAbove = SMALL;
     private long sweptAt;
 
-    private static final class Page {
+    private static final class Entry {
         private final ClaimId id;
         /** The last ballot. */
         private @Nullable Ballot ballot;
@@ -64,21 +64,23 @@ final class Book {
 
         private boolean kept;
         private long keptUntil;
-        private boolean buried;
-        private long buriedUntil;
+        /** Whether it was released before it was granted, and that is remembered. */
+        private boolean tombstone;
 
-        private Page(ClaimId id) {
+        private long tombstoneUntil;
+
+        private Entry(ClaimId id) {
             this.id = id;
         }
 
-        private boolean isBuried(long now) {
-            buried &= buriedUntil - now > 0;
-            return buried;
+        private boolean hasTombstone(long now) {
+            tombstone &= tombstoneUntil - now > 0;
+            return tombstone;
         }
 
         private boolean isOver(long now) {
             kept &= keptUntil - now > 0;
-            return unsettled == 0 && !kept && !isBuried(now);
+            return unsettled == 0 && !kept && !hasTombstone(now);
         }
 
         private boolean isUnderWay() {
@@ -91,8 +93,8 @@ final class Book {
         }
     }
 
-    /** @param memory for how long an id is remembered that a node may have buried */
-    Book(Nodes nodes, MonotonicClock clock, Duration memory) {
+    /** @param memory for how long an id is remembered of which a node may keep a tombstone */
+    ClaimTable(Nodes nodes, MonotonicClock clock, Duration memory) {
         this.nodes = nodes;
         this.clock = clock;
         this.memory = memory.toNanos();
@@ -108,24 +110,24 @@ final class Book {
         Ballot lapsed = null;
         synchronized (this) {
             long now = clock.nanoTime();
-            Page page = page(claim.id(), now);
-            if (page == null) {
+            Entry entry = entry(claim.id(), now);
+            if (entry == null) {
                 return CompletableFuture.failedStage(StoreException.unavailable(
                         Effect.NONE, "Not sent: this client knows " + MAX + " claims already", null));
             }
-            if (page.isBuried(now)) {
+            if (entry.hasTombstone(now)) {
                 return CompletableFuture.completedStage(new Attempt.Busy(Duration.ZERO));
             }
-            if (page.attempt != null && page.isUnderWay()) {
-                return page.attempt.result();
+            if (entry.attempt != null && entry.isUnderWay()) {
+                return entry.attempt.result();
             }
-            Ballot before = page.ballot;
+            Ballot before = entry.ballot;
             if (before != null && before.mayHold()) {
                 attempt = new Acquisition(nodes, clock, before, claim);
             } else {
                 lapsed = before != null && !before.isClosed() ? before : null;
-                attempt = new Acquisition(nodes, clock, open(page, claim), claim);
-                page.attempt = attempt;
+                attempt = new Acquisition(nodes, clock, open(entry, claim), claim);
+                entry.attempt = attempt;
             }
         }
         if (lapsed != null) {
@@ -135,47 +137,47 @@ final class Book {
         return attempt.result();
     }
 
-    private Ballot open(Page page, Claim claim) {
-        ClaimId id = page.ballot == null ? claim.id() : new ClaimId(client, ++sequence);
+    private Ballot open(Entry entry, Claim claim) {
+        ClaimId id = entry.ballot == null ? claim.id() : new ClaimId(client, ++sequence);
         Claim inner = new Claim(
                 claim.name(), id, claim.permits(), claim.limit(), claim.lease(), claim.owner(), claim.repeated());
         Ballot[] self = new Ballot[1];
-        self[0] = new Ballot(nodes, clock, inner, settled -> settled(page, self[0].isClean(), settled));
-        page.ballot = self[0];
-        page.unsettled++;
+        self[0] = new Ballot(nodes, clock, inner, settled -> settled(entry, self[0].isClean(), settled));
+        entry.ballot = self[0];
+        entry.unsettled++;
         return self[0];
     }
 
-    private @Nullable Page page(ClaimId id, long now) {
-        Page page = pages.get(id);
-        if (page != null && !page.isOver(now)) {
-            return page;
+    private @Nullable Entry entry(ClaimId id, long now) {
+        Entry entry = entries.get(id);
+        if (entry != null && !entry.isOver(now)) {
+            return entry;
         }
-        if (page == null && pages.size() >= MAX) {
+        if (entry == null && entries.size() >= MAX) {
             return null;
         }
-        page = new Page(id);
-        pages.put(id, page);
-        return page;
+        entry = new Entry(id);
+        entries.put(id, entry);
+        return entry;
     }
 
     private synchronized boolean isLarge() {
-        return pages.size() >= searchAbove && clock.nanoTime() - sweptAt >= SEARCH_EVERY_NANOS;
+        return entries.size() >= searchAbove && clock.nanoTime() - sweptAt >= SEARCH_EVERY_NANOS;
     }
 
-    private synchronized void settled(Page page, boolean clean, boolean settled) {
+    private synchronized void settled(Entry entry, boolean clean, boolean settled) {
         long now = clock.nanoTime();
-        page.unsettled += settled ? -1 : 1;
+        entry.unsettled += settled ? -1 : 1;
         if (!clean) {
-            page.kept = true;
-            page.keptUntil = now + memory;
+            entry.kept = true;
+            entry.keptUntil = now + memory;
         }
-        forget(page, now);
+        forget(entry, now);
     }
 
-    private void forget(Page page, long now) {
-        if (page.isOver(now)) {
-            pages.remove(page.id, page);
+    private void forget(Entry entry, long now) {
+        if (entry.isOver(now)) {
+            entries.remove(entry.id, entry);
         }
     }
 
@@ -188,19 +190,20 @@ final class Book {
         Acquisition attempt;
         synchronized (this) {
             long now = clock.nanoTime();
-            Page page = page(claim.id(), now);
-            if (page == null) {
+            Entry entry = entry(claim.id(), now);
+            if (entry == null) {
                 return new Ballot(nodes, clock, claim, settled -> {}).ofAnother();
             }
-            attempt = page.isUnderWay() ? page.attempt : null;
-            ballot = page.ballot;
+            attempt = entry.isUnderWay() ? entry.attempt : null;
+            ballot = entry.ballot;
             if (ballot == null || ballot.isClosed() || attempt != null || claim.repeated()) {
                 long end = now + claim.lease().toNanos();
-                page.buriedUntil = page.isBuried(now) && page.buriedUntil - end > 0 ? page.buriedUntil : end;
-                page.buried = true;
+                entry.tombstoneUntil =
+                        entry.hasTombstone(now) && entry.tombstoneUntil - end > 0 ? entry.tombstoneUntil : end;
+                entry.tombstone = true;
             }
             if (ballot == null) {
-                ballot = open(page, claim).ofAnother();
+                ballot = open(entry, claim).ofAnother();
             }
         }
         if (attempt != null) {
@@ -211,35 +214,35 @@ final class Book {
 
     /** The nodes have found the claim, so that an acquisition of it that comes later is a new one. */
     synchronized void wasFound(ClaimId id) {
-        Page page = pages.get(id);
-        if (page != null && page.attempt == null) {
-            page.buried = false;
-            forget(page, clock.nanoTime());
+        Entry entry = entries.get(id);
+        if (entry != null && entry.attempt == null) {
+            entry.tombstone = false;
+            forget(entry, clock.nanoTime());
         }
     }
 
     /** Why a claim does not hold, as far as this client has asked for or released it lately; null if it has not. */
     synchronized @Nullable Reason gone(ClaimId id) {
         long now = clock.nanoTime();
-        Page page = pages.get(id);
-        return page == null || page.isOver(now) ? null : page.isBuried(now) ? Reason.RELEASED : Reason.EXPIRED;
+        Entry entry = entries.get(id);
+        return entry == null || entry.isOver(now) ? null : entry.hasTombstone(now) ? Reason.RELEASED : Reason.EXPIRED;
     }
 
     /** The ballot of a claim that holds; null if it does not. */
     synchronized @Nullable Ballot holding(ClaimId id) {
-        Page page = pages.get(id);
-        if (page == null || page.isUnderWay()) {
+        Entry entry = entries.get(id);
+        if (entry == null || entry.isUnderWay()) {
             return null;
         }
-        return page.ballot == null || page.ballot.isClosed() ? null : page.ballot;
+        return entry.ballot == null || entry.ballot.isClosed() ? null : entry.ballot;
     }
 
     /** The id by which the caller knows a claim that he holds; the same id for others. */
     synchronized ClaimId outer(ClaimId inner) {
         if (inner.client().equals(client)) {
-            for (Page page : pages.values()) {
-                if (page.ballot != null && page.ballot.id().equals(inner)) {
-                    return page.id;
+            for (Entry entry : entries.values()) {
+                if (entry.ballot != null && entry.ballot.id().equals(inner)) {
+                    return entry.id;
                 }
             }
         }
@@ -251,20 +254,20 @@ final class Book {
         List<Ballot> abandoned = new ArrayList<>();
         synchronized (this) {
             long now = clock.nanoTime();
-            for (Iterator<Page> all = pages.values().iterator(); all.hasNext(); ) {
-                Page page = all.next();
-                if (page.ballot != null && page.wasAbandoned(now - memory)) {
-                    abandoned.add(page.ballot);
-                } else if (page.isOver(now)) {
+            for (Iterator<Entry> all = entries.values().iterator(); all.hasNext(); ) {
+                Entry entry = all.next();
+                if (entry.ballot != null && entry.wasAbandoned(now - memory)) {
+                    abandoned.add(entry.ballot);
+                } else if (entry.isOver(now)) {
                     all.remove();
                 }
             }
-            searchAbove = Math.min(MAX, Math.max(SMALL, 2 * pages.size()));
+            searchAbove = Math.min(MAX, Math.max(SMALL, 2 * entries.size()));
             sweptAt = now;
         }
-        abandoned.forEach(Ballot::forget); // each is removed from the pages when it is settled
+        abandoned.forEach(Ballot::forget); // each is removed from the entries when it is settled
         synchronized (this) {
-            return pages.size();
+            return entries.size();
         }
     }
 }

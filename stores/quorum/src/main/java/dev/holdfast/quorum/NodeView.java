@@ -3,7 +3,7 @@ package dev.holdfast.quorum;
 import dev.holdfast.spi.Granted;
 
 /** What a client knows about one claim at one node. Guarded by the claim's {@link Ballot}. */
-final class Seat {
+final class NodeView {
 
     /** Acquisitions that were sent and have neither been answered nor failed. */
     int open;
