@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The commands that show locks and break them. */
@@ -52,7 +57,7 @@ class InspectProcessTest extends ToolTest {
         assertThat(tool.run("completion", "fish").exit()).isEqualTo(64);
         assertThat(tool.run("--version").out()).startsWith("holdfast ");
         assertThat(tool.run("--help").out()).contains("holdfast run -n report");
-        for (String command : new String[] {"run", "list", "show", "break", "demo", "bench"}) {
+        for (String command : new String[] {"run", "elect", "list", "show", "break", "schema", "demo", "bench"}) {
             Result help = tool.run(command, "--help");
             assertThat(help.exit()).isZero();
             assertThat(help.out()).contains("Examples:");
@@ -68,5 +73,34 @@ class InspectProcessTest extends ToolTest {
         assertThat(with.err()).isEmpty();
         assertThat(with.exit()).isZero();
         assertThat(with.out()).contains("Nothing was oversold: 3 sold of 3.");
+    }
+
+    /** Everybody on the machine can see the arguments of a process, and the URL may have a password. */
+    @Test
+    void theProcessesOfTheFlashSaleDoNotShowTheStoresUrl() {
+        tool.with("HOLDFAST_STORE", "sqlite:" + tool.file("not-shown.db"));
+        Running demo = tool.start("demo", "flash-sale", "--customers", "40");
+        List<String> seen = new ArrayList<>();
+        Tool.await("a process that sells", () -> seen.addAll(clerks(demo)));
+        assertThat(seen).noneMatch(arguments -> arguments.contains("not-shown"));
+        Result result = demo.await();
+        assertThat(result.exit()).as(result.err()).isZero();
+        assertThat(tool.file("not-shown.db")).exists();
+    }
+
+    private static List<String> clerks(Running demo) {
+        return demo.process()
+                .descendants()
+                .map(clerk -> arguments(clerk.pid()))
+                .filter(arguments -> arguments.contains("FlashSaleClerk"))
+                .toList();
+    }
+
+    private static String arguments(long pid) {
+        try {
+            return Files.readString(Path.of("/proc", Long.toString(pid), "cmdline"));
+        } catch (IOException ended) {
+            return "";
+        }
     }
 }

@@ -90,25 +90,29 @@ class ServerStoresProcessTest extends ToolTest {
     }
 
     @Test
-    void aServerThatIsNotThereHasItsOwnExitCode() {
+    void aServerThatIsNotThereHasItsOwnExitCodeAndThePasswordIsNotShown() {
         int nobody = Ports.reserve();
         for (String url : List.of(
-                "redis://127.0.0.1:" + nobody + "?timeout=200ms",
-                "jdbc:postgresql://127.0.0.1:" + nobody + "/app",
-                "jdbc:mariadb://127.0.0.1:" + nobody + "/app",
-                "etcd://127.0.0.1:" + nobody + "?timeout=200ms",
-                "zookeeper://127.0.0.1:" + nobody + "?timeout=200ms",
-                "memcached://127.0.0.1:" + nobody + "?timeout=200ms",
+                "redis://me:hunter2@127.0.0.1:" + nobody + "?timeout=200ms",
+                "jdbc:postgresql://127.0.0.1:" + nobody + "/app?user=me&password=hunter2",
+                "jdbc:mariadb://127.0.0.1:" + nobody + "/app?user=me&password=hunter2",
+                "etcd://me:hunter2@127.0.0.1:" + nobody + "?timeout=200ms",
+                "zookeeper://me:hunter2@127.0.0.1:" + nobody + "?timeout=200ms",
+                "memcached://me:hunter2@127.0.0.1:" + nobody + "?timeout=200ms",
                 "quorum:" + nodesAt(nobody))) {
             Result result = tool.run("run", "--store", url, "-n", "a", "--", "true");
             assertThat(result.exit()).as(url + ": " + result.err()).isEqualTo(ExitCode.UNAVAILABLE);
-            assertThat(result.err()).as(url).hasLineCount(1).contains("127.0.0.1");
+            assertThat(result.err())
+                    .as(url)
+                    .hasLineCount(1)
+                    .contains("127.0.0.1")
+                    .doesNotContain("hunter2");
         }
     }
 
     private static String nodesAt(int port) {
         return IntStream.range(1, 4)
-                .mapToObj(host -> "redis://127.0.0." + host + ":" + port + "?timeout=200ms")
+                .mapToObj(host -> "redis://me:hunter2@127.0.0." + host + ":" + port + "?timeout=200ms")
                 .collect(Collectors.joining(","));
     }
 

@@ -95,12 +95,14 @@ final class FlashSale {
                     folder.toString(),
                     "clerk" + i,
                     Integer.toString(share)));
+            ProcessBuilder builder = new ProcessBuilder(command).redirectError(Redirect.INHERIT);
             if (locked) {
                 // The lock has a name of its own, so that two demonstrations on one store do not share it.
-                command.addAll(List.of(url, folder.getFileName().toString()));
+                command.add(folder.getFileName().toString());
+                // Not an argument: the URL may have a password, and everybody sees the arguments of a process.
+                builder.environment().put(FlashSaleClerk.STORE, url);
             }
-            Process clerk =
-                    new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
+            Process clerk = builder.start();
             clerks.add(clerk);
             Thread listener = new Thread(() -> listen(clerk), "listener-" + i);
             listener.setDaemon(true);

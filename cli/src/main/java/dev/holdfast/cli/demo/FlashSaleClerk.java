@@ -9,6 +9,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * refused} with the microseconds that the customer waited for the lock, or {@code failed} with the reason.
  */
 final class FlashSaleClerk {
+
+    /** The environment variable that names the URL of the store. */
+    static final String STORE = "HOLDFAST_STORE";
 
     /** Customers that one process serves at the same time. */
     private static final int TILLS = 4;
@@ -35,7 +39,7 @@ final class FlashSaleClerk {
         this.lock = lock;
     }
 
-    /** Arguments: FOLDER NAME CUSTOMERS [STORE LOCK]. */
+    /** Arguments: FOLDER NAME CUSTOMERS [LOCK]. With a lock, the variable {@value #STORE} has the URL of its store. */
     public static void main(String[] args) throws IOException, InterruptedException {
         FlashSaleShop shop = new FlashSaleShop(Path.of(args[0]));
         int customers = Integer.parseInt(args[2]);
@@ -43,8 +47,8 @@ final class FlashSaleClerk {
             new FlashSaleClerk(shop, args[1], customers, null).serve();
             return;
         }
-        try (Holdfast locks = Holdfast.connect(args[3])) {
-            DistributedLock lock = locks.lock(args[4]);
+        try (Holdfast locks = Holdfast.connect(Objects.requireNonNull(System.getenv(STORE)))) {
+            DistributedLock lock = locks.lock(args[3]);
             lock.state(); // the first round trip is slow and must not count as a customer's wait
             new FlashSaleClerk(shop, args[1], customers, lock).serve();
         } catch (RuntimeException failed) {
