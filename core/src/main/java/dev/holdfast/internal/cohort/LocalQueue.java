@@ -419,20 +419,20 @@ final class LocalQueue {
     /** The contender was granted, and is over. */
     void admit(RemoteContender winner, Grant grant, long now) {
         forget(winner);
-        Waiter heir = winner.only() != null ? winner.only() : queue.peek();
-        if (engine.isClosed() || heir == null || heir.isDone() || !heir.spec().isServedBy(grant.spec())) {
+        Waiter next = winner.only() != null ? winner.only() : queue.peek();
+        if (engine.isClosed() || next == null || next.isDone() || !next.spec().isServedBy(grant.spec())) {
             engine.releases().sendLater(grant.claim()).thenRun(lock::released);
             wakeHead(now);
             return;
         }
         lock.add(grant, now);
-        // To the calling thread if it is the heir, who is awake; else whoever comes first may take it.
-        if (winner.only() == null && grant.isExclusive() && heir.thread() != Thread.currentThread()) {
+        // To the calling thread if that is the next waiter, since it is awake; else whoever comes first may take it.
+        if (winner.only() == null && grant.isExclusive() && next.thread() != Thread.currentThread()) {
             idle = grant;
             wakeNewHead(now);
             return;
         }
-        give(grant, heir, now);
+        give(grant, next, now);
         shareWithReaders(grant, now);
         wakeHead(now);
     }

@@ -26,7 +26,7 @@ for i = 1, #KEYS do
     end
   elseif not is_free(r) and r.limit ~= c.limit then
     code, result = 3, { i, r.limit }
-  elseif is_buried(r, c.id) or not fits(r, c) then
+  elseif has_tombstone(r, c.id) or not fits(r, c) then
     code, result = 0, { until_first(r) }
   end
   if code ~= 1 then

@@ -26,7 +26,7 @@ if r.grant then
   end
 elseif not is_free(r) and r.limit ~= c.limit then
   code, a, b = 3, r.limit, 0
-elseif is_buried(r, c.id) or not fits(r, c) then
+elseif has_tombstone(r, c.id) or not fits(r, c) then
   code, a, b = 0, until_first(r), 0
 else
   r.limit = c.limit

@@ -69,7 +69,7 @@ elseif not is_free(r) and r.limit ~= c.limit then
   code, a = 3, r.limit
 elseif text then
   a = left_of(KEYS[1])
-elseif is_buried(r, c.id) or not fits(r, c) then
+elseif has_tombstone(r, c.id) or not fits(r, c) then
   a = until_first(r)
 elseif c.limit == 1 then
   local counter = next_counter(r)

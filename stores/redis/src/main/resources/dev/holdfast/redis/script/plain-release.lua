@@ -15,7 +15,7 @@ end
 redis.call('HDEL', KEYS[2], '-')
 local clock
 -- include record.lua
--- include bury.lua
+-- include tombstone.lua
 local c, r = { id = ARGV[2], lease = tonumber(ARGV[3]), repeated = ARGV[4] }, open(KEYS[2], ARGV[2])
 settle(r)
 if found then
@@ -32,7 +32,7 @@ else
   end
 end
 if not found or c.repeated == '1' then
-  bury(r, c)
+  put_tombstone(r, c)
 end
 close(r, c.lease + ticket)
 return found and 1 or 0

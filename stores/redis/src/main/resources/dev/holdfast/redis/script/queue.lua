@@ -201,7 +201,7 @@ local function revive(r, client_channel)
 end
 
 -- The waiter that asks may have moved to the caller's channel.
-local function heed(r, asking, moves)
+local function update_asking(r, asking, moves)
   local w = waiter(r, asking)
   if not w then
     return
@@ -226,7 +226,7 @@ local function settle(r, over, asking, moves)
     remove_waiter(r, r.front)
   end
   if asking and (moves or r.skipped > 0) then
-    heed(r, asking, moves)
+    update_asking(r, asking, moves)
   end
   admit(r)
 end

@@ -209,7 +209,7 @@ local function fits(r, c)
   return r.next == '-' and c.permits <= c.limit - r.granted and not (r.skipped > 0 and live_waiter(r.waiter))
 end
 
-local function is_buried(r, id)
+local function has_tombstone(r, id)
   return r.tombs > 0 and (tonumber(redis.call('HGET', r.key, '!' .. id) or nil) or 0) > now
 end
 

@@ -27,7 +27,7 @@ end
 -- The first write needs no memory; see renew.lua.
 redis.call('HDEL', KEYS[1], '-')
 -- include record.lua
--- include bury.lua
+-- include tombstone.lua
 local c, r = { id = ARGV[2], lease = tonumber(ARGV[3]) }, open(KEYS[1], ARGV[2])
 settle(r)
 local found = 0
@@ -49,7 +49,7 @@ else
   end
 end
 if found == 0 or ARGV[4] then
-  bury(r, c)
+  put_tombstone(r, c)
 end
 admit(r)
 close(r, c.lease + ticket)

@@ -57,7 +57,7 @@ local function renew(r, c)
   if r.waiter then -- Its ticket is over.
     queue().remove(r, c.id)
   end
-  if is_buried(r, c.id) then
+  if has_tombstone(r, c.id) then
     return 5, 2, 0
   end
   if r.granted > 0 and (r.limit ~= c.limit or c.permits > c.limit - r.granted) then
