@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A store that sees by itself that a grant is gone says so, and the holder hears it without a renewal. */
+/** A store that sees by itself that a grant is gone says so, and the holder is notified without a renewal. */
 class LossPushTest extends EngineFixture {
 
     private static final LockName NAME = new LockName("pushed");
@@ -54,23 +54,23 @@ class LossPushTest extends EngineFixture {
 
     @ParameterizedTest
     @CsvSource({"RELEASED, BROKEN", "TAKEN, TAKEN", "EXPIRED, EXPIRED"})
-    void aPushedLossEndsTheHoldWithItsReasonAndWithoutARenewal(Reason pushed, LossReason heard)
+    void aPushedLossEndsTheHoldWithItsReasonAndWithoutARenewal(Reason pushed, LossReason reason)
             throws InterruptedException {
         Lease lease = mine.lock(NAME.value()).acquire();
         CompletableFuture<LossReason> reported = reasonOf(lease);
         pushes.lost(NAME, held().id(), pushed);
-        assertThat(Actor.end(reported)).isEqualTo(heard);
+        assertThat(Actor.end(reported)).isEqualTo(reason);
         assertThat(lease.state()).isEqualTo(LeaseState.LOST);
         assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(lease::release)
-                .satisfies(lost -> assertThat(lost.reason()).isEqualTo(heard));
+                .satisfies(lost -> assertThat(lost.reason()).isEqualTo(reason));
         assertThat(store.count(Verb.RENEW)).isZero();
         rival.lock(NAME.value()).forceRelease();
     }
 
-    /** A lease that is not renewed would otherwise not hear of it before its end. */
+    /** A lease that is not renewed would otherwise not be lost before its end. */
     @Test
-    void theHolderOfAFixedLeaseHearsIt() throws InterruptedException {
+    void theHolderOfAFixedLeaseIsNotified() throws InterruptedException {
         Lease lease = mine.lock(NAME.value(), LockOptions.defaults().withFixedLease(LEASE))
                 .acquire();
         CompletableFuture<LossReason> reported = reasonOf(lease);

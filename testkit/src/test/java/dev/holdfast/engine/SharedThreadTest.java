@@ -154,8 +154,11 @@ class SharedThreadTest extends EngineFixture {
     /** An observer that blocks at whatever happens to a grant. */
     private final class BlockingObserver implements LockObserver {
 
+        private final CountDownLatch entered = new CountDownLatch(1);
+
         @Override
         public void renewed(int claims, int failed, Duration took) {
+            entered.countDown();
             awaitEnd(dead);
         }
 
@@ -201,6 +204,17 @@ class SharedThreadTest extends EngineFixture {
         assertThat(lease.isValid()).isTrue();
         dead.countDown();
         lease.release();
+    }
+
+    @Test
+    void anObserverThatBlocksDelaysNoClose() {
+        BlockingObserver observer = new BlockingObserver();
+        Holdfast observed = client(Holdfast.builder().store(memory).observer(observer));
+        a.run(observed.lock("closed")::lock);
+        clock.advanceAndSettle(LEASE.dividedBy(3));
+        Wait.until("the observer blocks", () -> observer.entered.getCount() == 0);
+        a.run(observed::close);
+        assertThat(isUnused("closed")).isTrue();
     }
 
     @Test
