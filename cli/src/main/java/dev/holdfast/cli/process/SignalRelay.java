@@ -21,7 +21,7 @@ public final class SignalRelay implements SignalHandler {
             List.of("HUP", "INT", "TERM", "USR1", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "XCPU");
 
     /** Of these, the signals that only ever ask a running command to end. */
-    static final List<String> TELLING = List.of("INT", "TERM");
+    static final List<String> STOPPING = List.of("INT", "TERM");
 
     /** Signals that inform a running command; a tool that waits for the lock ignores them. */
     static final List<String> INFORMING = List.of("WINCH", "URG");
@@ -33,8 +33,8 @@ public final class SignalRelay implements SignalHandler {
     private @Nullable ChildGroup child;
     private @Nullable LossGuard guard;
     private @Nullable Signal pending;
-    /** The signal by which a command was told to end. */
-    private @Nullable Signal told;
+    /** The signal by which a command was asked to end. */
+    private @Nullable Signal stop;
 
     private boolean paused;
     private boolean over;
@@ -81,9 +81,9 @@ public final class SignalRelay implements SignalHandler {
         return pending == null ? 0 : pending.getNumber();
     }
 
-    /** The number of a signal that ended the wait, or that told a command to end, as INT and TERM do; 0 if there was none. */
+    /** The number of a signal that ended the wait, or that asked a command to end, as INT and TERM do; 0 if there was none. */
     public synchronized int stopAsked() {
-        return pending != null ? pending.getNumber() : told != null ? told.getNumber() : 0;
+        return pending != null ? pending.getNumber() : stop != null ? stop.getNumber() : 0;
     }
 
     /**
@@ -127,7 +127,7 @@ public final class SignalRelay implements SignalHandler {
     private synchronized void end(Signal signal) {
         if (child != null) {
             child.signal(signal.getName());
-            told = TELLING.contains(signal.getName()) ? signal : told;
+            stop = STOPPING.contains(signal.getName()) ? signal : stop;
         } else if (pending == null && !over) {
             pending = signal;
             waiter.interrupt();

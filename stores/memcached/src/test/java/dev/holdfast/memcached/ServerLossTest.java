@@ -142,7 +142,7 @@ class ServerLossTest extends WithServer {
     }
 
     @Test
-    void holderHearsOfTheLossAtItsNextRenewal() throws Exception {
+    void holderIsNotifiedOfTheLossAtItsNextRenewal() throws Exception {
         MemcachedServer server = closing(started());
         try (Holdfast locks = Holdfast.connect(server.url())) {
             LockOptions brief = LockOptions.defaults().withLease(Duration.ofSeconds(3));

@@ -184,7 +184,7 @@ class RedissonInteropTest extends StoreTest {
     }
 
     @Test
-    void holderHearsOfAForcedUnlock() throws Exception {
+    void holderIsNotifiedOfAForcedUnlock() throws Exception {
         Holdfast locks = closing(Holdfast.over(store));
         CompletableFuture<LossReason> lost = new CompletableFuture<>();
         Lease lease = locks.lock(key, LockOptions.defaults().withLease(Duration.ofSeconds(3)))

@@ -31,29 +31,29 @@ class LettuceRedissonTest extends StoreTest {
     private static final String CHANNEL = "channel";
 
     @Test
-    void bothClientsAreToldOfReleases() {
+    void bothClientsAreNotifiedOfReleases() {
         RedisServer server = closing(RedisServer.start());
-        assertBothAreTold(server.url());
+        assertBothAreNotified(server.url());
     }
 
     @Test
-    void bothClientsAreToldOfReleasesOnACluster() {
+    void bothClientsAreNotifiedOfReleasesOnACluster() {
         RedisCluster cluster = closing(RedisCluster.start());
-        assertBothAreTold(cluster.url());
+        assertBothAreNotified(cluster.url());
     }
 
-    private void assertBothAreTold(String url) {
+    private void assertBothAreNotified(String url) {
         LockStore lettuce =
                 closing(new LettuceLockStoreProvider().open(LettuceUrl.of(url) + OPTIONS, MonotonicClock.SYSTEM));
         LockStore jedis = closing(new RedisLockStoreProvider().open(url + OPTIONS, MonotonicClock.SYSTEM));
         for (int i = 0; i < 6; i++) {
             LockName each = new LockName(name + "-" + i);
-            assertIsTold(lettuce, jedis, each);
-            assertIsTold(jedis, lettuce, each);
+            assertIsNotified(lettuce, jedis, each);
+            assertIsNotified(jedis, lettuce, each);
         }
     }
 
-    private void assertIsTold(LockStore watching, LockStore holding, LockName each) {
+    private void assertIsNotified(LockStore watching, LockStore holding, LockName each) {
         AtomicInteger hints = new AtomicInteger();
         Claim claim = alice.mutex(each);
         granted(holding, claim);

@@ -67,7 +67,7 @@ class SlotTableTest {
         assertThat(table.oneOfEach()).containsExactly(0, 2, 4);
     }
 
-    /** Nodes that should be named by their hosts, and have none. Their addresses may be told besides. */
+    /** Nodes that should be named by their hosts, and have none. Their addresses may be given besides. */
     @Test
     void hostThatIsNotKnownIsNotTheOneThatWasAsked() {
         range(0, 0, node("?", 7001L, text("hostname"), text(""), text("ip"), text("10.0.0.1")));
