@@ -25,6 +25,9 @@ import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.StoreTraits;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -71,7 +74,7 @@ public final class Engine implements AutoCloseable {
     /** The most acquisitions without a thread that may wait at once. */
     static final int MAX_FUTURES = 100_000;
 
-    /** How long a close waits for releases that are under way. */
+    /** How long a close waits for elections to stop, and then for releases that are under way. */
     static final long CLOSE_NANOS = 2_000_000_000;
 
     /** A renewal that is not answered is repeated after this part of the lease. */
@@ -111,6 +114,7 @@ public final class Engine implements AutoCloseable {
     private final ReleaseRetrier releases;
     private final LockInspector inspector;
     private final ListenerRegistration lossWatch;
+    private final Set<ClosesFirst> closeFirst = ConcurrentHashMap.newKeySet();
     private final ReentrantLock closing = new ReentrantLock();
     private volatile @Nullable OwnerInfo lastOwner;
     private volatile boolean closed;
@@ -337,6 +341,16 @@ public final class Engine implements AutoCloseable {
 
     // ---- close ----
 
+    /** Registers what is to end before the locks do when the client closes. */
+    public void closeFirst(ClosesFirst user) {
+        closeFirst.add(user);
+    }
+
+    /** It has ended before the client. */
+    public void closesAlone(ClosesFirst user) {
+        closeFirst.remove(user);
+    }
+
     /** Whether {@link #close} was called. */
     public boolean isClosed() {
         return closed;
@@ -349,8 +363,9 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Ends all waits and holds, releases their claims within a bound of two seconds, and ends the threads. Idempotent; a
-     * second caller waits until the first is done.
+     * Ends elections, then all waits and holds, releases their claims, and ends the threads. It waits for two seconds at most
+     * until the tasks of elections have stopped, and as long for the releases. Idempotent; a second caller waits until the
+     * first is done.
      */
     @Override
     public void close() {
@@ -366,10 +381,14 @@ public final class Engine implements AutoCloseable {
     }
 
     private void end() {
+        boolean interrupted = Thread.interrupted();
+        List<CompletableFuture<@Nullable Void>> leaving =
+                closeFirst.stream().map(ClosesFirst::leave).toList();
+        // By the system's clock: these bounds must hold also when a test's clock stands still.
+        interrupted |=
+                awaitUntil(() -> leaving.stream().allMatch(CompletableFuture::isDone), System.nanoTime() + CLOSE_NANOS);
         locks.close();
         waitSets.close();
-        boolean interrupted = Thread.interrupted();
-        // By the system's clock: this bound must hold also when a test's clock stands still.
         long deadline = System.nanoTime() + CLOSE_NANOS;
         interrupted |= awaitUntil(() -> releases.pending() == 0, deadline);
         ended = true;

@@ -161,6 +161,27 @@ class ElectionTaskTest extends EngineFixture {
                 .isEqualTo(0);
     }
 
+    /** The next term does not begin before the task has returned, so that it would wait for itself. */
+    @Test
+    void aTaskThatWaitsForTheNextTermIsRefused() {
+        CompletableFuture<Term> present = new CompletableFuture<>();
+        CompletableFuture<Void> running = a.begin(() -> one.election.run(term -> {
+            present.complete(one.election.awaitTerm(Standing.LEASE).orElseThrow());
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException over) {
+                one.election.run(again -> terms.add(again));
+            }
+        }));
+        clock.advanceUntil("the task runs", STEP, present::isDone);
+        rival.lock("task").forceRelease();
+        clock.advanceUntil("it was refused", STEP, running::isDone);
+        assertThat(Actor.failure(IllegalStateException.class, running))
+                .hasMessageContaining("task")
+                .hasMessageContaining("another thread");
+        assertThat(terms).isEmpty();
+    }
+
     // A term that ends before its turn comes is not announced.
     private void awaitAnnounced(Term term) {
         Wait.until("listeners know of it", () -> one.terms.contains(term));

@@ -539,6 +539,121 @@ class ElectionTest extends EngineFixture {
         single.shutdown();
     }
 
+    /** Else the lock would be held and renewed for one that nobody notifies, and nobody would lead. */
+    @Test
+    void aTermThatNoCallbackTakesGoesToAnotherCandidateAfterOneLease() {
+        ExecutorService single = Executors.newSingleThreadExecutor();
+        Holdfast client = client(Holdfast.builder().store(store).callbacks(single));
+        CountDownLatch mayReturn = new CountDownLatch(1);
+        Standing first = standing(rival, "first").start();
+        awaitLeads(first);
+        Standing second = standing(client, "second").start();
+        awaitWaiters("billing", 1);
+        Standing third = standing(rival, "third").start();
+        awaitWaiters("billing", 2);
+        single.execute(() -> awaitUninterruptibly(mayReturn));
+        first.election.close();
+        pass(Standing.LEASE.minusSeconds(1));
+        assertThat(holders("billing")).as("it is held for the second").isOne();
+        assertThat(third.leads()).isFalse();
+        pass(Duration.ofSeconds(2));
+        awaitLeads(third);
+        assertThat(second.leads()).isFalse();
+        mayReturn.countDown();
+        awaitWaiters("billing", 1);
+        assertThat(second.events).isEmpty();
+        third.election.close();
+        awaitLeads(second);
+        single.shutdown();
+    }
+
+    @Test
+    void aGateThatHangsKeepsTheLockForOneLeaseOnly() {
+        AtomicInteger asked = new AtomicInteger();
+        CountDownLatch mayAnswer = new CountDownLatch(1);
+        Standing one = new Standing(
+                locks, "billing", ElectionOptions.defaults().withId("one").withReady(() -> {
+                    if (asked.incrementAndGet() == 2) {
+                        awaitUninterruptibly(mayAnswer);
+                    }
+                    return true;
+                }));
+        one.start();
+        clock.advanceUntil("the gate is asked by the winner", STEP, () -> asked.get() == 2);
+        Standing other = standing(rival, "other").start();
+        awaitWaiters("billing", 1);
+        pass(Standing.LEASE.minusSeconds(1));
+        assertThat(other.leads()).isFalse();
+        pass(Duration.ofSeconds(2));
+        awaitLeads(other);
+        mayAnswer.countDown();
+        awaitWaiters("billing", 1);
+        assertThat(one.events).isEmpty();
+        other.election.close();
+        awaitLeads(one);
+    }
+
+    @Test
+    void aClientThatClosesWaitsUntilTheTasksOfItsElectionsHaveEnded() {
+        Holdfast client = client(store);
+        Standing one = standing(client, "one");
+        CountDownLatch interrupted = new CountDownLatch(1);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        CompletableFuture<Void> running = a.begin(() -> one.election.run(term -> {
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException over) {
+                interrupted.countDown();
+                awaitUninterruptibly(mayEnd);
+            }
+        }));
+        awaitLeads(one);
+        CompletableFuture<Void> closed = b.begin(client::close);
+        Wait.until("the task is interrupted", () -> interrupted.getCount() == 0);
+        Wait.until("the loss was reported", () -> one.has("CLOSED"));
+        // Whatever else the close would do now is done.
+        pass(Duration.ofMillis(100));
+        assertThat(one.leads()).isFalse();
+        assertThat(holders("billing")).as("held while the task ends").isOne();
+        assertThat(closed).isNotDone();
+        mayEnd.countDown();
+        Actor.end(running);
+        Actor.end(closed);
+        assertThat(isUnused("billing")).isTrue();
+    }
+
+    @Test
+    void aTaskMayCloseItsClient() {
+        Holdfast client = client(store);
+        Standing one = standing(client, "one");
+        Actor.end(a.begin(() -> one.election.run(term -> client.close())));
+        assertThat(isUnused("billing")).isTrue();
+        assertThatExceptionOfType(IllegalStateException.class).isThrownBy(one.election::start);
+    }
+
+    /** A win that no callback has seen yet is the election's all the same. */
+    @Test
+    void closeWaitsForAWinThatIsOnItsWay() {
+        ExecutorService single = Executors.newSingleThreadExecutor();
+        Holdfast client = client(Holdfast.builder().store(store).callbacks(single));
+        Standing first = standing(rival, "first").start();
+        awaitLeads(first);
+        Standing one = standing(client, "one").start();
+        awaitWaiters("billing", 1);
+        CountDownLatch mayReturn = new CountDownLatch(1);
+        single.execute(() -> awaitUninterruptibly(mayReturn));
+        first.election.close();
+        Wait.until("it is held for the one who waited", () -> holders("billing") == 1 && waiters("billing") == 0);
+        CompletableFuture<Void> closed = a.begin(one.election::close);
+        Wait.until("it leaves the election", () -> one.election.toString().contains("CLOSED"));
+        assertThat(closed.isDone()).as("the lock is held still").isFalse();
+        mayReturn.countDown();
+        Actor.end(closed);
+        assertThat(isUnused("billing")).isTrue();
+        assertThat(one.events).isEmpty();
+        single.shutdown();
+    }
+
     @Test
     void optionsAreLocksOptionsAndBounded() {
         assertThat(ElectionOptions.defaults().storeTimeout())

@@ -9,9 +9,11 @@ import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Nanos;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -74,6 +76,26 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
         return future;
     }
 
+    /**
+     * Acquires for a part of the engine, without a limit. Only a cancel ends it with neither a hold nor a failure.
+     *
+     * @param listener gets what came out, once, on any thread; must neither block nor run code of the user's
+     */
+    public static FutureWait acquire(
+            Engine engine, LockSpec spec, BiConsumer<@Nullable Hold, @Nullable Throwable> listener) {
+        engine.beginFuture();
+        long begun = engine.now();
+        FutureWait wait = new FutureWait(engine, spec, Owner.NOBODY, engine::dispatch, result -> {
+            engine.endFuture();
+            Duration waited = Duration.ofNanos(engine.now() - begun);
+            engine.callbacks()
+                    .observe(observer -> observer.acquireEnded(spec.name().value(), result.outcome(), waited));
+            listener.accept(result.hold(), result.failure());
+        });
+        wait.start(false, Nanos.NEVER, List.of());
+        return wait;
+    }
+
     private void deliver(Result result, CompletableFuture<Lease> future) {
         observe(engine, spec.name(), result.outcome(), begun);
         if (result.failure() != null) {
@@ -119,7 +141,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
     }
 
     /** Gives it up, unless it has ended. */
-    void cancel() {
+    public void cancel() {
         // The waiter is signalled by its end, so that a pass reports it.
         abandon(Outcome.CANCELLED);
     }

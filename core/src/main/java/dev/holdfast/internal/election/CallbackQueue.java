@@ -4,6 +4,7 @@ import dev.holdfast.internal.Callbacks;
 import dev.holdfast.internal.time.Uncaught;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,13 @@ final class CallbackQueue {
             mutex.unlock();
         }
         callbacks.run(this::runNext);
+    }
+
+    /** Completes when all that runs or waits now has returned. */
+    CompletableFuture<@Nullable Void> drained() {
+        CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
+        run(() -> drained.complete(null));
+        return drained;
     }
 
     /** Whether a piece runs or will run. */

@@ -1,6 +1,5 @@
 package dev.holdfast.internal.election;
 
-import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.acquire.FutureWait;
@@ -12,6 +11,7 @@ import dev.holdfast.internal.time.Nanos;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -47,8 +47,38 @@ final class Candidacy {
     private final Alarm alarm = new Alarm(this::begin);
 
     private int failures;
-    private volatile @Nullable CompletableFuture<Lease> waiting;
+    /** Completes when the last attempt has ended, with whether a callback takes over a hold that it has won. */
+    private volatile CompletableFuture<Boolean> attempt = CompletableFuture.completedFuture(false);
+
+    private volatile @Nullable FutureWait waiting;
     private volatile boolean stopped;
+
+    /** A hold that was won, until the election takes it over. */
+    private final class Win {
+
+        private final Hold hold;
+        /** Set by whoever decides: the election gets the hold, or it goes back to the store. */
+        private final AtomicBoolean decided = new AtomicBoolean();
+
+        private final Alarm giveBack = new Alarm(this::giveBack);
+
+        private Win(Hold hold) {
+            this.hold = hold;
+            engine.losses().schedule(giveBack, Nanos.after(engine.now(), Nanos.of(spec.lease())));
+        }
+
+        private void giveBack() {
+            if (decided.compareAndSet(false, true)) {
+                hold.releaseAsync();
+            }
+        }
+
+        /** Whether the election may have it. */
+        private boolean take() {
+            engine.losses().remove(giveBack);
+            return decided.compareAndSet(false, true);
+        }
+    }
 
     /**
      * @param callbacks runs all steps, since the gate is code of the user's
@@ -93,32 +123,50 @@ final class Candidacy {
             pause(READY_NANOS);
             return;
         }
-        CompletableFuture<Lease> future = FutureWait.acquire(engine, spec, Nanos.NEVER);
-        waiting = future;
+        CompletableFuture<Boolean> mine = new CompletableFuture<>();
+        attempt = mine;
+        try {
+            waiting = FutureWait.acquire(engine, spec, (hold, failure) -> ended(mine, hold, failure));
+        } catch (RuntimeException tooMany) {
+            ended(mine, null, tooMany);
+        }
         // Whoever has stopped this before it was set could not cancel it.
         if (stopped) {
-            future.cancel(false);
+            cancel();
         }
-        future.whenComplete((lease, failure) -> callbacks.run(() -> ended((Hold) lease, failure)));
     }
 
-    private void ended(@Nullable Hold hold, @Nullable Throwable failure) {
-        waiting = null;
+    // On a thread of the engine. Callbacks may have to wait for their turn, or for a gate that hangs. Until then nobody
+    // leads, so
+    // that the hold may wait for one lease only.
+    private void ended(CompletableFuture<Boolean> mine, @Nullable Hold hold, @Nullable Throwable failure) {
         if (hold != null) {
-            // A term that is won at the moment of the stop is ended by the election, which waits for its release.
-            if (stopped || isReady()) {
-                failures = 0;
-                elected.accept(hold);
-            } else {
-                hold.releaseAsync();
-                pause(READY_NANOS);
-            }
-        } else if (!stopped && failure != null) {
-            failed(failure);
+            Win win = new Win(hold);
+            callbacks.run(() -> won(win));
+        } else if (failure != null) {
+            callbacks.run(() -> failed(failure));
+        }
+        mine.complete(hold != null);
+    }
+
+    private void won(Win win) {
+        // A term that is won at the moment of the stop is ended by the election, which waits for its release.
+        boolean wanted = stopped || isReady();
+        if (!win.take()) {
+            beginBehindOthers();
+        } else if (wanted) {
+            failures = 0;
+            elected.accept(win.hold);
+        } else {
+            win.hold.releaseAsync();
+            pause(READY_NANOS);
         }
     }
 
     private void failed(Throwable failure) {
+        if (stopped) {
+            return;
+        }
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         failed.accept(
@@ -146,13 +194,22 @@ final class Candidacy {
         return answer[0];
     }
 
-    /** Ends it: what it still gets is released. */
+    /** Ends it: what it still gets is ended by the election. */
     void stop() {
         stopped = true;
         engine.losses().remove(alarm);
-        CompletableFuture<Lease> future = waiting;
-        if (future != null) {
-            future.cancel(false);
+        cancel();
+    }
+
+    private void cancel() {
+        FutureWait attempted = waiting;
+        if (attempted != null) {
+            attempted.cancel();
         }
+    }
+
+    /** Completes when the attempt of now has ended, with whether a callback will take over what it has won. */
+    CompletableFuture<Boolean> attempt() {
+        return attempt;
     }
 }

@@ -8,6 +8,7 @@ import dev.holdfast.election.Election;
 import dev.holdfast.election.ElectionOptions;
 import dev.holdfast.election.LeaderTask;
 import dev.holdfast.election.Term;
+import dev.holdfast.internal.ClosesFirst;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.LockSpec;
@@ -42,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * that one who resigns hands over without an overlap. Losses come from {@link Hold#whenLost}, which no code of users can delay.
  * Everything that calls users goes through one {@link CallbackQueue}.
  */
-public final class LeaderElection implements Election {
+public final class LeaderElection implements Election, ClosesFirst {
 
     private enum State {
         NEW,
@@ -131,6 +132,11 @@ public final class LeaderElection implements Election {
         if (!state.compareAndSet(State.NEW, State.STARTED)) {
             throw new IllegalStateException("Election \"" + name() + "\" was started or closed before");
         }
+        begin();
+    }
+
+    private void begin() {
+        engine.closeFirst(this);
         candidacy.begin();
     }
 
@@ -144,10 +150,7 @@ public final class LeaderElection implements Election {
             over(won, LossReason.CLOSED);
         }
         wakeAll();
-        callbacks.run(() -> announce(won));
-    }
-
-    private void announce(ElectedTerm won) {
+        // In the same callback: an executor that takes long to run another one would hold back what the term is for.
         if (won.isValid()) {
             won.setAnnounced();
             notifyAll(electedListeners, won);
@@ -208,41 +211,41 @@ public final class LeaderElection implements Election {
 
     @Override
     public void close() {
+        engine.calls().joinQuietly(leave(), Nanos.of(options.lease()));
+    }
+
+    /** Begins to close; complete at once if a callback or a task calls, which would wait for itself. */
+    @Override
+    public CompletableFuture<@Nullable Void> leave() {
         boolean isFirst = state.getAndSet(State.CLOSED) != State.CLOSED;
-        // Before the stop, which calls back as well.
-        boolean wasBusy = callbacks.isBusy();
         if (isFirst) {
             observations.forEach(LeaderObservation::close);
             candidacy.stop();
         }
+        // Only a callback that has begun by now may begin a term, or another attempt.
+        boolean wasBusy = callbacks.isBusy();
         wakeAll();
         ElectedTerm last = term;
         if (last != null) {
             over(last, LossReason.CLOSED);
         }
-        if (callbacks.isRunningHere() || (last != null && last.isTaskRunningHere())) {
-            return;
-        }
-        // A term may be won at the moment of the close, by a callback that is under way.
-        if (wasBusy) {
-            engine.calls().joinQuietly(left(), Nanos.of(options.lease()));
-        } else if (last != null) {
-            engine.calls().joinQuietly(last.released(), Nanos.of(options.lease()));
-        }
+        CompletableFuture<@Nullable Void> left = left(wasBusy);
+        left.thenRun(() -> engine.closesAlone(this));
+        boolean isWithin = callbacks.isRunningHere() || (last != null && last.isTaskRunningHere());
+        return isWithin ? CompletableFuture.completedFuture(null) : left;
     }
 
-    /** Completes when all callbacks of now have returned, and the term is over that they may have begun. */
-    private CompletableFuture<@Nullable Void> left() {
-        CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
-        callbacks.run(() -> {
-            ElectedTerm last = term;
-            if (last == null) {
-                left.complete(null);
-            } else {
-                last.released().thenRun(() -> left.complete(null));
-            }
-        });
-        return left;
+    // A term may be won at the moment of the close: by a callback that is under way, or by an attempt before its
+    // callback.
+    private CompletableFuture<@Nullable Void> left(boolean wasBusy) {
+        CompletableFuture<@Nullable Void> now = CompletableFuture.completedFuture(null);
+        return (wasBusy ? callbacks.drained() : now)
+                .thenCompose(none -> candidacy.attempt())
+                .thenCompose(won -> won ? callbacks.drained() : now)
+                .thenCompose(none -> {
+                    ElectedTerm last = term;
+                    return last == null ? now : last.released();
+                });
     }
 
     private boolean isClosed() {
@@ -285,7 +288,7 @@ public final class LeaderElection implements Election {
                 if (left == 0) {
                     return null;
                 }
-                requireNoCallback();
+                requireOutside(present);
                 engine.time().park(mine, Math.min(left, Uptime.LONGEST_PARK_NANOS));
             }
         } finally {
@@ -293,11 +296,13 @@ public final class LeaderElection implements Election {
         }
     }
 
-    private void requireNoCallback() {
-        if (callbacks.isRunningHere()) {
+    private void requireOutside(@Nullable ElectedTerm last) {
+        boolean isTask = last != null && last.isTaskRunningHere();
+        if (isTask || callbacks.isRunningHere()) {
+            String who = isTask ? "task" : "callback";
             throw new IllegalStateException(
-                    "A callback of election \"" + name() + "\" cannot wait for a term, which does"
-                            + " not begin before the callback has returned: wait on another thread");
+                    "A " + who + " of election \"" + name() + "\" cannot wait for a term, which does"
+                            + " not begin before the " + who + " has returned: wait on another thread");
         }
     }
 
@@ -311,7 +316,7 @@ public final class LeaderElection implements Election {
     @Override
     public void run(LeaderTask task) throws InterruptedException {
         if (state.compareAndSet(State.NEW, State.STARTED)) {
-            candidacy.begin();
+            begin();
         }
         for (ElectedTerm won = await(Nanos.NEVER); won != null; won = await(Nanos.NEVER)) {
             if (won.beginTask() && runIn(won, task)) {
