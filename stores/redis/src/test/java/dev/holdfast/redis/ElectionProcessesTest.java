@@ -2,13 +2,10 @@ package dev.holdfast.redis;
 
 import dev.holdfast.testkit.process.ElectionProcesses;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Five processes stand for one election on one Redis server; leaders are killed and frozen. */
-@Timeout(300)
+/** Five processes stand for one election on one Redis server. */
 class ElectionProcessesTest {
 
     @TempDir
@@ -17,13 +14,9 @@ class ElectionProcessesTest {
     @Test
     void noTwoLeadAtOnceAndTheNextOneFollows() {
         try (RedisServer server = RedisServer.start();
-                ElectionProcesses processes = new ElectionProcesses(5, folder, server.url(), Duration.ofSeconds(2))) {
-            processes.freezeLeader();
-            processes.killLeader();
-            processes.resignLeader();
-            processes.freezeLeader();
-            processes.killLeader();
-            processes.history().check();
+                ElectionProcesses processes = ElectionProcesses.onServer(
+                        folder, server.port(), port -> "redis://127.0.0.1:" + port, ElectionProcesses.lease())) {
+            processes.disturbLeaders();
         }
     }
 }
