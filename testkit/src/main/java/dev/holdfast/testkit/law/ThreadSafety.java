@@ -20,7 +20,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.IntFunction;
 
 /** The laws while many threads use one store at once. */
-public abstract class ThreadSafety extends ConditionContract {
+public abstract class ThreadSafety extends ElectionContract {
 
     private static final int THREADS = 8;
     private static final int ROUNDS = 40;
