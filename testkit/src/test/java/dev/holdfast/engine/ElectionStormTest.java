@@ -17,13 +17,17 @@ import java.util.List;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Five candidates of three clients, at random: they resign, leave, are cut off, and lose requests and replies. No two
+ * Five candidates of three clients, at random: they resign, leave, are cut off, wait for their callbacks, and lose requests and
+ * replies. No two
  * terms are ever valid at once, tokens never fall, and each candidate hears of elections and losses in turn.
  */
 class ElectionStormTest extends EngineFixture {
@@ -37,6 +41,9 @@ class ElectionStormTest extends EngineFixture {
     private final Queue<Term> terms = new ConcurrentLinkedQueue<>();
 
     private final List<Member> members = new ArrayList<>();
+
+    /** While this thread has the write lock, the callbacks of one client wait, so that what it wins goes back in the end. */
+    private final ReentrantReadWriteLock stall = new ReentrantReadWriteLock();
 
     /** A candidate, and what each of its elections has notified it of: those of two may come in any order. */
     private final class Member {
@@ -76,7 +83,14 @@ class ElectionStormTest extends EngineFixture {
     void thereIsNeverMoreThanOneLeader() {
         long seed = Seeds.of("election storm");
         Random random = new Random(seed);
-        Holdfast other = client(network);
+        ExecutorService threads = Executors.newCachedThreadPool();
+        Holdfast other = client(Holdfast.builder()
+                .store(network)
+                .callbacks(callback -> threads.execute(() -> {
+                    stall.readLock().lock();
+                    stall.readLock().unlock();
+                    callback.run();
+                })));
         Stream.of(locks, locks, other, rival, rival).forEach(client -> members.add(new Member(client)));
         network.randomly(seed, FAULTS, Fault.REFUSE, Fault.DROP_REQUEST, Fault.DROP_REPLY, Fault.DUPLICATE);
         for (int step = 0; step < STEPS; step++) {
@@ -91,6 +105,7 @@ class ElectionStormTest extends EngineFixture {
         }
         network.randomly(0, 0);
         network.heal();
+        stall(false);
         int before = terms.size();
         members.forEach(member -> member.election.resign());
         clock.advanceUntil("there is a leader again", Duration.ofMillis(200), () -> {
@@ -103,6 +118,15 @@ class ElectionStormTest extends EngineFixture {
         System.out.println("Election storm: " + all.size() + " terms, seed " + seed);
         assertThat(all.size()).as("terms").isGreaterThan(STEPS / 100);
         members.forEach(member -> member.events.forEach(ElectionStormTest::assertTurns));
+        threads.shutdown();
+    }
+
+    private void stall(boolean now) {
+        if (now && !stall.isWriteLocked()) {
+            stall.writeLock().lock();
+        } else if (!now && stall.isWriteLocked()) {
+            stall.writeLock().unlock();
+        }
     }
 
     /** A holder does not know at once that his lock was broken: the one case of two terms, by which the check itself is checked. */
@@ -131,6 +155,8 @@ class ElectionStormTest extends EngineFixture {
             case 2 -> one.replace();
             case 4 -> network.partition();
             case 5, 6, 7 -> network.heal();
+            case 9 -> stall(true);
+            case 10 -> stall(false);
             case 8 -> a.begin(() -> one.election.proclaim("step " + random.nextInt(100)));
             default -> {}
         }

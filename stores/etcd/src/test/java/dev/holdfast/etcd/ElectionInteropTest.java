@@ -41,6 +41,8 @@ class ElectionInteropTest extends WithPlainServer {
             assertThat(ours.isLeader()).isFalse();
             assertThat(ours.candidates()).extracting(Candidate::id).containsExactly("first", "ours");
             long token = ours.leader().orElseThrow().token();
+            Queue<String> heard = printed(etcdctl("elect", "--listen", name.value()));
+            awaitLine(heard, "first");
             Process second = etcdctl("elect", name.value(), "second");
             Queue<String> linesOfSecond = printed(second);
             awaitUntil(() -> ours.candidates().size() == 3);
@@ -49,7 +51,6 @@ class ElectionInteropTest extends WithPlainServer {
             Signals.send("INT", first.pid());
             awaitUntil(ours::isLeader);
             assertThat(ours.term().orElseThrow().token()).isGreaterThan(token);
-            Queue<String> heard = printed(etcdctl("elect", "--listen", name.value()));
             awaitLine(heard, "ours");
             assertThat(linesOfSecond).isEmpty();
 

@@ -39,6 +39,10 @@ class ElectionInteropTest extends WithServer {
             Candidate leader = ours.leader().orElseThrow();
             assertThat(leader.id()).isEqualTo("theirs");
             assertThat(ours.candidates()).extracting(Candidate::id).containsExactly("theirs", "ours");
+            assertThat(theirs.getLeader().getId()).isEqualTo("theirs");
+            assertThat(theirs.getParticipants())
+                    .hasSize(2)
+                    .anyMatch(one -> !one.isLeader() && one.getId().lines().anyMatch("ours"::equals));
 
             mayResign.release();
             awaitUntil(ours::isLeader);
