@@ -34,6 +34,7 @@ import java.util.function.Consumer;
  *       of {@link #onElected} there is exactly one of those of {@link #onLost}, later, and a new term does not begin before it has
  *       returned, nor before the tasks of the old one have ended.
  *   <li>A candidate goes on trying while the store is out of reach.
+ *   <li>A lock that was won goes back after one lease if the executor for callbacks has not begun the term by then.
  * </ul>
  *
  * <h2>What is not guaranteed</h2>
@@ -68,8 +69,8 @@ public interface Election extends AutoCloseable {
      *
      * @return empty if it does not lead in time, or is closed
      * @throws IllegalArgumentException if the time is negative
-     * @throws IllegalStateException if a callback of this election would wait, since the next term does not begin before it has
-     *     returned
+     * @throws IllegalStateException if a callback or a task of this election would wait, since the next term does not begin
+     *     before it has returned
      */
     Optional<Term> awaitTerm(Duration maxWait) throws InterruptedException;
 
@@ -111,7 +112,7 @@ public interface Election extends AutoCloseable {
      * shall not.
      *
      * @throws InterruptedException if somebody else interrupts the thread
-     * @throws IllegalStateException if a callback of this election would wait
+     * @throws IllegalStateException if a callback or a task of this election would wait
      */
     void run(LeaderTask task) throws InterruptedException;
 
