@@ -14,6 +14,7 @@ import dev.holdfast.jdbc.row.RowLockedException;
 import dev.holdfast.jdbc.row.Transition;
 import dev.holdfast.jdbc.row.Transition.Applied;
 import dev.holdfast.jdbc.row.Transition.Read;
+import dev.holdfast.jdbc.waiting.Turns;
 import dev.holdfast.jdbc.waiting.WaitPoller;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.jdbc.waiting.WaiterRegistry;
@@ -283,24 +284,32 @@ final class RowLockStore implements LockStore {
         T run(boolean mayWait) throws SQLException;
     }
 
+    /** The answer to an enqueue, and how many releases come before the claim is granted, at the least. */
+    private record Enqueued(Renewed answer, int turn) {}
+
     private Renewed enqueue(Claim claim, Waiter waiter, SerialConnection work) {
-        Applied<Renewed> applied = work.call(turn -> {
+        Applied<Enqueued> applied = work.call(turn -> {
             Granted granted = acquireFree(turn, claim);
             if (granted != null) {
-                return Applied.of(granted);
+                return Applied.of(new Enqueued(granted, 0));
             }
             return transition(
-                    turn, List.of(claim.name()), read -> read.only().enqueue(claim, read.now(), read.epoch()));
+                    turn, List.of(claim.name()), read -> enqueue(claim, read.only(), read.now(), read.epoch()));
         });
         contended.saw(claim.name(), applied.contended());
         notifyWaiters(applied.handed(), work);
-        Renewed answer = applied.answerOrThrow();
-        if (answer instanceof Renewed.Waiting queued) {
+        Enqueued enqueued = applied.answerOrThrow();
+        if (enqueued.answer() instanceof Renewed.Waiting) {
             waiter.refreshed(goodUntil(claim, applied.now()));
-            poller.enqueued(claim.name(), queued.position());
+            poller.enqueued(claim.name(), enqueued.turn());
             notifier.listen(waiters, poller);
         }
-        return answer;
+        return enqueued.answer();
+    }
+
+    private static Enqueued enqueue(Claim claim, ResourceRecord record, long now, long epoch) {
+        Renewed answer = record.enqueue(claim, now, epoch);
+        return new Enqueued(answer, answer instanceof Renewed.Waiting ? Turns.of(claim.id(), record) : 0);
     }
 
     @Override

@@ -33,7 +33,7 @@ final class ServerStoreFactory {
         ConnectionPool pool = new ConnectionPool(
                 url,
                 url.properties(statement, timeout, options.serverPrepare()),
-                options.all(notifies(url, options)),
+                options.all(url.isPostgres() && options.listens()),
                 timeout,
                 statement,
                 "holdfast-" + dialect.product());
@@ -89,15 +89,11 @@ final class ServerStoreFactory {
         };
     }
 
-    private static boolean notifies(DatabaseUrl url, ServerOptions options) {
-        return url.isPostgres() && options.notifies();
-    }
-
     // The notifier's class needs the driver of PostgreSQL.
     static WaiterNotifier notifier(
             DatabaseUrl url, Dialect dialect, ConnectionSource source, ServerOptions options, MonotonicClock clock) {
-        return notifies(url, options)
-                ? new PostgresNotifier(source, dialect, options.store().ticketTtl(), clock)
+        return url.isPostgres() && options.notifies()
+                ? new PostgresNotifier(source, dialect, options.store().ticketTtl(), clock, options.listens())
                 : WaiterNotifier.NONE;
     }
 

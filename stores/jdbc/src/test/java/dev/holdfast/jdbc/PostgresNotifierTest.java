@@ -6,14 +6,21 @@ import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
+import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.waiting.PostgresNotifier;
+import dev.holdfast.jdbc.waiting.WaitPoller;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
+import dev.holdfast.jdbc.waiting.WaiterRegistry;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.Seeds;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -22,6 +29,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -87,6 +95,90 @@ class PostgresNotifierTest extends Servers {
                 .as("reads of those who were notified")
                 .filteredOn(sql -> sql.contains("version <> ?"))
                 .hasSizeGreaterThan(clients / 2);
+    }
+
+    /**
+     * The server's processes of one client are stopped, so that they answer as little as when a firewall has dropped the client's
+     * connections. Before, the client went on listening, as in a database in which nothing happens, and polled rarely.
+     */
+    @Test
+    void listenerThatHearsNothingIsReplaced() throws Exception {
+        String url = url("postgresql");
+        LockStore here = open(url);
+        RowLockStore there = (RowLockStore) open(url + "&ApplicationName=silent");
+        Claim holder = alice.mutex(name);
+        granted(here, holder);
+        RecordingListener listener = waiting(there, bob.mutex(name).withLease(LONG));
+        awaitUntil(there::isNotified);
+        List<String> sessions = sessions(url, "silent");
+        signal("STOP", sessions);
+        try {
+            awaitUntil(() -> !there.isNotified());
+            awaitUntil(there::isNotified);
+            get(here.release(holder));
+            awaitGrant(listener);
+        } finally {
+            signal("CONT", sessions);
+        }
+    }
+
+    private static List<String> sessions(String url, String application) throws SQLException {
+        List<String> sessions = new ArrayList<>();
+        try (Connection connection = connect(url);
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(
+                        "SELECT pid FROM pg_stat_activity WHERE application_name = '" + application + "'")) {
+            while (rows.next()) {
+                sessions.add(rows.getString(1));
+            }
+        }
+        return sessions;
+    }
+
+    private static void signal(String signal, List<String> processes) throws Exception {
+        List<String> command = new ArrayList<>(List.of("kill", "-" + signal));
+        command.addAll(processes);
+        assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
+    }
+
+    /** A server that is away for a moment when the store is opened must not make it poll for ever. */
+    @Test
+    void clientThatNoNotificationReachedTriesAgain() {
+        DatabaseUrl url = DatabaseUrl.of(url("postgresql"));
+        Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
+        ManualClock clock = new ManualClock(Seeds.of("notifier"));
+        ConnectionSource pool = closing(new ConnectionPool(url, new Properties(), 5, TIMEOUT, TIMEOUT, "test"));
+        SerialConnection work = closing(new SerialConnection(pool, dialect, TIMEOUT, TIMEOUT, clock));
+        AtomicBoolean away = new AtomicBoolean(true);
+        PostgresNotifier notifier = closing(new PostgresNotifier(awayWhile(away, pool), dialect, TIMEOUT, clock, true));
+        WaiterRegistry waiters = new WaiterRegistry();
+        waiters.add(new WaiterRegistry.Waiter(bob.mutex(name), new RecordingListener(), waiters));
+        WaitPoller poller = closing(WaitPoller.ofRows(work, waiters, notifier, TIMEOUT, clock, "test-poller"));
+        notifier.check(work);
+        away.set(false);
+        clock.advance(Duration.ofMinutes(1));
+        notifier.listen(waiters, poller);
+        awaitUntil(notifier::isListening);
+    }
+
+    private static ConnectionSource awayWhile(AtomicBoolean away, ConnectionSource source) {
+        return new ConnectionSource() {
+            @Override
+            public Connection open() throws SQLException {
+                if (away.get()) {
+                    throw new SQLException("The server is away");
+                }
+                return source.open();
+            }
+
+            @Override
+            public boolean keep() {
+                return false;
+            }
+
+            @Override
+            public void close() {}
+        };
     }
 
     // All stores of the test share it.

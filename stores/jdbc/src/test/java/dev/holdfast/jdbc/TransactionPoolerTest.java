@@ -22,6 +22,8 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 
 /** A pooler in transaction mode stands before the server, so each statement of a client may get another session. */
 class TransactionPoolerTest extends Servers {
@@ -30,12 +32,15 @@ class TransactionPoolerTest extends Servers {
     private static final String OFF = "&holdfast.serverPrepare=off";
 
     private String url;
+    /** The same database without the pooler. */
+    private String direct;
 
     // A database of its own: a schema of its own would be a setting of the session.
     @BeforeEach
     void start() {
         String database = "pooled" + System.nanoTime();
         PostgresServer.shared().run("public", "CREATE DATABASE " + database);
+        direct = "jdbc:postgresql://127.0.0.1:" + PostgresServer.shared().port() + "/" + database + "?user=holdfast";
         url = closing(PgBouncer.start(PostgresServer.shared(), SESSIONS)).url(database);
     }
 
@@ -149,6 +154,26 @@ class TransactionPoolerTest extends Servers {
         assertThat(settings("(SELECT count(*) FROM pg_listening_channels())::text"))
                 .as("channels to which sessions of the pooler listen")
                 .containsExactly("0");
+    }
+
+    /** It cannot listen, but others may have no pooler before them. */
+    @Test
+    void clientBehindAPoolerNotifiesOthers() throws SQLException {
+        LockStore pooled = open(url + OFF);
+        LockStore other = open(direct + "&holdfast.wakeup=poll");
+        Claim holder = alice.mutex(name);
+        Claim waiter = bob.mutex(name);
+        granted(pooled, holder);
+        waiting(other, waiter);
+        try (Connection connection = DriverManager.getConnection(direct);
+                Statement statement = connection.createStatement()) {
+            statement.execute("LISTEN holdfast");
+            get(pooled.release(holder));
+            PGNotification[] heard = connection.unwrap(PGConnection.class).getNotifications(10_000);
+            assertThat(heard)
+                    .extracting(PGNotification::getParameter)
+                    .containsExactly(waiter.id().toString());
+        }
     }
 
     /** Without the option: no wrong grant, but an error that says which option is needed. */

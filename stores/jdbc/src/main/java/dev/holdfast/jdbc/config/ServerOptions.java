@@ -98,21 +98,26 @@ public record ServerOptions(
         return connections > 1;
     }
 
-    /**
-     * Whether clients notify each other, in a database that can. Not by themselves where statements are not prepared at the
-     * server: that is for poolers which give each transaction another session, in which nobody can listen.
-     */
+    /** Whether this client notifies others, in a database that can. */
     public boolean notifies() {
+        return wakeup != Wakeup.POLL;
+    }
+
+    /**
+     * Whether this client listens for notifications, in a database that can. Not by itself where statements are not prepared at
+     * the server: that is for poolers which give each transaction another session, in which nobody can listen.
+     */
+    public boolean listens() {
         return wakeup == Wakeup.NOTIFY || (wakeup == Wakeup.DEFAULT && serverPrepare);
     }
 
     /**
      * How many connections there are at most in all.
      *
-     * @param notifies whether one of them listens
+     * @param listens whether one of them listens
      */
-    public int all(boolean notifies) {
-        return connections + 2 + (notifies ? 1 : 0);
+    public int all(boolean listens) {
+        return connections + 2 + (listens ? 1 : 0);
     }
 
     // The first of the values is the default.

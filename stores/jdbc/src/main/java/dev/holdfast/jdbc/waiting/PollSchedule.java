@@ -4,7 +4,11 @@ import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.spi.LockName;
 import java.util.Collection;
 
-/** When the rows of the names are read that claims of this client wait for. Used by one thread only, unless a method says otherwise. */
+/**
+ * When the rows of the names are read that claims of this client wait for. Used by one thread only, unless a method says otherwise.
+ *
+ * <p>The position of a claim is the number of releases that come before it is granted, at the least; see {@link Turns}.
+ */
 interface PollSchedule {
 
     /** How long after it was enqueued a claim in this position is looked for at the latest. Any thread may ask. */

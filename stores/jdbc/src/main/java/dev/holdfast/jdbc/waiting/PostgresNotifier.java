@@ -11,6 +11,7 @@ import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Arrays;
@@ -35,7 +36,8 @@ import org.postgresql.PGNotification;
  * wait for each other. If it is lost, the poll finds the grant.
  *
  * <p>Behind a pooler that gives each transaction another session, notifications do not arrive. So a store sends itself one when it
- * is opened, and if that does not arrive it polls. It still notifies others, who may have no pooler before them.
+ * is opened, and if that does not arrive it polls. It still notifies others, who may have no pooler before them. It does so again
+ * when its connection has failed, and after {@link #CHECKED_NANOS} if none arrived.
  */
 public final class PostgresNotifier implements WaiterNotifier {
 
@@ -44,8 +46,11 @@ public final class PostgresNotifier implements WaiterNotifier {
     /** The most ids in one notification: it has room for 8,000 bytes, and an id takes up to 80. */
     private static final int MOST_IDS = 90;
 
-    /** How long one read waits for notifications, before it is checked whether to end. */
+    /** How long one read waits for notifications, before it is checked whether to end and whether the connection still works. */
     private static final int LISTEN_MILLIS = 1_000;
+
+    /** How long the server may take to show that it still is at the other end. Until then polls are rare. */
+    private static final int PROBE_SECONDS = 1;
 
     /** How long a notification to oneself may take. Only behind a pooler it takes so long. */
     private static final int CHECK_MILLIS = 2_000;
@@ -59,48 +64,71 @@ public final class PostgresNotifier implements WaiterNotifier {
     /** The pause after a connection has failed. */
     private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** How long a client that no notification reached takes that for true: the way to the server may change. */
+    static final long CHECKED_NANOS = TimeUnit.MINUTES.toNanos(1);
+
     private final ConnectionSource source;
     private final Dialect dialect;
     private final Duration ticketTtl;
     private final MonotonicClock clock;
+    private final boolean mayListen;
     private @Nullable Thread thread;
+    /** Sends the notifications to oneself; null before the first check. */
+    private volatile @Nullable SerialConnection work;
+
     private volatile boolean receivesOwn;
+    private volatile long checked;
     private volatile boolean listening;
     private volatile boolean closed;
     /** The connection on which the thread listens. */
     private volatile @Nullable Connection used;
 
-    public PostgresNotifier(ConnectionSource source, Dialect dialect, Duration ticketTtl, MonotonicClock clock) {
+    /** @param mayListen whether this client listens, and does not only notify others */
+    public PostgresNotifier(
+            ConnectionSource source, Dialect dialect, Duration ticketTtl, MonotonicClock clock, boolean mayListen) {
         this.source = source;
+        this.mayListen = mayListen;
         this.dialect = dialect;
         this.ticketTtl = ticketTtl;
         this.clock = clock;
     }
 
+    @Override
+    public void check(SerialConnection otherConnection) {
+        if (!mayListen) {
+            return;
+        }
+        work = otherConnection;
+        try {
+            check(source.open(), otherConnection);
+        } catch (SQLException | StoreException cannotListen) {
+            checked(false);
+        }
+    }
+
     // The notification comes from another connection. On the same one it could arrive although none of another client
     // would:
     // a pooler may have both statements run in the same session.
-    @Override
-    public void check(SerialConnection work) {
+    private void check(Connection connection, SerialConnection otherConnection) throws SQLException {
         String channel = "holdfast_check_" + UUID.randomUUID().toString().replace('-', '_');
+        boolean broken = true;
         try {
-            Connection connection = source.open();
-            boolean broken = true;
-            try {
-                PGConnection ours = connection.unwrap(PGConnection.class);
-                int session = beginToListen(connection, channel);
-                send(channel, "", work);
-                PGNotification[] received = ours.getNotifications(CHECK_MILLIS);
-                receivesOwn = received != null
-                        && Arrays.stream(received).anyMatch(one -> one.getName().equals(channel));
-                endListening(connection, channel, session);
-                broken = false;
-            } finally {
-                end(connection, broken);
-            }
-        } catch (SQLException | StoreException cannotListen) {
-            receivesOwn = false;
+            PGConnection ours = connection.unwrap(PGConnection.class);
+            int session = beginToListen(connection, channel);
+            send(channel, "", otherConnection);
+            PGNotification[] received = ours.getNotifications(CHECK_MILLIS);
+            checked(received != null
+                    && Arrays.stream(received).anyMatch(one -> one.getName().equals(channel)));
+            endListening(connection, channel, session);
+            broken = false;
+        } finally {
+            end(connection, broken);
         }
+    }
+
+    private void checked(boolean arrived) {
+        receivesOwn = arrived;
+        checked = clock.nanoTime();
     }
 
     private static int beginToListen(Connection connection, String channel) throws SQLException {
@@ -169,11 +197,15 @@ public final class PostgresNotifier implements WaiterNotifier {
 
     @Override
     public synchronized void listen(WaiterRegistry waiters, WaitPoller poller) {
-        if (thread == null && !closed && receivesOwn) {
+        if (thread == null && !closed && mayReceive()) {
             thread = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
             thread.setDaemon(true);
             thread.start();
         }
+    }
+
+    private boolean mayReceive() {
+        return mayListen && (receivesOwn || clock.nanoTime() - checked >= CHECKED_NANOS);
     }
 
     @Override
@@ -181,9 +213,20 @@ public final class PostgresNotifier implements WaiterNotifier {
         return listening;
     }
 
+    // After a failure the next connection may take another way, behind a pooler.
     private void run(WaiterRegistry waiters, WaitPoller poller) {
+        boolean mustCheck = !receivesOwn;
         while (!mayEnd(waiters)) {
             try {
+                SerialConnection otherConnection = work;
+                if (mustCheck && otherConnection != null) {
+                    check(source.open(), otherConnection);
+                    if (!receivesOwn) {
+                        end();
+                        return;
+                    }
+                }
+                mustCheck = true;
                 Connection connection = source.open();
                 boolean broken = true;
                 used = connection;
@@ -203,6 +246,10 @@ public final class PostgresNotifier implements WaiterNotifier {
                 }
             }
         }
+    }
+
+    private synchronized void end() {
+        thread = null;
     }
 
     // A session that may still listen must not be given to anybody.
@@ -227,14 +274,30 @@ public final class PostgresNotifier implements WaiterNotifier {
                 if (!waiters.isEmpty()) {
                     lastWait = clock.nanoTime();
                 }
-                Set<LockName> names = names(ours.getNotifications(LISTEN_MILLIS), waiters);
+                PGNotification[] received = ours.getNotifications(LISTEN_MILLIS);
+                Set<LockName> names = names(received, waiters);
                 if (!names.isEmpty()) {
                     waiters.look(table, names, ticketTtl);
+                } else if (isSilent(received) && !waiters.isEmpty()) {
+                    probe(connection);
                 }
             }
             statement.execute("UNLISTEN " + CHANNEL);
         } finally {
             table.closeStatements();
+        }
+    }
+
+    private static boolean isSilent(PGNotification @Nullable [] received) {
+        return received == null || received.length == 0;
+    }
+
+    // A network that drops connections without a word, as a firewall does with idle ones, looks like a database in
+    // which
+    // nothing happens. TCP itself would notice after hours.
+    private static void probe(Connection connection) throws SQLException {
+        if (!connection.isValid(PROBE_SECONDS)) {
+            throw new SQLNonTransientConnectionException("The connection for notifications leads nowhere");
         }
     }
 

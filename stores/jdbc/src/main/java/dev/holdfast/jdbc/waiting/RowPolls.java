@@ -20,7 +20,8 @@ import java.util.function.LongUnaryOperator;
  * first, and ever more rarely the longer it has been first, because then another short while matters less. Who
  * is further back reads it when half of those before him will have had their turn, by the pace at which he has seen the queue
  * move; {@link #UNKNOWN_PACE_NANOS} for each place as long as he has not. So a waiter in position p takes about log2(p) polls to
- * come to the front, and not one in each interval.
+ * come to the front, and not one in each interval. Claims that one release grants together, as readers behind a writer, have
+ * one position.
  *
  * <p>Where the database pushes, a poll finds only those grants whose notification was lost, and polls are rare.
  */

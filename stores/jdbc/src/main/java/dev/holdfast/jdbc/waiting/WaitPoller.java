@@ -28,7 +28,7 @@ public final class WaitPoller implements AutoCloseable {
     /** The pause after a poll has failed. */
     private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    private record Enqueued(LockName name, int position) {}
+    private record Enqueued(LockName name, int turn) {}
 
     private final SerialConnection connection;
     private final WaiterRegistry waiters;
@@ -88,14 +88,22 @@ public final class WaitPoller implements AutoCloseable {
         this.threadName = threadName;
     }
 
-    /** To be called after a claim was enqueued. */
-    public void enqueued(LockName name, int position) {
-        enqueued.add(new Enqueued(name, position));
-        wake(schedule.firstNanos(position));
+    /**
+     * To be called after a claim was enqueued.
+     *
+     * @param turn how many releases come before it is granted, at the least
+     */
+    public void enqueued(LockName name, int turn) {
+        enqueued.add(new Enqueued(name, turn));
+        wake(schedule.firstNanos(turn));
     }
 
-    /** Reads all rows for which claims wait, because notifications may have been missed. */
+    /**
+     * Reads all rows for which claims wait, because notifications may have been missed. Also those that were not changed since: the
+     * listener read them, and the schedule does not know what it saw.
+     */
     void lookNow() {
+        waiters.forgetVersions();
         allAreDue = true;
         wake(0);
     }
@@ -162,7 +170,7 @@ public final class WaitPoller implements AutoCloseable {
 
     private void poll() {
         for (Enqueued one = enqueued.poll(); one != null; one = enqueued.poll()) {
-            schedule.enqueued(one.name(), one.position(), clock.nanoTime());
+            schedule.enqueued(one.name(), one.turn(), clock.nanoTime());
         }
         if (allAreDue) {
             allAreDue = false;
@@ -184,7 +192,7 @@ public final class WaitPoller implements AutoCloseable {
                 if (found == null) {
                     schedule.unchanged(name, now);
                 } else {
-                    schedule.read(name, found.position(), found.granted(), now);
+                    schedule.read(name, found.turn(), found.granted(), now);
                 }
             }
         }

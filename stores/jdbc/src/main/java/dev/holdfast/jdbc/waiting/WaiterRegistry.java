@@ -186,10 +186,10 @@ public final class WaiterRegistry {
     /**
      * What was found for a name.
      *
-     * @param position the least number of claims that wait before one of ours; negative if none of ours waits
+     * @param turn the least number of releases that come before one of ours is granted; negative if none of ours waits
      * @param granted whether one of ours was found to be granted
      */
-    record Seen(int position, boolean granted) {}
+    record Seen(int turn, boolean granted) {}
 
     /**
      * Reads the rows of some names, and notifies the listeners of claims that were granted or released. A row that is as it was
@@ -232,6 +232,11 @@ public final class WaiterRegistry {
         return listed;
     }
 
+    /** Has each row be fetched once more, although it may be as it was seen last. */
+    void forgetVersions() {
+        waiters.values().forEach(waiter -> waiter.seenVersion = UNSEEN);
+    }
+
     private static long commonVersion(List<Listed> ours) {
         long first = ours.get(0).waiter().seenVersion;
         return ours.stream().allMatch(one -> one.waiter().seenVersion == first) ? first : UNSEEN;
@@ -239,21 +244,22 @@ public final class WaiterRegistry {
 
     private Seen compare(List<Listed> ours, LockRow row, long now, Duration ticketTtl) {
         Optional<ResourceRecord> record = readable(row, ticketTtl);
-        int position = 0;
+        int turn = 0;
         boolean granted = false;
         if (record.isPresent()) {
-            Map<ClaimId, Integer> places = new HashMap<>();
-            record.get().waiters().forEach(place -> places.put(place.claim().id(), places.size()));
-            position = Integer.MAX_VALUE;
+            Map<ClaimId, Integer> waiting = new HashMap<>();
+            Turns turns = new Turns(record.get());
+            record.get().waiters().forEach(place -> waiting.put(place.claim().id(), turns.next(place.claim())));
+            turn = Integer.MAX_VALUE;
             for (Listed listed : ours) {
                 ClaimId id = listed.waiter().claim.id();
                 granted |= compare(listed, record.get(), now);
-                position = Math.min(position, places.getOrDefault(id, Integer.MAX_VALUE));
+                turn = Math.min(turn, waiting.getOrDefault(id, Integer.MAX_VALUE));
             }
         }
         ours.forEach(listed -> listed.waiter().seenVersion = row.version());
         // One that is not in the row yet was enqueued just now: its own call says where it is.
-        return new Seen(position == Integer.MAX_VALUE ? -1 : position, granted);
+        return new Seen(turn == Integer.MAX_VALUE ? -1 : turn, granted);
     }
 
     // An unreadable row must not hide the others. The refresh of its tickets fails, and reports that to the
