@@ -144,6 +144,7 @@ class LockedRowTest extends Servers {
         Claim claim = bob.mutex(new LockName("second"));
         try (Connection user = connect(url);
                 Statement statement = user.createStatement()) {
+            long before = product.equals("mariadb") ? waitedMillis(url) : 0;
             user.setAutoCommit(false);
             statement.executeUpdate(
                     "INSERT INTO holdfast_lock SELECT 'second', version, counter, clock, holder, held, permits,"
@@ -154,9 +155,23 @@ class LockedRowTest extends Servers {
             StoreException failure = failure(listener);
             assertThat(failure.effect()).isEqualTo(Effect.NONE);
             assertThat(failure).hasMessageContaining("another client's transaction");
+            if (product.equals("mariadb")) {
+                assertThat(waitedMillis(url) - before)
+                        .as("milliseconds in which the server let us wait for the row")
+                        .isLessThan(100);
+            }
             user.rollback();
         }
         granted(store, claim.again());
+    }
+
+    private static long waitedMillis(String url) throws SQLException {
+        try (Connection connection = connect(url);
+                Statement statement = connection.createStatement();
+                ResultSet status = statement.executeQuery("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_time'")) {
+            status.next();
+            return status.getLong(2);
+        }
     }
 
     /** The sessions of a pool of the user's wait for locked rows for as long as he wants; ours do not, and he gets his back. */

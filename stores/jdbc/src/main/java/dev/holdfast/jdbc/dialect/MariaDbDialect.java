@@ -53,10 +53,12 @@ public final class MariaDbDialect extends MySqlDialect {
         return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
     }
 
-    // Another client may be inserting the same row, in a transaction that does not end. One second is the least.
+    // Another client may be inserting the same row, in a transaction that does not end. The transition tries again for
+    // a
+    // while; the shortest wait of the server's would be a second.
     @Override
     public String insert() {
-        return "SET STATEMENT innodb_lock_wait_timeout = 1 FOR " + super.insert();
+        return noWait() + super.insert();
     }
 
     @Override

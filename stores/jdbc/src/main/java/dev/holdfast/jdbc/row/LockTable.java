@@ -209,6 +209,7 @@ public final class LockTable implements AutoCloseable {
         for (int races = 1; races <= MAX_RACES; races++) {
             LockRow before = refused;
             refused = null;
+            SQLException locked = null;
             try {
                 Applied<T> guessed = sorted.size() == 1 ? attemptUnread(sorted.get(0), transition) : null;
                 if (guessed != null) {
@@ -224,21 +225,20 @@ public final class LockTable implements AutoCloseable {
                 }
                 refused = tried.refused();
             } catch (SQLException failure) {
-                if (dialect.isLocked(failure)) {
-                    throw new RowLockedException(sorted, failure);
-                }
-                if (!dialect.isRace(failure)) {
+                locked = dialect.isLocked(failure) ? failure : null;
+                if (locked == null && !dialect.isRace(failure)) {
                     throw failure;
                 }
             }
             long now = clock.nanoTime();
-            // The write was refused twice at the same version: so the row was not changed, but another client has it
+            // Or the write was refused twice at the same version: so the row was not changed, but another client has it
             // locked.
-            if (refused == null || before == null || !refused.isSameVersion(before)) {
+            boolean isLocked = locked != null || (refused != null && before != null && refused.isSameVersion(before));
+            if (!isLocked) {
                 lockedSince = now;
             } else if (now - lockedSince >= patience) {
                 patienceNanos -= now - lockedSince;
-                throw new RowLockedException(sorted, null);
+                throw new RowLockedException(sorted, locked);
             }
             if (now - deadline >= 0) {
                 break;
