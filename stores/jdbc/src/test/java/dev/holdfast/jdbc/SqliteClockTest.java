@@ -111,6 +111,37 @@ class SqliteClockTest {
                 .hasMessageContaining("time namespace");
     }
 
+    /**
+     * Two virtual machines that share a folder, or two values of the option. Before, each took what the other had written for void,
+     * so that both could hold a lock for as long as they liked.
+     */
+    @Test
+    void processOfAnotherBootEndsTheWorkOfThisOne() {
+        try (LockStore here = open(new ManualClock(7), "boot-1")) {
+            Claim sole = alice.mutex(NAME);
+            granted(here, sole);
+            Claim shared = alice.read(new LockName("shared"));
+            granted(here, alice.read(shared.name()));
+            granted(here, shared);
+            try (LockStore there = open(new ManualClock(8), "boot-2")) {
+                Claim another = bob.mutex(NAME);
+                granted(there, another);
+                for (Claim claim : List.of(sole, shared)) {
+                    assertThat(renew(here, claim))
+                            .isInstanceOfSatisfying(
+                                    Renewed.Failed.class,
+                                    failed -> assertThat(failed.cause()).hasMessageContaining("another boot id"));
+                }
+                for (String name : List.of("door", "shared", "new")) {
+                    assertThatThrownBy(() -> acquire(here, alice.mutex(new LockName(name))))
+                            .hasRootCauseInstanceOf(StoreException.class)
+                            .hasMessageContaining("another boot id");
+                }
+                assertThat(renew(there, another)).isInstanceOf(Granted.class);
+            }
+        }
+    }
+
     @Test
     void bootIdOfThisHostStaysTheSame() {
         assertThat(BootId.ofThisHost()).isNotBlank().isEqualTo(BootId.ofThisHost());

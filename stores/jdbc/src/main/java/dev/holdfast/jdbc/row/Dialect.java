@@ -141,6 +141,14 @@ public abstract class Dialect {
         return "(SELECT 1 AS one) AS single";
     }
 
+    /** The failure of a read that found not even {@link #oneRow}. */
+    public StoreException noRow() {
+        return StoreException.refused(
+                "Table holdfast_schema of " + product()
+                        + " has no row, so the time cannot be read. Somebody has deleted it",
+                null);
+    }
+
     /** Whether {@code LIMIT ?} is supported; otherwise the limit is set with {@code setMaxRows}. */
     public boolean knowsLimit() {
         return true;

@@ -472,16 +472,17 @@ public final class LockStatements implements AutoCloseable {
 
     private Rows rows(ResultSet rows) throws SQLException {
         Map<LockName, LockRow> found = new LinkedHashMap<>();
-        long now = 0;
-        long epoch = 0;
-        while (rows.next()) {
-            now = rows.getLong(1);
-            epoch = rows.getLong(2);
+        if (!rows.next()) {
+            throw dialect.noRow();
+        }
+        long now = rows.getLong(1);
+        long epoch = rows.getLong(2);
+        do {
             if (rows.getObject(3) != null) {
                 LockRow row = row(rows);
                 found.put(row.name(), row);
             }
-        }
+        } while (rows.next());
         return new Rows(found, now, epoch);
     }
 

@@ -56,6 +56,9 @@ public final class SqliteDialect extends Dialect {
     private final MonotonicClock clock;
     private final String boot;
     private final String file;
+    /** Whether this boot is still the one of the file, in SQL. */
+    private final String isThisBoot;
+
     private volatile long origin;
 
     /**
@@ -67,6 +70,7 @@ public final class SqliteDialect extends Dialect {
         this.clock = clock;
         this.boot = boot;
         this.file = file;
+        this.isThisBoot = "EXISTS (SELECT 1 FROM holdfast_schema WHERE clock = '" + boot.replace("'", "''") + "')";
     }
 
     @Override
@@ -161,14 +165,37 @@ public final class SqliteDialect extends Dialect {
         return """
                 INSERT INTO holdfast_lock AS l (name, version, counter, clock, holder, held, permits, capacity, since, expires,
                   owner, more, others)
-                VALUES (?1, ?8, ?8, ?2, ?3, ?8, ?4, ?5, $now, $now + ?6, ?7, 0, '-')
+                SELECT ?1, ?8, ?8, ?2, ?3, ?8, ?4, ?5, $now, $now + ?6, ?7, 0, '-' WHERE %s
                 ON CONFLICT (name) DO UPDATE SET version = l.version + 1, counter = max(l.counter + 1, excluded.counter),
                   clock = excluded.clock, holder = excluded.holder, held = max(l.counter + 1, excluded.counter),
                   permits = excluded.permits, capacity = excluded.capacity, since = excluded.since,
                   expires = excluded.expires, owner = excluded.owner, more = 0, others = '-'
                 WHERE (l.more = 0 AND l.expires <= excluded.since) OR l.clock <> excluded.clock
                 RETURNING counter
-                """;
+                """.formatted(isThisBoot);
+    }
+
+    // What another boot has written is void, so of two hosts, or two ids of one host, each would take the other's
+    // locks. The
+    // one that came later has written its id into the file, and the other one finds no row here any more.
+    @Override
+    public String oneRow() {
+        return "(SELECT 1 AS one WHERE " + isThisBoot + ") AS single";
+    }
+
+    @Override
+    public StoreException noRow() {
+        return StoreException.refused(
+                file
+                        + " is used under another boot id than this process's since it was opened: processes that share the file"
+                        + " must be on one host, on a disk of that host, and with the same option boot=, if any. End all of them,"
+                        + " and give each host a file of its own",
+                null);
+    }
+
+    @Override
+    public String update() {
+        return super.update().stripTrailing() + " AND " + isThisBoot;
     }
 
     @Override
@@ -178,8 +205,9 @@ public final class SqliteDialect extends Dialect {
                   owner = c.column4
                 FROM (VALUES %s) AS c
                 WHERE l.name = c.column1 AND l.holder = c.column2 AND l.more = 0 AND l.expires > $now AND l.clock = ?
+                  AND %s
                 RETURNING name, holder, held, expires - $now
-                """.formatted(String.join(", ", Collections.nCopies(claims, "(?, ?, ?, ?)")));
+                """.formatted(String.join(", ", Collections.nCopies(claims, "(?, ?, ?, ?)")), isThisBoot);
     }
 
     @Override

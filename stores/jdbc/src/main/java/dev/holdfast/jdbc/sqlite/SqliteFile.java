@@ -52,21 +52,28 @@ public final class SqliteFile implements ConnectionSource {
      */
     public void create() {
         try {
-            Path folder = path.getParent();
-            if (folder != null && !Files.isDirectory(folder)) {
-                Files.createDirectories(folder, ownerOnly(folder, "rwx------"));
-            }
-            if (!Files.exists(path)) {
-                Files.createFile(path, ownerOnly(path, "rw-------"));
-            }
-        } catch (FileAlreadyExistsException anotherProcessWasFirst) {
-            return;
+            createMissing();
+            NetworkFileSystem.refuse(path);
         } catch (IOException failure) {
             throw StoreException.refused(
                     path + " cannot be made: " + failure + ". Give a path that this user may write to", failure);
         }
         if (Files.isDirectory(path)) {
             throw StoreException.refused(path + " is a folder. Give the path of a file in it", null);
+        }
+    }
+
+    private void createMissing() throws IOException {
+        Path folder = path.getParent();
+        if (folder != null && !Files.isDirectory(folder)) {
+            Files.createDirectories(folder, ownerOnly(folder, "rwx------"));
+        }
+        try {
+            if (!Files.exists(path)) {
+                Files.createFile(path, ownerOnly(path, "rw-------"));
+            }
+        } catch (FileAlreadyExistsException anotherProcessWasFirst) {
+            return;
         }
     }
 
