@@ -7,6 +7,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.h2.api.ErrorCode;
 import org.jspecify.annotations.Nullable;
 
@@ -143,6 +145,42 @@ final class FenceRows {
         }
     }
 
+    /**
+     * Removes rows whose token is in a range. A row that is advanced meanwhile stays.
+     *
+     * @param most how many rows are removed at most
+     * @return how many were removed
+     */
+    int remove(Connection connection, long from, long before, int most) throws SQLException {
+        String delete = "DELETE FROM " + table + " WHERE name = ? AND token = ?";
+        int removed = 0;
+        try (PreparedStatement statement = connection.prepareStatement(delete)) {
+            for (Map.Entry<String, Long> row :
+                    rows(connection, from, before, most).entrySet()) {
+                bindName(statement, 1, row.getKey());
+                statement.setLong(2, row.getValue());
+                removed += statement.executeUpdate();
+            }
+        }
+        return removed;
+    }
+
+    private Map<String, Long> rows(Connection connection, long from, long before, int most) throws SQLException {
+        Map<String, Long> found = new LinkedHashMap<>();
+        String sql = "SELECT name, token FROM " + table + " WHERE token >= ? AND token < ?";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setMaxRows(most);
+            statement.setLong(1, from);
+            statement.setLong(2, before);
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    found.put(names().text(rows, 1), rows.getLong(2));
+                }
+            }
+        }
+        return found;
+    }
+
     private long last(Connection connection, String resource, long otherwise, String lock) throws SQLException {
         String sql = "SELECT token FROM " + table + " WHERE name = ?" + lock;
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
@@ -153,9 +191,12 @@ final class FenceRows {
         }
     }
 
-    // In other products the fence table has the names as plain text, unlike the store's own rows.
     private void bindName(PreparedStatement statement, int index, String name) throws SQLException {
-        NameEncoding encoding = product == SqlProduct.OTHER ? NameEncoding.TEXT : product.names();
-        encoding.bind(statement, index, name);
+        names().bind(statement, index, name);
+    }
+
+    // In other products the fence table has the names as plain text, unlike the store's own rows.
+    private NameEncoding names() {
+        return product == SqlProduct.OTHER ? NameEncoding.TEXT : product.names();
     }
 }

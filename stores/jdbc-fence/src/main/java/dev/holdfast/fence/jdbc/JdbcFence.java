@@ -6,11 +6,13 @@ import dev.holdfast.LeaseState;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
 import dev.holdfast.jdbc.sqlite.HostClock;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,6 +73,18 @@ public final class JdbcFence {
 
     /** How long {@link #requireLive} waits for other transactions by default. */
     private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    /** The least age of a row that {@link #removeOlderThan} removes: no lease is longer. */
+    private static final Duration LEAST_AGE = Claim.MAX_LEASE;
+
+    /** How many rows {@link #removeOlderThan} removes at most with each call. */
+    public static final int MOST_REMOVED = 1_000;
+
+    /** A token has this many bits for hand-overs inside a JVM, below the number that the store gave. */
+    private static final int LOCAL_BITS = 10;
+
+    /** Numbers below this are no times since 1970: it is in the year 2000. ZooKeeper's and etcd's are far below. */
+    private static final long FIRST_TIME_MICROS = 946_684_800_000_000L;
 
     private static final JdbcFence STANDARD = new JdbcFence("", PATIENCE, false, null, null, MonotonicClock.SYSTEM);
 
@@ -211,6 +225,34 @@ public final class JdbcFence {
         for (String name : lease.names()) {
             advance(connection, name, lease.token(name));
         }
+    }
+
+    /**
+     * Removes resources from the table {@code holdfast_fence} that were last advanced with a token older than this: {@value
+     * #MOST_REMOVED} at most, so call it again as long as it returns so many. For programs that use a new name each time.
+     *
+     * <p>From then on {@link #advance} admits every token for such a resource, also one that is older than the row was. So a holder
+     * that was frozen is still refused if it was for less than this age, and may be admitted after that.
+     *
+     * <p>The age of a token is that of its grant, by this host's wall clock. Only tokens that are times are removed: those of Redis,
+     * Memcached and databases. Those of ZooKeeper and etcd are numbers without a date, and stay, as long as they are below
+     * those of the year 2000.
+     *
+     * <p>Works in autocommit and in a transaction of yours.
+     *
+     * @param age 24 hours at least; more than any pause that a holder may survive, and than any hold
+     * @return how many were removed
+     * @throws IllegalArgumentException if the age is shorter
+     * @throws SQLException the failure of the database
+     */
+    public int removeOlderThan(Connection connection, Duration age) throws SQLException {
+        if (age.compareTo(LEAST_AGE) < 0) {
+            throw new IllegalArgumentException(
+                    "Tokens must be " + LEAST_AGE + " old at least before their row is removed,"
+                            + " so that a holder that was frozen is refused; but was " + age);
+        }
+        long before = clock.epochMicros() - TimeUnit.SECONDS.toMicros(age.toSeconds());
+        return rows(connection).remove(connection, FIRST_TIME_MICROS << LOCAL_BITS, before << LOCAL_BITS, MOST_REMOVED);
     }
 
     /**

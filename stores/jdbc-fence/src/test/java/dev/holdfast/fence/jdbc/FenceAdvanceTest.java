@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -103,6 +104,65 @@ class FenceAdvanceTest {
                 second.commit();
                 assertThatThrownBy(() -> FENCE.advance(first, resource, 33)).isInstanceOf(LockLostException.class);
             }
+        }
+    }
+
+    /** With a new name each time, the table would grow for ever. */
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "sqlite", "postgresql", "mariadb", "mysql"})
+    void rowsOfOldTokensAreRemoved(String product) throws SQLException {
+        UserDatabase database = database(product);
+        try (Connection connection = database.begin()) {
+            for (int i = 0; i < 3; i++) {
+                FENCE.advance(connection, "old ä " + i, tokenOf(Duration.ofHours(49)));
+            }
+            FENCE.advance(connection, "advanced", tokenOf(Duration.ofHours(49)));
+            FENCE.advance(connection, "advanced", tokenOf(Duration.ZERO));
+            FENCE.advance(connection, "young", tokenOf(Duration.ofHours(47)));
+            FENCE.advance(connection, "a ZooKeeper's", 500_000_000_000L << 10);
+            connection.commit();
+        }
+        try (Connection connection = database.connect()) {
+            assertThat(FENCE.removeOlderThan(connection, Duration.ofDays(2))).isEqualTo(3);
+            assertThat(FENCE.removeOlderThan(connection, Duration.ofDays(2))).isZero();
+        }
+        assertThat(database.number("SELECT COUNT(*) FROM holdfast_fence")).isEqualTo(3);
+        try (Connection connection = database.begin()) {
+            assertThatThrownBy(() -> FENCE.advance(connection, "young", tokenOf(Duration.ofHours(48))))
+                    .isInstanceOf(LockLostException.class);
+            connection.rollback();
+            assertThat(FENCE.removeOlderThan(connection, Duration.ofDays(1)))
+                    .as("in a transaction that is rolled back")
+                    .isEqualTo(1);
+            connection.rollback();
+        }
+        assertThat(database.number("SELECT COUNT(*) FROM holdfast_fence")).isEqualTo(3);
+    }
+
+    private static long tokenOf(Duration age) {
+        return MonotonicClock.SYSTEM.epochMicros() - TimeUnit.SECONDS.toMicros(age.toSeconds()) << 10;
+    }
+
+    @Test
+    void rowsAreRemovedAThousandWithEachCall() throws SQLException {
+        UserDatabase database = database("h2");
+        try (Connection connection = database.begin()) {
+            for (int i = 0; i < 1_001; i++) {
+                FENCE.advance(connection, "old-" + i, tokenOf(Duration.ofDays(3)));
+            }
+            assertThat(FENCE.removeOlderThan(connection, Duration.ofDays(2))).isEqualTo(1_000);
+            assertThat(FENCE.removeOlderThan(connection, Duration.ofDays(2))).isEqualTo(1);
+            connection.commit();
+        }
+    }
+
+    @Test
+    void rowsThatAFrozenHolderMayMeetAreNotRemoved() throws SQLException {
+        UserDatabase database = database("h2");
+        try (Connection connection = database.connect()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> FENCE.removeOlderThan(connection, Duration.ofHours(23)))
+                    .withMessageContaining("PT24H");
         }
     }
 

@@ -21,7 +21,7 @@ public enum NameEncoding {
         }
 
         @Override
-        String text(ResultSet rows, int index) throws SQLException {
+        public String text(ResultSet rows, int index) throws SQLException {
             return rows.getString(index);
         }
     },
@@ -34,7 +34,7 @@ public enum NameEncoding {
         }
 
         @Override
-        String text(ResultSet rows, int index) throws SQLException {
+        public String text(ResultSet rows, int index) throws SQLException {
             return decoded(rows.getBytes(index));
         }
     },
@@ -47,7 +47,7 @@ public enum NameEncoding {
         }
 
         @Override
-        String text(ResultSet rows, int index) throws SQLException {
+        public String text(ResultSet rows, int index) throws SQLException {
             return decoded(HexFormat.of().parseHex(rows.getString(index)));
         }
     };
@@ -59,7 +59,7 @@ public enum NameEncoding {
      *
      * @throws IllegalArgumentException if it is no text
      */
-    abstract String text(ResultSet rows, int index) throws SQLException;
+    public abstract String text(ResultSet rows, int index) throws SQLException;
 
     /** @throws IllegalArgumentException if no lock can have this name */
     final LockName read(ResultSet rows, int index) throws SQLException {
