@@ -3,6 +3,8 @@ package dev.holdfast.jdbc;
 import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
 import dev.holdfast.jdbc.dialect.H2Dialect;
+import dev.holdfast.jdbc.dialect.ServerDialect;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
@@ -29,6 +31,8 @@ import java.util.TreeMap;
  *     same in all clients of the database</td></tr>
  * <tr><td>{@code holdfast.schema}</td><td>create</td><td>what is done about the tables when the store is opened: {@code
  *     create} makes and checks them, {@code check} checks them, {@code none} does nothing</td></tr>
+ * <tr><td>{@code holdfast.table}</td><td>holdfast_lock</td><td>the name of the table of the locks, as {@code NAME} or
+ *     {@code SCHEMA.NAME}; that of the second table is the same with {@code _schema} behind it</td></tr>
  * <tr><td>{@code holdfast.connections}</td><td>5</td><td>how many connections there are at most beside that of the
  *     renewals and that of the clean-up: 1 to 64; one is for polls, the others for work</td></tr>
  * <tr><td>{@code holdfast.wakeup}</td><td>notify</td><td>PostgreSQL: {@code notify} notifies waiters by {@code
@@ -73,9 +77,15 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
         Map<String, String> ours = new TreeMap<>();
         DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
         ServerOptions options = ServerOptions.of(ours);
-        return theirs.url().startsWith("jdbc:h2:") && options.clock() == null
-                ? new H2Dialect(theirs.shown()).ddl()
-                : theirs.dialect(options, true).ddl();
+        LockTables tables = LockTables.of(options.store().table());
+        if (theirs.url().startsWith("jdbc:h2:") && options.clock() == null) {
+            H2Dialect h2 = new H2Dialect(theirs.shown());
+            h2.keepIn(tables);
+            return h2.ddl();
+        }
+        ServerDialect dialect = theirs.dialect(options, true);
+        dialect.keepIn(tables);
+        return dialect.ddl();
     }
 
     // Other options stay in the URL: some drivers have options behind a question mark themselves.

@@ -7,6 +7,7 @@ import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
 import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.jdbc.waiting.PostgresNotifier;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
@@ -112,6 +113,7 @@ final class ServerStoreFactory {
 
     static RowLockStore open(
             Dialect dialect, ConnectionSource pool, ServerOptions options, StoreWiring wiring, MonotonicClock clock) {
+        dialect.keepIn(LockTables.of(options.store().table()));
         RowLockStore store = new RowLockStore(dialect, pool, options.store(), wiring, clock);
         boolean ready = false;
         try {

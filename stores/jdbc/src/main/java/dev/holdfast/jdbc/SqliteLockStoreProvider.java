@@ -2,6 +2,7 @@ package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.jdbc.sqlite.BootId;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
@@ -30,6 +31,8 @@ import java.time.Duration;
  * <tr><td>{@code busyTimeout}</td><td>5s</td><td>how long a call may wait for other processes and other calls</td></tr>
  * <tr><td>{@code ticketTtl}</td><td>5s</td><td>how long a waiter stays in the queue without a refresh; the same in
  *     all processes that share the file</td></tr>
+ * <tr><td>{@code table}</td><td>holdfast_lock</td><td>the name of the table of the locks; that of the second table is
+ *     the same with {@code _schema} behind it</td></tr>
  * <tr><td>{@code boot}</td><td>the system's</td><td>an id of the host's boot, for a system that reports
  *     none</td></tr>
  * </table>
@@ -72,6 +75,7 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
         // The driver is native code, which interrupts do not affect, so calls run on the caller's thread. One lane is
         // enough:
         // SQLite has one writer at a time.
+        dialect.keepIn(LockTables.of(options.table()));
         StoreWiring wiring = new StoreWiring(true, 1, true, Duration.ZERO, WaiterNotifier.NONE);
         RowLockStore store = new RowLockStore(dialect, file, options, wiring, clock);
         boolean ready = false;

@@ -52,7 +52,11 @@ class IdleRowCleanerTest {
     void open() {
         file = folder.resolve("locks.db");
         StoreOptions options = new StoreOptions(
-                Duration.ofDays(36_500), StoreOptions.DEFAULTS.busyTimeout(), StoreOptions.DEFAULTS.ticketTtl(), null);
+                Duration.ofDays(36_500),
+                StoreOptions.DEFAULTS.busyTimeout(),
+                StoreOptions.DEFAULTS.ticketTtl(),
+                null,
+                null);
         store = SqliteLockStoreProvider.open(file, options, clock, "boot");
         SqliteDialect dialect = new SqliteDialect(clock, "boot", file.toString());
         statements = new CountingSource(new SqliteFile(file, Duration.ofSeconds(5), dialect));

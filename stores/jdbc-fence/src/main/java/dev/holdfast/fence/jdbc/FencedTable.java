@@ -2,6 +2,7 @@ package dev.holdfast.fence.jdbc;
 
 import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
+import dev.holdfast.jdbc.config.SqlName;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

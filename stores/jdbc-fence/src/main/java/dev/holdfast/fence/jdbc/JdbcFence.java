@@ -5,6 +5,8 @@ import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
+import dev.holdfast.jdbc.config.SqlName;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.jdbc.sqlite.HostClock;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
@@ -86,9 +88,11 @@ public final class JdbcFence {
     /** Numbers below this are no times since 1970: it is in the year 2000. ZooKeeper's and etcd's are far below. */
     private static final long FIRST_TIME_MICROS = 946_684_800_000_000L;
 
-    private static final JdbcFence STANDARD = new JdbcFence("", PATIENCE, false, null, null, MonotonicClock.SYSTEM);
+    private static final JdbcFence STANDARD =
+            new JdbcFence("", null, PATIENCE, false, null, null, MonotonicClock.SYSTEM);
 
     private final String schema;
+    private final @Nullable SqlName table;
     private final Duration patience;
     private final boolean parallel;
     private final @Nullable String boot;
@@ -97,12 +101,14 @@ public final class JdbcFence {
 
     private JdbcFence(
             String schema,
+            @Nullable SqlName table,
             Duration patience,
             boolean parallel,
             @Nullable String boot,
             @Nullable String expression,
             MonotonicClock clock) {
         this.schema = schema;
+        this.table = table;
         this.patience = patience;
         this.parallel = parallel;
         this.boot = boot;
@@ -124,7 +130,17 @@ public final class JdbcFence {
      * @throws IllegalArgumentException if it is not the name of a schema
      */
     public JdbcFence schema(String name) {
-        return new JdbcFence(SqlName.table(name) + ".", patience, parallel, boot, expression, clock);
+        return new JdbcFence(SqlName.table(name) + ".", table, patience, parallel, boot, expression, clock);
+    }
+
+    /**
+     * The same for a store that was opened with the option {@code holdfast.table}.
+     *
+     * @param name the value of that option, with its schema if it has one
+     * @throws IllegalArgumentException if it is not the name of a table
+     */
+    public JdbcFence table(String name) {
+        return new JdbcFence(schema, SqlName.table(name), patience, parallel, boot, expression, clock);
     }
 
     /**
@@ -137,7 +153,7 @@ public final class JdbcFence {
         if (most.isNegative()) {
             throw new IllegalArgumentException("The patience must not be negative, but was " + most);
         }
-        return new JdbcFence(schema, most, parallel, boot, expression, clock);
+        return new JdbcFence(schema, table, most, parallel, boot, expression, clock);
     }
 
     /**
@@ -146,12 +162,12 @@ public final class JdbcFence {
      * else it may be passed on to another thread of this JVM while they are open.
      */
     public JdbcFence parallel() {
-        return new JdbcFence(schema, patience, true, boot, expression, clock);
+        return new JdbcFence(schema, table, patience, true, boot, expression, clock);
     }
 
     /** The same with the {@code boot} option of the {@code sqlite:} URL, if it has one. */
     public JdbcFence boot(String id) {
-        return new JdbcFence(schema, patience, parallel, id, expression, clock);
+        return new JdbcFence(schema, table, patience, parallel, id, expression, clock);
     }
 
     /**
@@ -165,7 +181,7 @@ public final class JdbcFence {
         if (sql.isBlank()) {
             throw new IllegalArgumentException("The clock must be a SQL expression");
         }
-        return new JdbcFence(schema, patience, parallel, boot, sql, clock);
+        return new JdbcFence(schema, table, patience, parallel, boot, sql, clock);
     }
 
     /**
@@ -312,7 +328,8 @@ public final class JdbcFence {
                             + " reports the time is not known. If locks are kept there with the option holdfast.clock, call"
                             + " JdbcFence.clock with the same; to compare tokens, use JdbcFence.advance or FencedTable");
         }
-        LiveRow.Reader reader = new LiveRow.Reader(product, schema, new HostClock(clock, boot), expression);
+        LockTables tables = LockTables.of(table == null ? SqlName.table(schema + "holdfast_lock") : table);
+        LiveRow.Reader reader = new LiveRow.Reader(product, tables, new HostClock(clock, boot), expression);
         new LiveClaim(reader, parallel, patience, clock).require(connection, checked, token);
     }
 

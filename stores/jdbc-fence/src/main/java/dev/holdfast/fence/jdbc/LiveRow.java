@@ -1,6 +1,7 @@
 package dev.holdfast.fence.jdbc;
 
 import dev.holdfast.jdbc.row.LockRow;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.sqlite.HostClock;
 import dev.holdfast.spi.Claim;
@@ -54,19 +55,19 @@ record LiveRow(LockRow row, long now, boolean voided) {
     static final class Reader {
 
         private final SqlProduct product;
-        private final String schema;
+        private final LockTables tables;
         private final HostClock clock;
         private final @Nullable String expression;
 
         /**
-         * @param schema the prefix of the names of tables; may be empty
+         * @param tables the tables of the store
          * @param clock the time, where the database has none of its own
          * @param expression the time as a SQL expression, if the rows were written by the dialect for any database; else
          *     null
          */
-        Reader(SqlProduct product, String schema, HostClock clock, @Nullable String expression) {
+        Reader(SqlProduct product, LockTables tables, HostClock clock, @Nullable String expression) {
             this.product = expression == null ? product : SqlProduct.OTHER;
-            this.schema = schema;
+            this.tables = tables;
             this.clock = clock;
             this.expression = expression;
         }
@@ -81,7 +82,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
 
         /** Locks the row for writing; in SQLite the whole file. Waits for as long as the database does. */
         void lock(Connection connection, LockName name) throws SQLException {
-            String sql = "UPDATE " + schema + "holdfast_lock SET version = version WHERE name = ?";
+            String sql = "UPDATE " + tables.lock() + " SET version = version WHERE name = ?";
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
                 product.names().bind(statement, 1, name.value());
                 statement.executeUpdate();
@@ -91,8 +92,8 @@ record LiveRow(LockRow row, long now, boolean voided) {
         /** The row; null if there is none, or if it is to be locked and another transaction has it locked. */
         @Nullable
         LiveRow read(Connection connection, LockName name, Locking locking) throws SQLException {
-            String sql = "SELECT " + now() + ", " + COLUMNS + " FROM " + schema + "holdfast_lock WHERE name = ?"
-                    + suffix(locking);
+            String sql =
+                    "SELECT " + now() + ", " + COLUMNS + " FROM " + tables.lock() + " WHERE name = ?" + suffix(locking);
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
                 product.names().bind(statement, 1, name.value());
                 try (ResultSet rows = statement.executeQuery()) {
@@ -119,7 +120,7 @@ record LiveRow(LockRow row, long now, boolean voided) {
                 return new LiveRow(row, rows.getLong(1), false);
             }
             boolean gone = !clock.boot().equals(rows.getString(4));
-            return new LiveRow(row, gone ? 0 : clock.micros(connection, schema), gone);
+            return new LiveRow(row, gone ? 0 : clock.micros(connection, tables.schema()), gone);
         }
 
         // A row that another transaction has locked is skipped, and the caller tries again. The statement neither

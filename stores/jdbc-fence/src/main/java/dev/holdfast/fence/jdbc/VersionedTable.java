@@ -1,5 +1,6 @@
 package dev.holdfast.fence.jdbc;
 
+import dev.holdfast.jdbc.config.SqlName;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

@@ -96,6 +96,23 @@ class RequireLiveTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"h2", "sqlite", "postgresql", "mariadb"})
+    void tablesOfAnotherName(String product) throws Exception {
+        open(product);
+        String url = database.storeUrl();
+        String option = (url.contains("?") ? "&" : "?") + (product.equals("sqlite") ? "table=" : "holdfast.table=");
+        Holdfast named = Holdfast.connect(url + option + "app_lock");
+        opened.add(named);
+        Connection connection = begin();
+        try (Lease lease = named.lock("named").acquire()) {
+            FENCE.table("app_lock").requireLive(connection, lease);
+            connection.rollback();
+            assertThatThrownBy(() -> FENCE.requireLive(connection, lease)).isInstanceOf(LockLostException.class);
+            connection.rollback();
+        }
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"h2", "sqlite", "postgresql", "mariadb", "mysql"})
     void liveClaimsOfEveryKindPass(String product) throws Exception {
         open(product);

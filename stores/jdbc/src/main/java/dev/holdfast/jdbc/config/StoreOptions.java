@@ -2,6 +2,7 @@ package dev.holdfast.jdbc.config;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.store.OptionTimes;
+import dev.holdfast.store.UrlOptions;
 import java.time.Duration;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -14,22 +15,27 @@ import org.jspecify.annotations.Nullable;
  * @param busyTimeout how long a call may wait for other clients and for other calls
  * @param ticketTtl how long a waiter stays in the queue without a refresh
  * @param boot an id of the host's boot, instead of the system's; null for the system's
+ * @param table the name of the table of the locks; null for the usual one
  */
 public record StoreOptions(
         Duration keep,
         Duration busyTimeout,
         Duration ticketTtl,
-        @Nullable String boot) {
+        @Nullable String boot,
+        @Nullable SqlName table) {
 
     static final Duration DEFAULT_KEEP = Duration.ofDays(30);
     static final Duration DEFAULT_BUSY_TIMEOUT = Duration.ofSeconds(5);
     static final Duration DEFAULT_TICKET_TTL = Duration.ofSeconds(5);
 
     public static final StoreOptions DEFAULTS =
-            new StoreOptions(DEFAULT_KEEP, DEFAULT_BUSY_TIMEOUT, DEFAULT_TICKET_TTL, null);
+            new StoreOptions(DEFAULT_KEEP, DEFAULT_BUSY_TIMEOUT, DEFAULT_TICKET_TTL, null, null);
 
     /** The time that a call may need beyond its waits: the statements themselves, a slow disk, a busy processor. */
     private static final Duration MARGIN = Duration.ofSeconds(1);
+
+    /** The longest name of a table whose companion has a name that every database accepts. */
+    private static final int MAX_TABLE = 56;
 
     private static final Pattern BOOT = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
 
@@ -57,6 +63,7 @@ public record StoreOptions(
         Duration busyTimeout = DEFAULT_BUSY_TIMEOUT;
         Duration ticketTtl = DEFAULT_TICKET_TTL;
         String boot = null;
+        SqlName table = null;
         for (Map.Entry<String, String> option : values.entrySet()) {
             String value = option.getValue();
             switch (option.getKey()) {
@@ -64,13 +71,28 @@ public record StoreOptions(
                 case "busyTimeout" -> busyTimeout = OptionTimes.parse("busyTimeout", value);
                 case "ticketTtl" -> ticketTtl = OptionTimes.parse("ticketTtl", value);
                 case "boot" -> boot = value;
+                case "table" -> table = table(value);
                 default -> throw unknown(option.getKey(), allowsBoot);
             }
             if (boot != null && !allowsBoot) {
                 throw unknown("boot", false);
             }
         }
-        return new StoreOptions(keep, busyTimeout, ticketTtl, boot);
+        return new StoreOptions(keep, busyTimeout, ticketTtl, boot, table);
+    }
+
+    private static SqlName table(String value) {
+        SqlName table;
+        try {
+            table = SqlName.table(UrlOptions.decodedText(value));
+        } catch (IllegalArgumentException wrong) {
+            throw new IllegalArgumentException("Option table: " + wrong.getMessage(), wrong);
+        }
+        if (table.label().length() > MAX_TABLE) {
+            throw new IllegalArgumentException("Option table must be a name of at most " + MAX_TABLE
+                    + " characters, because a second table has _schema behind it, but was \"" + value + "\"");
+        }
+        return table;
     }
 
     public Duration callTimeout() {
@@ -78,7 +100,8 @@ public record StoreOptions(
     }
 
     private static IllegalArgumentException unknown(String name, boolean allowsBoot) {
-        return new IllegalArgumentException("Unknown option \"" + name + "\"; there are keep, busyTimeout, ticketTtl"
+        return new IllegalArgumentException("Unknown option \"" + name
+                + "\"; there are keep, busyTimeout, ticketTtl, table"
                 + (allowsBoot ? " and boot" : ", schema, connections, wakeup, durability, serverPrepare and clock"));
     }
 }

@@ -107,7 +107,7 @@ public class H2Dialect extends PooledDialect {
 
     /** The statements that create the tables, as a script for a person to run. */
     public String ddl() {
-        return ServerDialect.script(createTables());
+        return sql(ServerDialect.script(createTables()));
     }
 
     @Override
@@ -201,7 +201,7 @@ public class H2Dialect extends PooledDialect {
     private Set<LockName> lockWhatIsFree(LockStatements statements, List<Claim> claims) throws SQLException {
         String marks = String.join(", ", Collections.nCopies(claims.size(), "?"));
         return statements.query(
-                "SELECT name FROM holdfast_lock WHERE name IN (" + marks + ") FOR UPDATE SKIP LOCKED",
+                sql("SELECT name FROM holdfast_lock WHERE name IN (" + marks + ") FOR UPDATE SKIP LOCKED"),
                 statement -> {
                     int index = 1;
                     for (Claim claim : claims) {
@@ -243,7 +243,7 @@ public class H2Dialect extends PooledDialect {
         // The pool wraps the exception of H2 without its error code.
         int code = origin(failure).getErrorCode();
         if (isMissing(failure)) {
-            return TableSchema.wrong(url, String.valueOf(failure.getMessage()), failure);
+            return TableSchema.wrong(tables(), url, String.valueOf(failure.getMessage()), failure);
         }
         if (code == ErrorCode.DATABASE_ALREADY_OPEN_1) {
             return StoreException.refused(

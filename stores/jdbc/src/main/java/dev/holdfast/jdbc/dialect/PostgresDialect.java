@@ -244,7 +244,7 @@ public final class PostgresDialect extends ServerDialect {
     @Override
     @Nullable
     public TablePlace place(Connection connection) throws SQLException {
-        return TablePlace.inPostgres(connection);
+        return TablePlace.inPostgres(connection, tables());
     }
 
     @Override
@@ -296,7 +296,8 @@ public final class PostgresDialect extends ServerDialect {
                     + " yours, prepareThreshold=0 to that of the driver";
         }
         return stateIs(failure, List.of("42501"))
-                ? ". This user needs SELECT, INSERT, UPDATE and DELETE on holdfast_lock and SELECT on holdfast_schema"
+                ? tables().in(
+                                ". This user needs SELECT, INSERT, UPDATE and DELETE on holdfast_lock and SELECT on holdfast_schema")
                 : "";
     }
 }

@@ -31,7 +31,7 @@ public abstract class ServerDialect extends PooledDialect {
 
     /** The statements that create the tables, as a script for a person to run. */
     public final String ddl() {
-        return script(createTables());
+        return sql(script(createTables()));
     }
 
     static String script(List<String> statements) {
@@ -65,7 +65,7 @@ public abstract class ServerDialect extends PooledDialect {
     public StoreException failure(SQLException failure) {
         String what = url + ": " + withCause(failure) + remedy(failure);
         if (isMissing(failure)) {
-            return TableSchema.wrong(url, String.valueOf(failure.getMessage()), failure);
+            return TableSchema.wrong(tables(), url, String.valueOf(failure.getMessage()), failure);
         }
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof SQLException sql && isRefused(sql)) {

@@ -23,12 +23,18 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All times are microseconds on the dialect's clock, as the SQL expression {@link #now} gives them when a statement
  * runs; {@link #epoch} is the wall clock in microseconds since 1970, for counters. In the SQL of this package {@code $now}
- * and {@code $epoch} stand for them.
+ * and {@code $epoch} stand for them, and {@code holdfast_lock} and {@code holdfast_schema} for the tables, which may have other names.
  */
 public abstract class Dialect {
 
     private final Map<String, String> sql = new ConcurrentHashMap<>();
     private final Map<String, String> made = new ConcurrentHashMap<>();
+    private LockTables tables = LockTables.STANDARD;
+
+    /** Sets which tables the statements use. It is called once, before anything else. */
+    public final void keepIn(LockTables ours) {
+        tables = ours;
+    }
 
     /** A short name of the database product. */
     public abstract String product();
@@ -181,7 +187,7 @@ public abstract class Dialect {
     /** Finds the table of the locks; null, or a failure for which {@link #isMissing} is true, if there is none. */
     @Nullable
     public TablePlace place(Connection connection) throws SQLException {
-        return TablePlace.ofQuery(connection);
+        return TablePlace.ofQuery(connection, tables);
     }
 
     /** The type of the column that a row of metadata describes. */
@@ -257,6 +263,12 @@ public abstract class Dialect {
 
     /** A statement of this package in this dialect. */
     public final String sql(String template) {
-        return sql.computeIfAbsent(template, text -> text.replace("$now", now()).replace("$epoch", epoch()));
+        return sql.computeIfAbsent(
+                template, text -> tables.in(text.replace("$now", now()).replace("$epoch", epoch())));
+    }
+
+    /** The tables that the statements use. */
+    public final LockTables tables() {
+        return tables;
     }
 }

@@ -117,7 +117,7 @@ public record LockRow(
             return new ResourceRecord(name, ticketTtl, limit, counter, grants, entries.waiters(), entries.tombstones());
         } catch (IllegalArgumentException | ArithmeticException unreadable) {
             throw StoreException.refused(
-                    "The row of \"" + name + "\" in table holdfast_lock cannot be read: " + unreadable.getMessage()
+                    "The row of \"" + name + "\" in the table of the locks cannot be read: " + unreadable.getMessage()
                             + ". Somebody else wrote into it. When no process uses this lock, delete the row",
                     unreadable);
         }

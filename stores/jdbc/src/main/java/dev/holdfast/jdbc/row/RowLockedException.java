@@ -19,7 +19,7 @@ public final class RowLockedException extends RuntimeException {
     RowLockedException(List<LockName> names, @Nullable SQLException cause) {
         super(
                 "The row of one of " + names
-                        + " in table holdfast_lock is locked by another client's transaction. Nothing"
+                        + " in the table of the locks is locked by another client's transaction. Nothing"
                         + " was changed; try again when that transaction has ended, and keep such transactions short",
                 cause);
     }

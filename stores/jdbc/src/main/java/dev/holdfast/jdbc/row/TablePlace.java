@@ -26,15 +26,15 @@ public record TablePlace(@Nullable String catalog, @Nullable String schema, Stri
      * Finds {@code holdfast_lock} by the metadata of a query. If there is no such table, the query's failure is
      * thrown.
      */
-    public static TablePlace ofQuery(Connection connection) throws SQLException {
+    public static TablePlace ofQuery(Connection connection, LockTables tables) throws SQLException {
         try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("SELECT * FROM holdfast_lock WHERE 1 = 0")) {
+                ResultSet rows = statement.executeQuery(tables.in("SELECT * FROM holdfast_lock WHERE 1 = 0"))) {
             ResultSetMetaData metadata = rows.getMetaData();
             String table = metadata.getTableName(1);
             return new TablePlace(
                     orNull(metadata.getCatalogName(1)),
                     orNull(metadata.getSchemaName(1)),
-                    table == null || table.isBlank() ? "holdfast_lock" : table);
+                    table == null || table.isBlank() ? tables.label() : table);
         }
     }
 
@@ -42,9 +42,9 @@ public record TablePlace(@Nullable String catalog, @Nullable String schema, Stri
      * Finds {@code holdfast_lock} in PostgreSQL, whose driver does not report the schema in the metadata of a query;
      * null if there is no such table.
      */
-    public static @Nullable TablePlace inPostgres(Connection connection) throws SQLException {
+    public static @Nullable TablePlace inPostgres(Connection connection, LockTables tables) throws SQLException {
         try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(IN_POSTGRES)) {
+                ResultSet rows = statement.executeQuery(tables.in(IN_POSTGRES))) {
             return rows.next() ? new TablePlace(null, rows.getString(1), rows.getString(2)) : null;
         }
     }

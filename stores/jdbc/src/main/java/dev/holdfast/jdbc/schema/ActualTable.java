@@ -113,10 +113,10 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
      * Whether the database compares names as bytes. To find out, it sorts some texts with the collation of the
      * column.
      */
-    static boolean comparesBytes(Connection connection) throws SQLException {
+    static boolean comparesBytes(Connection connection, Dialect dialect) throws SQLException {
         List<String> sorted = new ArrayList<>();
         try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(ORDER)) {
+                ResultSet rows = statement.executeQuery(dialect.sql(ORDER))) {
             while (rows.next()) {
                 sorted.add(rows.getString(1));
             }

@@ -3,6 +3,7 @@ package dev.holdfast.jdbc.schema;
 import dev.holdfast.jdbc.config.ServerOptions.SchemaMode;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -99,7 +100,7 @@ public final class TableSchema {
 
     private void requireRow(Connection connection) throws SQLException {
         if (version(connection) != Version.OURS) {
-            throw wrong(where, "table holdfast_schema has no row, expected one with version " + VERSION, null);
+            throw wrong("table holdfast_schema has no row, expected one with version " + VERSION, null);
         }
     }
 
@@ -123,7 +124,7 @@ public final class TableSchema {
         ActualTable found = ActualTable.read(connection, dialect);
         if (found == null) {
             if (mustBeThere) {
-                throw wrong(where, "there is holdfast_schema, but no holdfast_lock", null);
+                throw wrong("there is holdfast_schema, but no holdfast_lock", null);
             }
             return;
         }
@@ -131,23 +132,23 @@ public final class TableSchema {
         if (differences.isEmpty()) {
             if (found.columns().isEmpty()) {
                 probe(connection);
-            } else if (dialect.names().isCollated() && !ActualTable.comparesBytes(connection)) {
+            } else if (dialect.names().isCollated() && !ActualTable.comparesBytes(connection, dialect)) {
                 differences = List.of(
                         "column name compares by a collation, expected one that compares and sorts byte by byte");
             }
         }
         if (!differences.isEmpty()) {
-            throw wrong(where, "table " + found.place() + ": " + String.join("; ", differences), null);
+            throw wrong("table " + found.place() + ": " + String.join("; ", differences), null);
         }
     }
 
     // Checks the columns for a driver that does not describe tables.
     private void probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.executeQuery(PROBE).close();
+            statement.executeQuery(dialect.sql(PROBE)).close();
         } catch (SQLException failure) {
             if (dialect.isMissing(failure)) {
-                throw wrong(where, String.valueOf(failure.getMessage()), failure);
+                throw wrong(String.valueOf(failure.getMessage()), failure);
             }
             throw failure;
         }
@@ -209,18 +210,19 @@ public final class TableSchema {
                 return Version.NO_TABLE;
             }
         }
-        throw wrong(where, "table holdfast_schema: " + (missing == null ? "" : missing.getMessage()), missing);
+        throw wrong("table holdfast_schema: " + (missing == null ? "" : missing.getMessage()), missing);
     }
 
     private Version readVersion(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("SELECT version, clock, origin FROM holdfast_schema")) {
+                ResultSet rows =
+                        statement.executeQuery(dialect.sql("SELECT version, clock, origin FROM holdfast_schema"))) {
             if (!rows.next()) {
                 return Version.NO_ROW;
             }
             int version = rows.getInt(1);
             if (version != VERSION) {
-                throw wrong(where, "their form is version " + version + ", this program's is " + VERSION, null);
+                throw wrong("their form is version " + version + ", this program's is " + VERSION, null);
             }
             return Version.OURS;
         }
@@ -228,7 +230,9 @@ public final class TableSchema {
 
     private boolean hasSchemaTable(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.executeQuery("SELECT * FROM holdfast_schema WHERE 1 = 0").close();
+            statement
+                    .executeQuery(dialect.sql("SELECT * FROM holdfast_schema WHERE 1 = 0"))
+                    .close();
             return true;
         } catch (SQLException failure) {
             if (dialect.isMissing(failure)) {
@@ -244,7 +248,7 @@ public final class TableSchema {
         try {
             statements.begin(2);
             for (String sql : dialect.createTables()) {
-                statements.execute(sql);
+                statements.execute(dialect.sql(sql));
             }
             statements.commit();
             ended = true;
@@ -258,11 +262,16 @@ public final class TableSchema {
         }
     }
 
+    private StoreException wrong(String difference, @Nullable Throwable cause) {
+        return wrong(dialect.tables(), where, dialect.tables().in(difference), cause);
+    }
+
     /** The error for tables that are not ours. */
-    public static StoreException wrong(String where, String difference, @Nullable Throwable cause) {
+    public static StoreException wrong(LockTables tables, String where, String difference, @Nullable Throwable cause) {
         return StoreException.refused(
                 where
-                        + " has tables holdfast_lock or holdfast_schema that are not as this version of Holdfast makes them: "
+                        + tables.in(
+                                " has tables holdfast_lock or holdfast_schema that are not as this version of Holdfast makes them: ")
                         + difference
                         + ". \"holdfast schema --store URL\" prints the statements that make the right ones. Use another"
                         + " database, or, when no process uses them, drop both tables: they are made anew",

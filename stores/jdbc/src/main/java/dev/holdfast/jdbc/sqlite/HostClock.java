@@ -28,9 +28,11 @@ public final class HostClock {
 
     /**
      * The time on the clock of this boot; {@link Long#MAX_VALUE} if no process has written the origin of this boot.
+     *
+     * @param schema the table that has the origin
      */
     public long micros(Connection connection, String schema) throws SQLException {
-        String sql = "SELECT origin FROM " + schema + "holdfast_schema WHERE clock = ?";
+        String sql = "SELECT origin FROM " + schema + " WHERE clock = ?";
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setString(1, boot());
             try (ResultSet rows = statement.executeQuery()) {

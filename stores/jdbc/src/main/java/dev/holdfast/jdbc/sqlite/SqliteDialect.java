@@ -145,13 +145,13 @@ public final class SqliteDialect extends Dialect {
 
     private long origin(LockStatements statements) throws SQLException {
         return statements.query(
-                "SELECT origin FROM holdfast_schema WHERE clock = ?",
+                sql("SELECT origin FROM holdfast_schema WHERE clock = ?"),
                 statement -> statement.setString(1, boot),
                 rows -> rows.next() ? rows.getLong(1) : NO_ORIGIN);
     }
 
     private void writeOrigin(LockStatements statements, long first) throws SQLException {
-        statements.update("UPDATE holdfast_schema SET clock = ?, origin = ?", statement -> {
+        statements.update(sql("UPDATE holdfast_schema SET clock = ?, origin = ?"), statement -> {
             statement.setString(1, boot);
             statement.setLong(2, first);
         });
@@ -314,7 +314,7 @@ public final class SqliteDialect extends Dialect {
                     failure);
         }
         if (isMissing(failure)) {
-            return TableSchema.wrong(file, String.valueOf(failure.getMessage()), failure);
+            return TableSchema.wrong(tables(), file, String.valueOf(failure.getMessage()), failure);
         }
         return switch (primary(failure)) {
             case SQLITE_FULL -> StoreException.unavailable(Effect.NONE, what + " Make room on the disk", failure);
