@@ -1,18 +1,9 @@
 package dev.holdfast.quorum;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.holdfast.testkit.process.ChildJvm;
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
+import dev.holdfast.testkit.process.ModelChecker;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.List;
-import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import tlc2.TLC;
 
 /**
  * Two models of the quorum at three nodes, checked by TLC in every state that they can reach. {@code QuorumGrant.tla} says
@@ -20,8 +11,6 @@ import tlc2.TLC;
  * design does is right in both; each mistake that it avoids leads to a state that is wrong, and the checker must find that.
  */
 class QuorumModelTest {
-
-    private static final Duration PATIENCE = Duration.ofMinutes(10);
 
     /** More than can be under way. A mistake is found sooner with fewer. */
     private static final int ALL_MAIL = 12;
@@ -60,54 +49,54 @@ class QuorumModelTest {
     Path folder;
 
     @Test
-    void oneHoldsAtATimeAndTokensGrow() throws IOException {
+    void oneHoldsAtATimeAndTokensGrow() {
         proves("OneHolder TokensGrow Undone", grant("none", "10, 3, 1", 2, ALL_MAIL));
     }
 
     /** The first majority grants with the counters 11 and 4, and the next one with 5 and 2. */
     @Test
-    void withoutWriteBackALaterTokenIsSmaller() throws IOException {
+    void withoutWriteBackALaterTokenIsSmaller() {
         finds("TokensGrow", grant("no write-back", "10, 3, 1", 2, LITTLE_MAIL));
     }
 
     @Test
-    void theReleaseOfAnEarlierAttemptEndsTheGrantOfALaterOneThatHasTheSameId() throws IOException {
+    void theReleaseOfAnEarlierAttemptEndsTheGrantOfALaterOneThatHasTheSameId() {
         finds("OneHolder", grant("reuse", "0", 3, LITTLE_MAIL));
     }
 
     @Test
-    void aRequestThatComesAfterAReleaseWithoutATombstoneIsInTheWay() throws IOException {
+    void aRequestThatComesAfterAReleaseWithoutATombstoneIsInTheWay() {
         finds("Undone", grant("no tombstone", "0", 2, LITTLE_MAIL));
     }
 
     @Test
-    void leasesThatAreRenewedExcludeEachOtherAlsoIfANodeLosesItsData() throws IOException {
+    void leasesThatAreRenewedExcludeEachOtherAlsoIfANodeLosesItsData() {
         proves("OneHolder Newest", lease("c1, c2", "", 1, 0, 1));
     }
 
     @Test
-    void aNodeThatCountsAtOnceAfterItHasLostItsDataMakesTwoHolders() throws IOException {
+    void aNodeThatCountsAtOnceAfterItHasLostItsDataMakesTwoHolders() {
         finds("OneHolder", lease("c1, c2", "\"no age\"", 1, 0, 0));
     }
 
     @Test
-    void anAnswerThatCountsAlthoughTheMajorityIsLostRevivesAnOutdatedClaim() throws IOException {
+    void anAnswerThatCountsAlthoughTheMajorityIsLostRevivesAnOutdatedClaim() {
         finds("Newest", lease("c1, c2", "\"late answer\"", 0, 0, 1));
     }
 
     @Test
-    void aClaimThatWasBrokenAtAMajorityStaysBroken() throws IOException {
+    void aClaimThatWasBrokenAtAMajorityStaysBroken() {
         proves("StaysBroken", lease("c1", "", 0, 1, 2));
     }
 
     @Test
-    void aBreakIsUndoneIfANodeThatSaysGoneIsGivenTheClaim() throws IOException {
+    void aBreakIsUndoneIfANodeThatSaysGoneIsGivenTheClaim() {
         finds("StaysBroken", lease("c1", "\"plain break\", \"give to gone\"", 0, 1, 2));
     }
 
     /** A vote may end before its node has said that it is gone, while the vote of another node seems to last. */
     @Test
-    void aBreakWithoutTombstonesIsUndoneAlsoIfNoNodeThatSaysGoneIsGivenTheClaim() throws IOException {
+    void aBreakWithoutTombstonesIsUndoneAlsoIfNoNodeThatSaysGoneIsGivenTheClaim() {
         finds("StaysBroken", lease("c1", "\"plain break\"", 0, 1, 2));
     }
 
@@ -119,36 +108,19 @@ class QuorumModelTest {
         return new Model("QuorumLease", LEASE.formatted(claims, flaws, restarts, breaks, requests));
     }
 
-    private void proves(String invariants, Model model) throws IOException {
-        try (ChildJvm checker = start(invariants, model)) {
-            assertThat(checker.expect("Model checking completed. ", PATIENCE)).isEqualTo("No error has been found.");
-        }
+    private void proves(String invariants, Model model) {
+        model.checker(folder).proves(COMMON.formatted(invariants) + model.settings());
     }
 
-    private void finds(String invariant, Model model) throws IOException {
-        try (ChildJvm checker = start(invariant, model)) {
-            assertThat(checker.expect("Error: ", PATIENCE)).isEqualTo("Invariant " + invariant + " is violated.");
-        }
-    }
-
-    private ChildJvm start(String invariants, Model model) throws IOException {
-        Path text = folder.resolve(model.name() + ".tla");
-        try (InputStream source = QuorumModelTest.class.getResourceAsStream(model.name() + ".tla")) {
-            Files.copy(Objects.requireNonNull(source), text);
-        }
-        Path settings = Files.writeString(
-                folder.resolve(model.name() + ".cfg"), COMMON.formatted(invariants) + model.settings());
-        return ChildJvm.start(
-                List.of("-XX:+UseParallelGC", "-Djava.io.tmpdir=" + folder),
-                TLC.class,
-                "-deadlock", // all attempts may have been made, which is not an error
-                "-metadir",
-                folder.toString(),
-                "-config",
-                settings.toString(),
-                text.toString());
+    private void finds(String invariant, Model model) {
+        model.checker(folder).findsViolationOf(invariant, COMMON.formatted(invariant) + model.settings());
     }
 
     /** The name of a module, and its constants. */
-    private record Model(String name, String settings) {}
+    private record Model(String name, String settings) {
+
+        ModelChecker checker(Path folder) {
+            return new ModelChecker(QuorumModelTest.class, name, folder);
+        }
+    }
 }
