@@ -7,11 +7,13 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
+import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.Released;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
@@ -54,6 +56,14 @@ class SharedThreadTest extends EngineFixture {
             return super.enqueue(claim, listener);
         }
 
+        @Override
+        public CompletionStage<Released> release(Claim claim) {
+            if (claim.name().value().startsWith("stuck")) {
+                awaitEnd(dead);
+            }
+            return super.release(claim);
+        }
+
         private void hangIfDead(Claim claim) {
             if (claim.name().value().startsWith("dead")) {
                 awaitEnd(dead);
@@ -63,7 +73,11 @@ class SharedThreadTest extends EngineFixture {
 
     /** More futures than there are threads for them, all of which hang. */
     private static List<CompletableFuture<Lease>> hangOnAllThreads(Holdfast half) {
-        return IntStream.range(0, MORE_THAN_THREADS)
+        return hang(half, MORE_THAN_THREADS);
+    }
+
+    private static List<CompletableFuture<Lease>> hang(Holdfast half, int calls) {
+        return IntStream.range(0, calls)
                 .mapToObj(i -> half.lock("dead" + i).acquireAsync())
                 .toList();
     }
@@ -100,6 +114,36 @@ class SharedThreadTest extends EngineFixture {
         healthy.release();
         dead.countDown();
         hanging.forEach(future -> Actor.end(future).release());
+    }
+
+    @Test
+    void releasesThatHangDelayNoOtherName() throws InterruptedException {
+        Holdfast half = client(new HalfDeadStore());
+        List<CompletableFuture<Void>> hanging = new ArrayList<>();
+        for (int i = 0; i < DEAD_CALLS; i++) {
+            hanging.add(half.lock("stuck" + i).acquire().releaseAsync());
+        }
+        Actor.end(half.lock("healthy").acquire().releaseAsync());
+        assertThat(isUnused("healthy")).isTrue();
+        assertThat(hanging).noneMatch(CompletableFuture::isDone);
+        dead.countDown();
+        hanging.forEach(Actor::end);
+    }
+
+    /** Else the lock would be granted to somebody who does not wait for it any more. */
+    @Test
+    void aWaitThatHasTimedOutLeavesTheQueueAlthoughAcquisitionsHang() {
+        Holdfast half = client(new HalfDeadStore());
+        c.run(rival.lock("healthy")::lock);
+        Duration time = Duration.ofMillis(500);
+        CompletableFuture<Lease> waiting = half.lock("healthy").acquireAsync(time);
+        awaitWaiters("healthy", 1);
+        List<CompletableFuture<Lease>> hanging = hang(half, DEAD_CALLS);
+        clock.advance(time);
+        Actor.failure(LockTimeoutException.class, waiting);
+        assertThat(waiters("healthy")).isZero();
+        c.run(rival.lock("healthy")::unlock);
+        letGo(hanging);
     }
 
     /** The future came first, and would ask the store for both of them, had it a thread to do so. */
