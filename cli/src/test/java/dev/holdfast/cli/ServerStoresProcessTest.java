@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
 import dev.holdfast.cli.output.ExitCode;
+import dev.holdfast.testkit.process.BlackHoleProxy;
 import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -108,6 +109,61 @@ class ServerStoresProcessTest extends ToolTest {
                     .contains("127.0.0.1")
                     .doesNotContain("hunter2");
         }
+    }
+
+    @Test
+    void aLeaderThatIsCutOffEndsItsCommandBeforeTheNextOneBeginsAndStandsAgain() {
+        int port = Ports.reserve();
+        start("redis-server", port, "redis-server", "--port", "" + port, "--save", "", "--bind", "127.0.0.1");
+        try (BlackHoleProxy proxy = new BlackHoleProxy(port)) {
+            Running first = lead("redis://127.0.0.1:" + proxy.port());
+            awaitCommands(1);
+            Running second = lead("redis://127.0.0.1:" + port);
+            Tool.await(
+                    "the second stands",
+                    () -> tool.run("elect", "--status", "--store", "redis://127.0.0.1:" + port, "x")
+                            .out()
+                            .contains("waits"));
+            proxy.cut();
+            awaitCommands(2);
+            proxy.heal();
+            second.signal("TERM");
+            assertThat(second.await().exit()).isEqualTo(128 + 15);
+            awaitCommands(3);
+            first.signal("TERM");
+            assertThat(first.await().exit()).isEqualTo(128 + 15);
+        }
+        String running = "";
+        for (String line : tool.text("log").lines().toList()) {
+            String[] words = line.split(" ");
+            running = words[0].equals("begins") ? words[1] : running;
+            assertThat(words[1]).as("who runs after the next one has begun").isEqualTo(running);
+        }
+    }
+
+    /** Its command writes into one file that it begins, and again and again that it runs. */
+    private Running lead(String url) {
+        return tool.start(
+                "elect",
+                "--store",
+                url,
+                "--lease",
+                "6s",
+                "x",
+                "--",
+                "sh",
+                "-c",
+                "echo begins $$ >> log; i=0; while [ $i -lt 1200 ]; do echo runs $$ >> log; sleep 0.05; i=$((i + 1)); done");
+    }
+
+    private void awaitCommands(int count) {
+        Tool.await(
+                count + " commands",
+                () -> tool.text("log")
+                                .lines()
+                                .filter(line -> line.startsWith("begins"))
+                                .count()
+                        == count);
     }
 
     private static String nodesAt(int port) {
