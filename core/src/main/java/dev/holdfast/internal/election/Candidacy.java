@@ -137,8 +137,7 @@ final class Candidacy {
     }
 
     // On a thread of the engine. Callbacks may have to wait for their turn, or for a gate that hangs. Until then nobody
-    // leads, so
-    // that the hold may wait for one lease only.
+    // leads, so that the hold may wait for one lease only.
     private void ended(CompletableFuture<Boolean> mine, @Nullable Hold hold, @Nullable Throwable failure) {
         if (hold != null) {
             Win win = new Win(hold);
