@@ -57,6 +57,8 @@ class ElectionInteropTest extends WithServer {
             awaitUntil(theirs::hasLeadership);
             assertThat(ours.isLeader()).isFalse();
             assertThat(ours.leader().orElseThrow().token()).isGreaterThan(token);
+            // Who resigns leaves the queue, and joins it again a moment later. Theirs might come before ours otherwise.
+            awaitUntil(() -> ours.candidates().size() == 2);
             mayResign.release();
             awaitUntil(ours::isLeader);
         }
