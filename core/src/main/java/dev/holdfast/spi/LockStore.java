@@ -139,6 +139,16 @@ public interface LockStore extends AutoCloseable {
     CompletionStage<Optional<ResourceState>> inspect(LockName name);
 
     /**
+     * The same for a caller who needs the first of those who wait only, as a signal to a condition does. A store that asks for each
+     * claim by itself overrides this, so that it takes as many requests however many wait.
+     *
+     * @param waiters at least so many of those who wait are shown, if there are so many; all holders are
+     */
+    default CompletionStage<Optional<ResourceState>> inspect(LockName name, int waiters) {
+        return inspect(name);
+    }
+
+    /**
      * The names that are in use, in their natural order.
      *
      * @param prefix what the names begin with; may be empty

@@ -28,6 +28,9 @@ public final class SharedCondition extends AbstractCondition {
     /** After so long a wait ends without a signal: 30 seconds. It bounds the delay by a signal to a thread that died. */
     public static final long LONGEST_WAIT_NANOS = 30_000_000_000L;
 
+    /** So many places a signal looks at first; more only if all of these were left in that moment. */
+    private static final int FEW = 4;
+
     /** Between the name of the lock and that of the condition, in the name of the wait set. */
     private static final String SEPARATOR = "#";
 
@@ -79,30 +82,35 @@ public final class SharedCondition extends AbstractCondition {
     @Override
     void wake(boolean all) {
         try {
-            for (ResourceState.Entry waiter : waiters()) {
-                if (end(waiter.claim()) && !all) {
-                    return;
-                }
+            if (all) {
+                waiters(Integer.MAX_VALUE).forEach(this::end);
+            } else if (!endFirstOf(FEW)) {
+                endFirstOf(Integer.MAX_VALUE);
             }
         } catch (StoreException failure) {
             throw exception("signalled", failure);
         }
     }
 
+    /** Ends the first place that is still there; false if all that were seen have been left meanwhile. */
+    private boolean endFirstOf(int most) {
+        List<Claim> waiters = waiters(most);
+        return waiters.isEmpty() || waiters.stream().anyMatch(this::end);
+    }
+
     private long storeTimeout() {
         return Nanos.after(engine.now(), waitSet.storeTimeout());
     }
 
-    private List<ResourceState.Entry> waiters() {
-        List<ResourceState.Entry> waiters = new AskedCall<>(
-                        engine, storeTimeout(), repeated -> engine.store().inspect(waitSet.name()))
-                .await()
-                .map(ResourceState::waiters)
-                .orElse(List.of());
-        for (ResourceState.Entry waiter : waiters) {
-            if (!waiter.claim().isWaitSet()) {
-                throw new KindConflictException(
-                        waitSet.name(), 0, waiter.claim().limit());
+    private List<Claim> waiters(int most) {
+        List<Claim> waiters = new AskedCall<>(
+                        engine, storeTimeout(), repeated -> engine.store().inspect(waitSet.name(), most))
+                .await().map(ResourceState::waiters).orElse(List.of()).stream()
+                        .map(ResourceState.Entry::claim)
+                        .toList();
+        for (Claim waiter : waiters) {
+            if (!waiter.isWaitSet()) {
+                throw new KindConflictException(waitSet.name(), 0, waiter.limit());
             }
         }
         return waiters;

@@ -229,7 +229,12 @@ public final class ZooKeeperLockStore implements LockStore {
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        return call(name.value(), () -> inspect.inspect(name));
+        return inspect(name, Integer.MAX_VALUE);
+    }
+
+    @Override
+    public CompletionStage<Optional<ResourceState>> inspect(LockName name, int waiters) {
+        return call(name.value(), () -> inspect.inspect(name, waiters));
     }
 
     @Override

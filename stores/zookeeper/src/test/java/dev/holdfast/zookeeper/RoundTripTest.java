@@ -3,6 +3,8 @@ package dev.holdfast.zookeeper;
 import static dev.holdfast.zookeeper.Proxy.only;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
@@ -14,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -239,6 +242,35 @@ class RoundTripTest extends WithServer {
         int few = requestsOfReaders(4);
         int many = requestsOfReaders(64);
         assertThat(many / 64.0).isLessThanOrEqualTo(few / 4.0 * 1.15);
+    }
+
+    @Test
+    void requestsOfASignalDoNotGrowWithTheNumberOfWaiters() {
+        assertThat(requestsOfASignal(4))
+                .isEqualTo(requestsOfASignal(64))
+                .isEqualTo(only("sync", 1, "getChildren", 2, "getData", 4, "delete", 1));
+    }
+
+    /**
+     * Of a signal to another client, which is not behind the proxy. The write before the second list is not counted, because
+     * those that keep the session alive look like it.
+     */
+    private Map<String, Integer> requestsOfASignal(int waiterCount) {
+        try (Holdfast locks = Holdfast.builder().store(store).connect()) {
+            DistributedLock lock = locks.lock(name(waiterCount).value());
+            LockStore others = open();
+            for (int i = 0; i < waiterCount; i++) {
+                waiting(others, alice.waitSet(new LockName(lock.name() + "#c")));
+            }
+            lock.lock();
+            proxy.reset();
+            lock.condition("c").signal();
+            Map<String, Integer> counts = proxy.counts();
+            lock.unlock();
+            counts.keySet().retainAll(Set.of("sync", "getChildren", "getChildren2", "getData", "delete"));
+            assertThat(counts).containsEntry("delete", 1);
+            return counts;
+        }
     }
 
     private LockName name(int waiterCount) {

@@ -8,6 +8,7 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.ResourceState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -137,6 +138,21 @@ abstract class ConditionContract extends NodeContract {
             assertThat(waiting.stream().filter(CompletableFuture::isDone)).hasSize(i + 1);
         }
         assertThat(inspected(waitSet(sides.get(0)))).isEmpty();
+    }
+
+    @Test
+    public final void firstPlacesAreShownToASignal() {
+        assumeQueue();
+        assumeAllKinds();
+        LockName waitSet = name();
+        List<Claim> places = List.of(alice.waitSet(waitSet), bob.waitSet(waitSet), alice.waitSet(waitSet));
+        places.forEach(this::waiting);
+        ResourceState state = get(store().inspect(waitSet, 2)).orElseThrow();
+        assertThat(state.limit()).isZero();
+        assertThat(state.holders()).isEmpty();
+        assertThat(state.waiters())
+                .extracting(entry -> entry.claim().id())
+                .startsWith(places.get(0).id(), places.get(1).id());
     }
 
     @Test

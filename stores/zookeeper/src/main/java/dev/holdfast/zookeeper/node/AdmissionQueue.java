@@ -100,6 +100,11 @@ public final class AdmissionQueue {
         return nodes;
     }
 
+    /** The nodes that hold, and so many of those that wait. */
+    public List<NodeName> first(int waiters) {
+        return waiters < nodes.size() - holders ? nodes.subList(0, holders + waiters) : nodes;
+    }
+
     /** The nodes of a claim: at most one, unless its create was sent twice and both requests arrived. */
     public List<NodeName> of(ClaimId id) {
         return nodes.stream().filter(node -> node.id().equals(id)).toList();

@@ -32,14 +32,15 @@ public final class Inspect {
         this.ticketTtl = ticketTtl;
     }
 
-    public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
+    /** Shows all holders, and so many of those who wait: the data of each node is a request. */
+    public CompletionStage<Optional<ResourceState>> inspect(LockName name, int waiters) {
         SessionClient client = context.sessions().current();
         String parent = context.paths().parent(name);
         client.sync(parent);
         return client.children(parent).thenCompose(reply -> {
             AdmissionQueue queue = reply.isMissing() ? AdmissionQueue.EMPTY : AdmissionQueue.of(reply.get());
             CompletionStage<List<Entry>> entries = CompletableFuture.completedStage(new ArrayList<>());
-            for (NodeName node : queue.all()) {
+            for (NodeName node : queue.first(waiters)) {
                 entries = entries.thenCombine(client.data(parent + '/' + node.text(), null), (list, data) -> {
                     if (data.isOk()) {
                         list.add(new Entry(node, data.get()));
