@@ -80,7 +80,8 @@ public interface DistributedLock extends Lock {
 
     /**
      * A new condition for threads of this JVM that use the returned object, as the JDK means it. Nothing is sent for it.
-     * A wait gives up all holds of the thread and takes as many back, as a new grant with a larger token.
+     * A wait gives up all holds of the thread and takes as many back, as a new grant with a larger token. It throws what {@link
+     * #lock()} throws if the lock cannot be taken back, and when the client is closed; the thread holds nothing then.
      *
      * @throws UnsupportedOperationException if this is a read lock or a multi-lock
      */
@@ -99,15 +100,15 @@ public interface DistributedLock extends Lock {
      *   <li>Threads are woken in the order in which they began to wait. A thread that has just given up takes no signal
      *       with it: the next one is woken. An interrupt that comes after the signal is kept as the thread's flag, and a
      *       time that ends after the signal counts as a wait in time.
-     *   <li>A thread that was signalled and cannot take the lock back wakes the next one, if the store can be reached.
-     *   <li>A signal to a thread whose process dies before it has the lock is lost. Therefore every wait ends after 30
+     *   <li>A thread that was signalled and cannot take the lock back wakes the next one, as soon as the store can be reached.
+     *   <li>A signal to a thread whose process dies before it has the lock is lost. Therefore every wait ends after 27 to 30
      *       seconds, as a spurious wake-up; it also ends if the store has lost the thread's place. As always with
      *       conditions, check in a loop what is waited for.
      *   <li>To wait takes one request besides those of the lock, and a second one if it ends without a signal; to signal takes
-     *       two, however many threads wait, and {@code signalAll} one and one more for each of them. If the store fails, each
-     *       is repeated for {@link LockOptions#storeTimeout()}. If it cannot be reached before the wait begins, the lock has
-     *       not been given up. If the lock cannot be taken back afterwards, the wait throws what {@link #lock()} throws,
-     *       and the thread holds nothing; this is the one difference from the JDK.
+     *       two (on ZooKeeper nine), however many threads wait, and {@code signalAll} one and one more for each of them. If the
+     *       store fails, each is repeated for {@link LockOptions#storeTimeout()}. If it cannot be reached before the wait begins,
+     *       the lock has not been given up. If the lock cannot be taken back afterwards, the wait throws what {@link #lock()}
+     *       throws, and the thread holds nothing; this is the one difference from the JDK.
      * </ul>
      *
      * @param name not empty, and without {@code #}

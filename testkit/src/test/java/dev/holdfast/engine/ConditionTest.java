@@ -11,11 +11,15 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.internal.condition.SharedCondition;
 import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -253,6 +257,28 @@ class ConditionTest extends EngineFixture {
         b.run(lock::unlock);
     }
 
+    @Test
+    void signalIsPassedOnAsSoonAsTheStoreIsBack() {
+        DistributedLock brief = locks.lock("pot", LockOptions.defaults().withStoreTimeout(Duration.ofSeconds(1)));
+        CompletableFuture<Long> first = waiting(a, brief, brief.condition("full"));
+        CompletableFuture<Long> second = waiting(b, theirs, theirFull);
+        c.run(theirs::lock);
+        network.randomly(1, 1, Fault.REFUSE);
+        c.run(theirFull::signal);
+        clock.advanceUntil("the first has failed", Duration.ofMillis(100), first::isDone);
+        Actor.failure(StoreUnavailableException.class, first);
+        pass(Duration.ofSeconds(5));
+        assertThat(second).isNotDone();
+        network.randomly(0, 0);
+        c.run(theirs::unlock);
+        pass(Duration.ofSeconds(1));
+        assertThat(waiters(WAIT_SET))
+                .as("long before the bound of the second wait")
+                .isZero();
+        Actor.end(second);
+        b.run(theirs::unlock);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"local", "shared"})
     void uninterruptibleWaitKeepsTheFlag(String kind) {
@@ -293,11 +319,26 @@ class ConditionTest extends EngineFixture {
     @Test
     void lostSignalDelaysByTheLongestWaitOnly() {
         CompletableFuture<Long> waiting = waiting(a, lock, full);
-        pass(Duration.ofNanos(SharedCondition.LONGEST_WAIT_NANOS).minusSeconds(1));
+        pass(Duration.ofNanos(SharedCondition.SHORTEST_WAIT_NANOS).minusSeconds(1));
         assertThat(waiting).isNotDone();
-        pass(Duration.ofSeconds(1));
+        pass(Duration.ofNanos(SharedCondition.LONGEST_WAIT_NANOS - SharedCondition.SHORTEST_WAIT_NANOS)
+                .plusSeconds(1));
         Actor.end(waiting);
         a.run(lock::unlock);
+    }
+
+    /** As all would that were woken together and wait again. */
+    @Test
+    void waitsThatBeginTogetherDoNotLookTogether() {
+        List<CompletableFuture<Void>> all = crowd(20, lock, full);
+        pass(Duration.ofNanos(SharedCondition.SHORTEST_WAIT_NANOS));
+        Set<Integer> stillWaiting = new HashSet<>();
+        for (int i = 0; i < 6; i++) {
+            pass(Duration.ofMillis(500));
+            stillWaiting.add(waiters(WAIT_SET));
+        }
+        assertThat(stillWaiting).hasSizeGreaterThan(2);
+        all.forEach(Actor::end);
     }
 
     @Test
@@ -390,12 +431,27 @@ class ConditionTest extends EngineFixture {
         a.run(lock::unlock);
     }
 
-    @Test
-    void closeOfTheClientEndsTheWait() {
-        CompletableFuture<Long> waiting = waiting(a, lock, full);
+    @ParameterizedTest
+    @ValueSource(strings = {"local", "shared"})
+    void closeOfTheClientEndsTheWait(String kind) {
+        CompletableFuture<Long> waiting = waiting(a, lock, condition(kind));
         locks.close();
         assertThat(Actor.failure(LockException.class, waiting)).hasMessageContaining("closed");
         assertThat(isUnused(WAIT_SET)).isTrue();
+    }
+
+    @Test
+    void closeOfTheClientWakesNobodyElse() {
+        CompletableFuture<Long> ours = waiting(a, lock, full);
+        CompletableFuture<Long> other = waiting(b, theirs, theirFull);
+        locks.close();
+        Actor.failure(LockException.class, ours);
+        clock.settle();
+        assertThat(other).isNotDone();
+        assertThat(waiters(WAIT_SET)).isEqualTo(1);
+        signal(c, theirs, theirFull);
+        Actor.end(other);
+        b.run(theirs::unlock);
     }
 
     // ---- kinds, names, costs ----
@@ -461,6 +517,27 @@ class ConditionTest extends EngineFixture {
         c.run(full::signalAll);
         c.run(lock::unlock);
         waiting.forEach(Actor::end);
+    }
+
+    @Test
+    void ownerOfAPlaceHoldsWhatItHasNotGivenUp() {
+        CompletableFuture<Void> waiting = a.parkIn(() -> {
+            locks.lock("lid").lock();
+            lock.lock();
+            full.await();
+        });
+        ResourceState.Entry place = memory.inspect(new LockName(WAIT_SET))
+                .toCompletableFuture()
+                .join()
+                .orElseThrow()
+                .waiters()
+                .get(0);
+        assertThat(place.claim().owner().thread()).isEqualTo("A");
+        assertThat(place.claim().owner().held()).containsExactly("lid");
+        signal(c, theirs, theirFull);
+        Actor.end(waiting);
+        a.run(lock::unlock);
+        a.run(locks.lock("lid")::unlock);
     }
 
     @Test

@@ -36,4 +36,13 @@ public final class HeldNames {
                 ? List.of()
                 : names.stream().limit(OwnerInfo.MAX_HELD).map(LockName::value).toList();
     }
+
+    /** The same but for a name that the thread is about to give up. */
+    public List<String> copyWithout(LockName name) {
+        return ofThread.get().stream()
+                .filter(held -> !held.equals(name))
+                .limit(OwnerInfo.MAX_HELD)
+                .map(LockName::value)
+                .toList();
+    }
 }

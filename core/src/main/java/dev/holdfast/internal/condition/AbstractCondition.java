@@ -1,6 +1,5 @@
 package dev.holdfast.internal.condition;
 
-import dev.holdfast.LockException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.internal.time.Uptime;
@@ -36,6 +35,9 @@ abstract class AbstractCondition implements Condition {
 
     /** Wakes the thread that has waited longest, or all that wait now. */
     abstract void wake(boolean all);
+
+    /** The calling thread cannot act on a signal, because it does not hold the lock: the next one gets it. Never fails. */
+    abstract void passOn();
 
     @Override
     public final void await() throws InterruptedException {
@@ -128,16 +130,6 @@ abstract class AbstractCondition implements Condition {
             if (!givenUp && place.leave()) {
                 passOn();
             }
-        }
-    }
-
-    // The thread cannot act on the signal, because it does not hold the lock: the next one gets it.
-    private void passOn() {
-        try {
-            wake(false);
-        } catch (LockException notPassedOn) {
-            // The thread fails for a reason of its own, which its caller must see.
-            return;
         }
     }
 

@@ -17,7 +17,7 @@ public final class LocalCondition extends AbstractCondition {
         super(engine, lock);
     }
 
-    /** The place of a thread; it is woken when it is in the queue no more. */
+    /** The place of a thread. A signal has removed it from the queue; the close of the client only wakes the thread. */
     private final class LocalPlace implements Place {
 
         private final Thread thread = Thread.currentThread();
@@ -34,7 +34,13 @@ public final class LocalCondition extends AbstractCondition {
         }
 
         @Override
+        public void close() {
+            wake();
+        }
+
+        @Override
         public boolean leave() {
+            engine.waitSets().remove(this);
             mutex.lock();
             try {
                 return !places.remove(this);
@@ -47,6 +53,7 @@ public final class LocalCondition extends AbstractCondition {
     @Override
     Place enter() {
         LocalPlace place = new LocalPlace();
+        engine.waitSets().add(place);
         mutex.lock();
         try {
             places.add(place);
@@ -71,6 +78,11 @@ public final class LocalCondition extends AbstractCondition {
         } finally {
             mutex.unlock();
         }
+    }
+
+    @Override
+    void passOn() {
+        wake(false);
     }
 
     @Override

@@ -12,4 +12,7 @@ interface Place extends Wakeable {
      * @return whether a signal had removed it before, so that the signal was meant for this thread
      */
     boolean leave();
+
+    /** The client closes: wakes the thread, which cannot have the lock any more. */
+    void close();
 }

@@ -13,6 +13,7 @@ import dev.holdfast.spi.Released;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * A condition that all processes share. Its wait set is a resource of the store with the limit 0: nobody is admitted, and
@@ -27,6 +28,9 @@ public final class SharedCondition extends AbstractCondition {
 
     /** After so long a wait ends without a signal: 30 seconds. It bounds the delay by a signal to a thread that died. */
     public static final long LONGEST_WAIT_NANOS = 30_000_000_000L;
+
+    /** A wait without a signal lasts for at least so long. Between the two is chance, so that a crowd does not look at once. */
+    public static final long SHORTEST_WAIT_NANOS = 27_000_000_000L;
 
     /** So many places a signal looks at first; more only if all of these were left in that moment. */
     private static final int FEW = 4;
@@ -64,7 +68,7 @@ public final class SharedCondition extends AbstractCondition {
         if (engine.isClosed()) {
             throw engine.closedException(waitSet.name());
         }
-        WaitSetPlace place = new WaitSetPlace(engine, waitSet);
+        WaitSetPlace place = new WaitSetPlace(engine, waitSet, lock.spec().name());
         try {
             place.enter(storeTimeout());
         } catch (StoreException failure) {
@@ -75,7 +79,7 @@ public final class SharedCondition extends AbstractCondition {
 
     @Override
     long longestWait() {
-        return LONGEST_WAIT_NANOS;
+        return ThreadLocalRandom.current().nextLong(SHORTEST_WAIT_NANOS, LONGEST_WAIT_NANOS);
     }
 
     // One pass over what was there: those who come later are not meant.
@@ -96,6 +100,11 @@ public final class SharedCondition extends AbstractCondition {
     private boolean endFirstOf(int most) {
         List<Claim> waiters = waiters(most);
         return waiters.isEmpty() || waiters.stream().anyMatch(this::end);
+    }
+
+    @Override
+    void passOn() {
+        new PassedOnSignal(engine, waitSet.name()).start();
     }
 
     private long storeTimeout() {

@@ -8,6 +8,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -35,14 +36,18 @@ final class WaitSetPlace extends Renewable implements Place {
     private final long storeTimeout;
     private volatile boolean woken;
     private volatile boolean left;
+    /** The release on behalf of the thread, if the client closes while it waits. */
+    private volatile @Nullable CompletableFuture<@Nullable Released> closing;
+
     private final AtomicInteger failures = new AtomicInteger();
 
     /** Guarded by this; null when nothing may be registered any more. */
     private @Nullable ListenerRegistration registration = ListenerRegistration.NONE;
 
-    WaitSetPlace(Engine engine, LockSpec waitSet) {
+    /** @param lock what the thread gives up while it waits */
+    WaitSetPlace(Engine engine, LockSpec waitSet, LockName lock) {
         this.engine = engine;
-        this.claim = engine.newClaim(waitSet, thread, engine.locks().heldNames().copy());
+        this.claim = engine.newClaim(waitSet, thread, engine.locks().heldNames().copyWithout(lock));
         this.storeTimeout = waitSet.storeTimeout();
     }
 
@@ -136,19 +141,21 @@ final class WaitSetPlace extends Renewable implements Place {
     @Override
     public boolean leave() {
         leaveHere();
-        if (woken) {
+        CompletableFuture<@Nullable Released> own = closing;
+        if (woken && own == null) {
             engine.releases().endIfRepeated(claim);
             return true;
         }
         // Without an answer a signal may have come first. To take it for one costs a spurious wake-up; otherwise it
         // would be spent on a thread that has given up.
-        Released released = engine.calls().joinQuietly(engine.releases().send(claim), storeTimeout);
+        Released released =
+                engine.calls().joinQuietly(own == null ? engine.releases().send(claim) : own, storeTimeout);
         return released == null || !released.wasOwner();
     }
 
-    /** The client closes: the thread is woken, and the claim released on its behalf. */
-    void close() {
-        engine.releases().sendLater(claim);
+    @Override
+    public void close() {
+        closing = engine.releases().sendLater(claim);
         wake();
     }
 
