@@ -1,6 +1,7 @@
 package dev.holdfast.testkit.law;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
@@ -8,7 +9,13 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreTraits.Liveness;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.Seeds;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,8 +23,10 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -30,34 +39,46 @@ import org.junit.jupiter.api.Test;
 @SuppressWarnings("WaitNotInLoop") // what is tested is a single wait
 abstract class ConditionContract extends NodeContract {
 
+    /** What {@link DistributedLock#condition} says. */
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+
     private static final int ITEMS = 20;
     private static final int CAPACITY = 2;
     private static final int ROUNDS = 8;
+    private static final int REFRESHES_OF_A_TICKET = 5;
 
     private final List<Holdfast> clients = new ArrayList<>();
     private final List<CompletableFuture<?>> threads = new ArrayList<>();
+    private final AtomicBoolean ended = new AtomicBoolean();
 
     /** The lock and the condition of one client. */
     private record Side(DistributedLock lock, Condition condition) {}
 
     @AfterEach
     final void closeClients() {
+        ended.set(true);
         clients.forEach(Holdfast::close);
         threads.forEach(thread -> thread.handle((value, failure) -> value).join());
     }
 
     private List<Side> twoSides(LockName name) {
+        return twoSides(name, MonotonicClock.SYSTEM);
+    }
+
+    /** @param secondClock the clock of the second client, not of its store */
+    private List<Side> twoSides(LockName name, MonotonicClock secondClock) {
         assumeQueue();
         assumeAllKinds();
         LockStore other = openAnother(clock()).orElse(null);
         if (other != null) {
             closeLater(other);
         }
-        return List.of(side(store(), name), side(other == null ? store() : other, name));
+        return List.of(
+                side(store(), name, MonotonicClock.SYSTEM), side(other == null ? store() : other, name, secondClock));
     }
 
-    private Side side(LockStore over, LockName name) {
-        Holdfast client = Holdfast.builder().store(over).connect();
+    private Side side(LockStore over, LockName name, MonotonicClock clock) {
+        Holdfast client = Holdfast.builder().store(over).clock(clock).connect();
         clients.add(client);
         DistributedLock lock = client.lock(name.value());
         return new Side(lock, lock.condition("c"));
@@ -170,6 +191,86 @@ abstract class ConditionContract extends NodeContract {
                     return true;
                 })));
         assertThat(waiting.stream().map(this::end)).doesNotHaveDuplicates();
+        assertThat(inspected(waitSet(side))).isEmpty();
+    }
+
+    @Test
+    public final void signalAllDoesNotWakeThoseWhoComeLater() {
+        List<Side> sides = twoSides(name());
+        Side side = sides.get(0);
+        CompletableFuture<Long> early = waiting(sides.get(1), 0);
+        end(thread(
+                "signaller",
+                () -> locked(side, () -> {
+                    side.condition().signalAll();
+                    side.condition().signalAll();
+                    return true;
+                })));
+        end(early);
+        CompletableFuture<Long> late = waiting(sides.get(1), 0);
+        assertThat(late).isNotDone();
+        signal(side);
+        end(late);
+    }
+
+    @Test
+    public final void waitComesBackWithALargerTokenAndAllHolds() {
+        List<Side> sides = twoSides(name());
+        Side side = sides.get(0);
+        CompletableFuture<Boolean> larger = thread(
+                "waiter",
+                () -> locked(
+                        side,
+                        () -> locked(side, () -> {
+                            long before = side.lock().token();
+                            side.condition().await();
+                            assertThat(side.lock().holdCount()).isEqualTo(2);
+                            return side.lock().token() > before;
+                        })));
+        await(() -> isWaiting(waitSet(side), "waiter"), () -> "the thread does not wait");
+        await(() -> holders(side).isEmpty(), () -> "the lock was not given up");
+        signal(sides.get(1));
+        assertThat(end(larger)).isTrue();
+        assertThat(holders(side)).isEmpty();
+    }
+
+    private List<Claim> holders(Side side) {
+        return holders(new LockName(side.lock().name()));
+    }
+
+    @Test
+    public final void waitWhoseTimeIsOverLeavesNothingAndHasTheLock() {
+        Side side = twoSides(name()).get(0);
+        CompletableFuture<Boolean> timed = thread(
+                "timed",
+                () -> locked(side, () -> {
+                    boolean signalled = side.condition().await(20, TimeUnit.MILLISECONDS);
+                    assertThat(side.lock().isHeldByCurrentThread()).isTrue();
+                    return signalled;
+                }));
+        assertThat(end(timed)).isFalse();
+        assertThat(inspected(waitSet(side))).isEmpty();
+    }
+
+    @Test
+    public final void interruptedWaitLeavesNothingAndHasTheLock() {
+        Side side = twoSides(name()).get(0);
+        CompletableFuture<Thread> waiter = new CompletableFuture<>();
+        CompletableFuture<Boolean> interrupted = thread("interrupted", () -> {
+            waiter.complete(Thread.currentThread());
+            return locked(side, () -> {
+                try {
+                    side.condition().await();
+                    return false;
+                } catch (InterruptedException expected) {
+                    return side.lock().isHeldByCurrentThread()
+                            && !Thread.currentThread().isInterrupted();
+                }
+            });
+        });
+        await(() -> isWaiting(waitSet(side), "interrupted"), () -> "the thread does not wait");
+        waiter.join().interrupt();
+        assertThat(end(interrupted)).isTrue();
         assertThat(inspected(waitSet(side))).isEmpty();
     }
 
@@ -331,6 +432,32 @@ abstract class ConditionContract extends NodeContract {
         end(waiting);
     }
 
+    /** Another client breaks the lock while the thread is about to wait: the wait fails, and takes no signal with it. */
+    @Test
+    public final void lossThatIsFoundWhenTheLockIsGivenUpEndsTheWait() {
+        List<Side> sides = twoSides(name());
+        Side side = sides.get(0);
+        CompletableFuture<Boolean> lost = thread("loser", () -> {
+            side.lock().lock();
+            sides.get(1).lock().forceRelease();
+            try {
+                side.condition().await();
+                return false;
+            } catch (LockLostException expected) {
+                // Where the store reports a loss by itself, it may be known before the wait begins.
+                if (side.lock().holdCount() > 0) {
+                    assertThatExceptionOfType(LockLostException.class).isThrownBy(side.lock()::unlock);
+                }
+                return side.lock().holdCount() == 0;
+            }
+        });
+        assertThat(end(lost)).isTrue();
+        assertThat(inspected(waitSet(side))).isEmpty();
+        CompletableFuture<Long> next = waiting(side, 0);
+        signal(sides.get(1));
+        end(next);
+    }
+
     private static boolean run(Runnable use) {
         use.run();
         return true;
@@ -347,5 +474,40 @@ abstract class ConditionContract extends NodeContract {
         await(() -> isWaiting(waitSet, "live"), () -> "the live thread does not wait");
         signal(sides.get(0));
         end(live);
+    }
+
+    /**
+     * The thread that is woken dies before it has the lock. Nobody else hears of the signal, but the next one looks for itself
+     * when its wait has taken as long as a wait may. The clock of its client is advanced for that.
+     */
+    @Test
+    public final void signalToAThreadThatThenDiesIsDelayedAtMost() {
+        ManualClock clock = new ManualClock(Seeds.of("longest wait"));
+        List<Side> sides = twoSides(name(), clock);
+        LockName waitSet = waitSet(sides.get(0));
+        RecordingListener dying = waiting(alice.waitSet(waitSet));
+        CompletableFuture<Long> next = waiting(sides.get(1), 1);
+        refreshLater(waiters(waitSet));
+        signal(sides.get(0));
+        assertThat(awaitEnd(dying)).isEqualTo(Renewed.Reason.RELEASED);
+        assertThat(waiters(waitSet)).hasSize(1);
+        assertThat(next).isNotDone();
+        clock.advance(LONGEST_WAIT);
+        end(next);
+        assertThat(inspected(waitSet)).isEmpty();
+    }
+
+    // The clients of these claims do not: one is a test, and the clock of the other one stands still.
+    private void refreshLater(List<Claim> claims) {
+        if (traits().liveness() == Liveness.SESSION) {
+            return;
+        }
+        thread("refresher", () -> {
+            while (!ended.get()) {
+                get(store().renew(claims));
+                LockSupport.parkNanos(traits().ticketTtl().toNanos() / REFRESHES_OF_A_TICKET);
+            }
+            return true;
+        });
     }
 }
