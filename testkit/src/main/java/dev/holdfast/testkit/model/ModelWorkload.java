@@ -13,6 +13,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
@@ -27,6 +28,9 @@ final class ModelWorkload {
 
     /** The first may be granted. If the second fits beside it, as two readers do, nothing is cancelled this time. */
     private static final int CLAIMS_UNTIL_ONE_WAITS = 2;
+
+    /** So many threads wait when one is signalled: the first may leave, then there is a next one, and one that nobody signals. */
+    private static final int LEAST_PLACES = 3;
 
     private final TwinStores twins;
     private final ModelTime time;
@@ -84,30 +88,32 @@ final class ModelWorkload {
             name.limit = kinds.serves(limit) ? limit : 1;
         }
         int dice = random.nextInt(100);
-        if (dice < 20) {
+        if (dice < 18) {
             tryAcquire("new", name, newClaim(name));
-        } else if (dice < 44) {
+        } else if (dice < 40) {
             queueUp("new", name, newClaim(name));
-        } else if (dice < 53) {
+        } else if (dice < 48) {
             renewSome(name);
-        } else if (dice < 62) {
+        } else if (dice < 56) {
             releaseHolder(name);
-        } else if (dice < 70) {
+        } else if (dice < 64) {
             cancel(name);
-        } else if (dice < 80) {
+        } else if (dice < 74) {
             repeat(name);
-        } else if (dice < 88) {
+        } else if (dice < 82) {
             loseReply(name);
-        } else if (dice < 91) {
+        } else if (dice < 85) {
             releaseBeforeAcquire(name);
-        } else if (dice < 94) {
+        } else if (dice < 88) {
             shrink(name);
-        } else if (dice < 96) {
+        } else if (dice < 90) {
             stale(name);
-        } else if (dice < 98) {
+        } else if (dice < 92) {
             otherKind(name);
-        } else {
+        } else if (dice < 94) {
             severalAtOnce(names);
+        } else {
+            signal(names, name);
         }
         compare(name);
     }
@@ -251,6 +257,50 @@ final class ModelWorkload {
         }
         meet(Met.CANCELLATION);
         twins.release("cancel", random.nextBoolean() ? waiter.claim.again() : waiter.claim);
+    }
+
+    // As a condition does it: the place that was seen first is ended; if its thread has just left it, the next one is.
+    private void signal(List<ModelName> names, ModelName otherwise) {
+        ModelName name = waitSet(names);
+        if (name == null) {
+            tryAcquire("new", otherwise, newClaim(otherwise));
+            return;
+        }
+        for (int i = name.waiting().size(); i < LEAST_PLACES; i++) {
+            queueUp("to be signalled", name, newClaim(name));
+        }
+        compare(name);
+        TwinStores.Inspections seen = Objects.requireNonNull(name.seen(), "it was compared");
+        List<ResourceState.Entry> ours = seen.tested().orElseThrow().waiters();
+        List<ResourceState.Entry> theirs = seen.model().orElseThrow().waiters();
+        if (random.nextInt(3) == 0) {
+            twins.release("leave", ours.get(0).claim(), theirs.get(0).claim());
+        }
+        boolean ended = false;
+        for (int i = 0; i < theirs.size() && !ended; i++) {
+            ended = twins.release("signal", ours.get(i).claim(), theirs.get(i).claim());
+        }
+        meet(Met.SIGNAL);
+        compare(name);
+    }
+
+    /** A name that is a wait set, or an unused one that becomes one; null if there is none. */
+    private @Nullable ModelName waitSet(List<ModelName> names) {
+        if (!fifo || !kinds.serves(0)) {
+            return null;
+        }
+        for (ModelName name : names) {
+            if (name.isInUse() && name.limit == 0) {
+                return name;
+            }
+        }
+        for (ModelName name : names) {
+            if (!name.isInUse()) {
+                name.limit = 0;
+                return name;
+            }
+        }
+        return null;
     }
 
     private void repeat(ModelName name) {

@@ -21,8 +21,8 @@ import java.util.function.IntFunction;
  * A long random run on a store and in parallel on the store in memory, which is the model of the laws. After every
  * operation the answers, the order of the grants, and the inspected states of the name must be the same.
  *
- * <p>The run also counts the events that it has met. It fails if one of expiry, cancellation, dead waiters, repeats
- * and lost replies is under 2 % of its operations, because a run without such events proves nothing.
+ * <p>The run also counts the events that it has met. It fails if one of expiry, cancellation, dead waiters, repeats,
+ * lost replies and signals to wait sets is under 2 % of its operations, because a run without such events proves nothing.
  *
  * <h2>Overview for maintainers</h2>
  *
@@ -104,7 +104,9 @@ public final class StoreModelRun {
         DEAD_WAITER,
         CANCELLATION,
         REPEAT,
-        LOST_REPLY
+        LOST_REPLY,
+        /** A place in a wait set was ended as a condition does it. */
+        SIGNAL
     }
 
     /** Names that are used together and rest together. */
@@ -487,6 +489,9 @@ public final class StoreModelRun {
         }
         if (!twins.tested().traits().fifo()) {
             required.remove(Met.CANCELLATION);
+        }
+        if (!twins.tested().traits().fifo() || !twins.tested().traits().kinds().serves(0)) {
+            required.remove(Met.SIGNAL);
         }
         int least = (int) Math.ceil(Math.max(operations, done) * LEAST_SHARE);
         return required.values().stream().allMatch(met -> met >= least);

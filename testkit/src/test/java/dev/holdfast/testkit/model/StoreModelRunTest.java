@@ -6,9 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.Mutant;
 import dev.holdfast.testkit.Seeds;
@@ -52,6 +57,44 @@ class StoreModelRunTest {
         assertThatThrownBy(() -> run(store, clock, 10_000, SEED))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining(StoreModelRun.SEED + "=" + SEED);
+    }
+
+    @Test
+    void signalThatReachesItsThreadAsAnExpiryIsFound() {
+        ManualClock clock = new ManualClock(SEED);
+        LockStore store = new ForwardingStore(new MemoryLockStore(clock)) {
+            @Override
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+                return super.enqueue(claim, claim.isWaitSet() ? new Misled(listener) : listener);
+            }
+        };
+        assertThatThrownBy(() -> run(store, clock, 10_000, SEED))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("Listeners of")
+                .hasMessageContaining("EXPIRED");
+    }
+
+    /** Takes every end for that of its ticket. */
+    private record Misled(ClaimListener listener) implements ClaimListener {
+        @Override
+        public void waiting(int position, Duration retryAfter) {
+            listener.waiting(position, retryAfter);
+        }
+
+        @Override
+        public void granted(Granted granted) {
+            listener.granted(granted);
+        }
+
+        @Override
+        public void ended(Renewed.Reason reason) {
+            listener.ended(Renewed.Reason.EXPIRED);
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            listener.failed(cause);
+        }
     }
 
     @Test
@@ -151,9 +194,11 @@ class StoreModelRunTest {
             ModelWorkload workload = new ModelWorkload(
                     twins, ModelTime.held(clock), new Random(SEED), List.of(Duration.ofSeconds(3), StoreFixture.LONG));
             for (int phase = 0; phase < 500; phase++) {
-                ModelName name = new ModelName(new LockName("phase-" + phase));
+                List<ModelName> names = List.of(
+                        new ModelName(new LockName("phase-" + phase + "a")),
+                        new ModelName(new LockName("phase-" + phase + "b")));
                 for (int i = 0; i < 4; i++) {
-                    workload.step(List.of(name));
+                    workload.step(names);
                 }
             }
             assertThat(workload.met()).allSatisfy((event, met) -> {
