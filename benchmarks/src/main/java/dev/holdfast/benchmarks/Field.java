@@ -11,6 +11,7 @@ import static dev.holdfast.workload.Workload.HERD_64;
 import static dev.holdfast.workload.Workload.MIXED;
 import static dev.holdfast.workload.Workload.PROCESSES;
 import static dev.holdfast.workload.Workload.REENTRY;
+import static dev.holdfast.workload.Workload.SIGNAL;
 import static dev.holdfast.workload.Workload.THREADS;
 
 import dev.holdfast.benchmarks.server.EtcdNode;
@@ -67,7 +68,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 "sqlite",
                 FileStore::new,
                 List.of(
-                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN),
+                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN).and(SIGNAL),
                         Entrant.of("floor", FREE, FREE_16).quick()));
     }
 
@@ -76,7 +77,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 "redis",
                 RedisNode::new,
                 List.of(
-                        Entrant.forAll("holdfast"),
+                        Entrant.forAll("holdfast").and(SIGNAL),
                         Entrant.of("holdfast-fair", THREADS, PROCESSES),
                         Entrant.of("holdfast", FREE, FREE_16).as("holdfast-lettuce", "+lettuce"),
                         Entrant.forAll("redisson"),
@@ -106,7 +107,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 "postgres",
                 SqlNode::postgres,
                 List.of(
-                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN).and(HAND_OFF_LATE),
+                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN).and(HAND_OFF_LATE, SIGNAL),
                         Entrant.of("holdfast", FREE, FREE_16).as("holdfast-relaxed", "&holdfast.durability=relaxed"),
                         Entrant.of("holdfast", HAND_OFF, HAND_OFF_LATE).as("holdfast-poll", "&holdfast.wakeup=poll"),
                         Entrant.of("spring-jdbc", FREE, FREE_16, REENTRY, THREADS, HAND_OFF, HAND_OFF_LATE)
@@ -121,7 +122,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 "mariadb",
                 SqlNode::mariadb,
                 List.of(
-                        Entrant.of("holdfast", FREE, FREE_16, THREADS, PROCESSES, HAND_OFF, HAND_OFF_LATE),
+                        Entrant.of("holdfast", FREE, FREE_16, THREADS, PROCESSES, HAND_OFF, HAND_OFF_LATE, SIGNAL),
                         Entrant.of("spring-jdbc", FREE, THREADS),
                         Entrant.of("shedlock-jdbc", FREE),
                         Entrant.of("floor", FREE, FREE_16),
@@ -133,7 +134,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 "zookeeper",
                 ZooKeeperNode::new,
                 List.of(
-                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN),
+                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN).and(SIGNAL),
                         Entrant.of("holdfast-semaphore", FREE, THREADS),
                         Entrant.forAll("curator").without(HELD_AFTER_CHURN),
                         Entrant.of("curator-semaphore", FREE, THREADS),
@@ -146,7 +147,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                 "etcd",
                 EtcdNode::new,
                 List.of(
-                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN),
+                        Entrant.forAll("holdfast").without(HELD_AFTER_CHURN).and(SIGNAL),
                         Entrant.of("jetcd", FREE, FREE_16, THREADS, PROCESSES, HAND_OFF, MIXED)
                                 .quick(),
                         Entrant.of("jetcd-kept", FREE, FREE_16, THREADS, HAND_OFF),

@@ -142,7 +142,7 @@ public final class Report {
         for (Key key : sorted(store)) {
             Workload workload = key.workload();
             Histogram times = results.all(key, outcome -> Results.times(workload, outcome));
-            boolean handOff = workload == Workload.HAND_OFF || workload == Workload.HAND_OFF_LATE;
+            boolean handOff = workload.isHandOff();
             row(
                     workload.option(),
                     key.label(),

@@ -12,14 +12,15 @@ class BenchProcessTest extends ToolTest {
 
     @Test
     void runsItsWorkloadsAndLeavesNothingHeld() {
-        Result bench =
-                tool.run("bench", "--workload", "free,processes,hand-off,held", "--duration", "200ms", "--locks", "20");
-        assertThat(bench.err()).contains("1 of 4: free", "4 of 4: held").doesNotContain("fail");
+        Result bench = tool.run(
+                "bench", "--workload", "free,processes,hand-off,signal,held", "--duration", "200ms", "--locks", "20");
+        assertThat(bench.err()).contains("1 of 5: free", "5 of 5: held").doesNotContain("fail");
         assertThat(bench.exit()).isZero();
         assertThat(bench.out())
                 .containsPattern("(?m)^free +a free lock, 1 thread +[\\d,]+/s, pair p50 ")
                 .containsPattern("(?m)^processes .*/s, wait p50 .*, process \\S+")
                 .containsPattern("(?m)^hand-off .*/s, wait p50 ")
+                .containsPattern("(?m)^signal .*/s, wait p50 ")
                 .containsPattern("(?m)^held .*20 held, 0 lost");
         assertThat(tool.run("list").out()).isEqualTo("no locks are in use\n");
         assertThat(benchFolders()).isEmpty();

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
  * both read the machine's monotonic clock. They take turns by signals in the {@link Guard}, outside of what is
  * measured.
  */
-final class HandOff {
+class HandOff {
 
     private static final int TURN = 0;
     private static final int ASKED = 1;
@@ -30,22 +30,53 @@ final class HandOff {
     /** After this time the taker is waiting, even if its server is some milliseconds away. */
     private static final long SETTLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    private final Section section;
+    final Section section;
     private final Guard guard;
     private final Fields order;
     private final int pair;
 
-    HandOff(Subject subject, Guard guard, Fields order) {
+    HandOff(Section section, Guard guard, Fields order) {
         this.pair = (int) order.whole("pair");
-        this.section = subject.mutex(order.text("prefix") + "hand-off-" + pair);
+        this.section = section;
         this.guard = guard;
         this.order = order;
     }
 
-    Fields run() throws Exception {
+    /** The lock of an order's pair. */
+    static String name(Fields order) {
+        return order.text("prefix") + "hand-off-" + order.whole("pair");
+    }
+
+    final Fields run() throws Exception {
         // The pairs start one after the other, so that they are not all busy at the same moments.
         Loop.parkUntil(order.whole("startAt") + pair * (order.whole("waitNanos") / MOST_PAIRS));
         return order.text("role").equals("giver") ? give() : take();
+    }
+
+    /** What the giver does before the taker's turn. */
+    void prepare() throws Exception {
+        section.enter();
+    }
+
+    /** What the giver does when the taker waits. */
+    void handOver() throws Exception {
+        begin();
+        section.leave();
+    }
+
+    /** What the taker does: it says that it asks, and waits. */
+    void takeOver(long turn) throws Exception {
+        ask(turn);
+        section.enter();
+    }
+
+    /** What is measured begins now. */
+    final void begin() {
+        signal(RELEASED_AT, System.nanoTime());
+    }
+
+    final void ask(long turn) {
+        signal(ASKED, turn);
     }
 
     private Fields give() throws Exception {
@@ -55,12 +86,11 @@ final class HandOff {
         try {
             while (System.nanoTime() - deadline < 0) {
                 turns++;
-                section.enter();
+                prepare();
                 signal(TURN, turns);
                 await(ASKED, turns);
                 LockSupport.parkNanos(SETTLED_NANOS + order.whole("waitNanos") + random.nextLong(SPREAD_NANOS));
-                signal(RELEASED_AT, System.nanoTime());
-                section.leave();
+                handOver();
                 await(TAKEN, turns);
             }
         } finally {
@@ -72,8 +102,7 @@ final class HandOff {
     private Fields take() throws Exception {
         Histogram waits = new Histogram();
         for (long turn = 1; await(TURN, turn); turn++) {
-            signal(ASKED, turn);
-            section.enter();
+            takeOver(turn);
             long got = System.nanoTime();
             waits.add(got - signal(RELEASED_AT));
             section.leave();

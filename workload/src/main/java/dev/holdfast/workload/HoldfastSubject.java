@@ -7,6 +7,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import java.time.Duration;
+import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 
 /** Holdfast itself. */
@@ -55,6 +56,11 @@ public final class HoldfastSubject implements Subject {
         return section(readWrite(name).writeLock());
     }
 
+    @Override
+    public ConditionSection condition(String name) {
+        return new Conditional(locks.lock(name, options));
+    }
+
     private DistributedReadWriteLock readWrite(String name) {
         return locks.readWriteLock(name, options);
     }
@@ -71,6 +77,39 @@ public final class HoldfastSubject implements Subject {
                 lock.unlock();
             }
         };
+    }
+
+    private static final class Conditional implements ConditionSection {
+        private final DistributedLock lock;
+        private final Condition condition;
+
+        Conditional(DistributedLock lock) {
+            this.lock = lock;
+            this.condition = lock.condition("signalled");
+        }
+
+        @Override
+        public void enter() {
+            lock.lock();
+        }
+
+        @Override
+        public void leave() {
+            lock.unlock();
+        }
+
+        // A spurious wake-up would be measured as a signal that took less than no time; none is expected in so short a
+        // wait.
+        @Override
+        @SuppressWarnings("WaitNotInLoop")
+        public void await() throws InterruptedException {
+            condition.await();
+        }
+
+        @Override
+        public void signal() {
+            condition.signal();
+        }
     }
 
     private static final class Permit implements Section {

@@ -18,6 +18,11 @@ public interface Subject extends AutoCloseable {
         throw new UnsupportedOperationException(getClass().getSimpleName() + " has no write lock");
     }
 
+    /** A section with a condition. */
+    default ConditionSection condition(String name) {
+        throw new UnsupportedOperationException(getClass().getSimpleName() + " has no condition");
+    }
+
     @Override
     void close() throws Exception;
 

@@ -93,7 +93,8 @@ public final class Worker {
             return switch (order.text("do")) {
                 case "connect" -> connect(order);
                 case "loop" -> new Loop(clients, threads, guard, order).run();
-                case "hand-off" -> new HandOff(client(0), guard, order).run();
+                case "hand-off" -> new HandOff(client(0).mutex(HandOff.name(order)), guard, order).run();
+                case "signal" -> new SignalToAwait(client(0), guard, order).run();
                 case "hold" -> hold.run(order);
                 default -> throw new IllegalArgumentException("There is no order " + order);
             };

@@ -16,6 +16,7 @@ public enum Workload {
     PROCESSES("processes", "4 processes with 4 threads each on one lock", 4, 4),
     HAND_OFF("hand-off", "from one process to another: release call to acquire return", 2, 1),
     HAND_OFF_LATE("hand-off-late", "the same, after the taker has waited for 5 s; 4 pairs at a time", 8, 1),
+    SIGNAL("signal", "a condition from one process to another: signal call to await return", 2, 1),
     HERD_4("herd-4", "4 clients with a thread each on one lock", 4, 1),
     HERD_16("herd-16", "16 clients with a thread each on one lock", 4, 4),
     HERD_64("herd-64", "64 clients with a thread each on one lock", 4, 16),
@@ -66,6 +67,11 @@ public enum Workload {
         return Optional.empty();
     }
 
+    /** Whether it measures how long something takes from one process to another, instead of counting operations. */
+    public boolean isHandOff() {
+        return this == HAND_OFF || this == HAND_OFF_LATE || this == SIGNAL;
+    }
+
     /** Whether it holds locks for a time, instead of counting operations. */
     public boolean isHeld() {
         return this == HELD || this == HELD_AFTER_CHURN;
@@ -99,8 +105,9 @@ public enum Workload {
     public Outcome run(Crew crew, Run run) throws IOException, InterruptedException {
         crew.ensureWorkers(workers, name().startsWith("HERD") ? threads : 1);
         return switch (this) {
-            case HAND_OFF -> handOff(crew, run, 0);
-            case HAND_OFF_LATE -> handOff(crew, run, LATE_NANOS);
+            case HAND_OFF -> handOff(crew, run, "hand-off", 0);
+            case HAND_OFF_LATE -> handOff(crew, run, "hand-off", LATE_NANOS);
+            case SIGNAL -> handOff(crew, run, "signal", 0);
             case HELD, HELD_AFTER_CHURN -> hold(crew, run);
             default -> loop(crew, run, workers, threads);
         };
@@ -134,11 +141,11 @@ public enum Workload {
         };
     }
 
-    private Outcome handOff(Crew crew, Run run, long waitNanos) throws IOException, InterruptedException {
+    private Outcome handOff(Crew crew, Run run, String what, long waitNanos) throws IOException, InterruptedException {
         List<Fields> orders = new ArrayList<>();
         for (int pair = 0; pair < workers / 2; pair++) {
             for (String role : List.of("giver", "taker")) {
-                orders.add(order("hand-off", run)
+                orders.add(order(what, run)
                         .with("role", role)
                         .with("pair", pair)
                         .with("waitNanos", waitNanos)

@@ -118,7 +118,7 @@ public final class Results {
     }
 
     static boolean isAboutWaits(Workload workload) {
-        return workload.isContended() || workload == Workload.HAND_OFF || workload == Workload.HAND_OFF_LATE;
+        return workload.isContended() || workload.isHandOff();
     }
 
     /** The floor to compare this one with, if there is one: that with the shortest label. */

@@ -26,8 +26,8 @@ import picocli.CommandLine.Option;
         },
         footer = {
             "",
-            "Workloads: free, free-16, re-entry, threads, processes, hand-off, hand-off-late, herd-4, herd-16, herd-64,",
-            "held, held-after-churn, mixed, readers.",
+            "Workloads: free, free-16, re-entry, threads, processes, hand-off, hand-off-late, signal, herd-4, herd-16,",
+            "herd-64, held, held-after-churn, mixed, readers.",
             "",
             "Examples:",
             "  holdfast bench",
