@@ -56,7 +56,7 @@ public final class BufferProcesses implements AutoCloseable {
     private final String url;
     private final Duration lease;
     private final BoundedBuffer buffer;
-    private final long items = Integer.getInteger(ITEMS, FEW_ITEMS);
+    private final long items;
     private final Random random = new Random(Seeds.of("buffer"));
     private final List<Member> members = new ArrayList<>();
     /** What is done to the next member that has read the buffer, holds the lock, and is about to write. */
@@ -143,6 +143,8 @@ public final class BufferProcesses implements AutoCloseable {
         this.url = url;
         this.lease = lease;
         this.buffer = new BoundedBuffer(isFenced);
+        // Few are enough to find this fault, and a stale write lets the members move the same items again.
+        this.items = isFenced ? Integer.getInteger(ITEMS, FEW_ITEMS) : FEW_ITEMS;
         for (int i = 0; i < 2 * MEMBERS_OF_A_KIND; i++) {
             members.add(new Member(i % 2 == 0));
         }
