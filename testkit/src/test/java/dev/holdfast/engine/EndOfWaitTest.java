@@ -8,15 +8,23 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.Released;
+import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Tests that a wait that has ended has ended in the store, too, and costs nothing there. */
@@ -207,5 +215,100 @@ class EndOfWaitTest extends EngineFixture {
         c.run(other::unlock);
         Actor.end(waiting);
         a.run(lock::unlock);
+    }
+
+    /**
+     * A store whose release answers with the claims that it has granted, as those of servers do. One of its releases can be
+     * made to hang.
+     */
+    private final class AnsweringStore extends ForwardingStore {
+
+        private final AtomicInteger releasesBefore = new AtomicInteger(Integer.MAX_VALUE);
+        private final CountDownLatch mayEnd = new CountDownLatch(1);
+
+        private AnsweringStore() {
+            super(store);
+        }
+
+        @Override
+        public CompletionStage<Released> release(Claim claim) {
+            if (releasesBefore.getAndDecrement() == 0) {
+                Wait.until("the test lets the release go", () -> mayEnd.getCount() == 0);
+            }
+            List<ClaimId> before =
+                    holdersOf(claim).map(held -> held.claim().id()).toList();
+            return super.release(claim).thenApply(released -> {
+                List<Released.Handed> granted = holdersOf(claim)
+                        .filter(held -> !before.contains(held.claim().id()))
+                        .map(held ->
+                                new Released.Handed(held.claim().id(), new Granted(held.counter(), held.remaining())))
+                        .toList();
+                return new Released(released.wasOwner(), granted);
+            });
+        }
+
+        private Stream<ResourceState.Entry> holdersOf(Claim claim) {
+            return memory.inspect(claim.name()).toCompletableFuture().join().stream()
+                    .flatMap(state -> state.holders().stream());
+        }
+    }
+
+    private final AnsweringStore answering = new AnsweringStore();
+    private final DistributedLock mine = client(answering).lock("ended");
+
+    /** Waits in vain. The release of the claim is on its way until the test lets it go. */
+    private void leaveDeadClaim() {
+        network.next(Verb.RELEASE, Fault.HANG);
+        int before = waiters("ended");
+        CompletableFuture<Boolean> waiting = b.park(() -> mine.tryLock(50, TimeUnit.MILLISECONDS));
+        awaitWaiters("ended", before + 1);
+        clock.advanceUntil("the wait ends", Duration.ofMillis(50), waiting::isDone);
+        assertThat(Actor.end(waiting)).isFalse();
+        assertThat(waiters("ended")).as("claims nobody waits for").isEqualTo(before + 1);
+    }
+
+    /** One thread holds the lock, and behind it are claims of this client nobody waits for any more. */
+    private void holdBefore(int deadClaims) {
+        a.run(mine::lock);
+        handOffTimeIsOver();
+        for (int i = 0; i < deadClaims; i++) {
+            leaveDeadClaim();
+        }
+        store.reset();
+    }
+
+    @Test
+    void aReleaseThatGrantsClaimsNobodyWaitsForEndsThemBeforeItReturns() {
+        for (int i = 0; i < REPEATS; i++) {
+            holdBefore(2);
+            a.run(mine::unlock);
+            assertThat(isUnused("ended")).as("after round " + i).isTrue();
+            assertThat(store.count(Verb.RELEASE)).isEqualTo(3);
+            network.letGo();
+        }
+    }
+
+    @Test
+    void whatIsBehindClaimsNobodyWaitsForIsGrantedBeforeTheReleaseReturns() {
+        holdBefore(2);
+        CompletableFuture<Void> waiting = c.parkIn(other::lock);
+        awaitWaiters("ended", 3);
+        a.run(mine::unlock);
+        assertThat(waiters("ended")).isZero();
+        Actor.end(waiting);
+        c.run(other::unlock);
+    }
+
+    /** The seventeenth in a row is not waited for. Its release hangs here. */
+    @Test
+    void aReleaseWaitsForTheEndOfSixteenClaimsNobodyWaitsForAndNoMore() {
+        int most = 16;
+        holdBefore(most + 1);
+        answering.releasesBefore.set(most + 1);
+        a.run(mine::unlock);
+        assertThat(holders("ended")).as("the last one is granted").isEqualTo(1);
+        assertThat(waiters("ended")).isZero();
+        answering.mayEnd.countDown();
+        awaitUnused("ended");
     }
 }

@@ -24,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -144,6 +145,46 @@ class SharedThreadTest extends EngineFixture {
         assertThat(waiters("healthy")).isZero();
         c.run(rival.lock("healthy")::unlock);
         letGo(hanging);
+    }
+
+    /** Releases have threads of their own: those of the acquisitions all hang here. */
+    @Test
+    void aThreadsWaitThatHasTimedOutLeavesTheQueueAlthoughAllThreadsOfAcquisitionsHang() {
+        Holdfast half = client(new HalfDeadStore());
+        c.run(rival.lock("healthy")::lock);
+        Duration time = Duration.ofMillis(500);
+        CompletableFuture<Boolean> waiting =
+                a.park(() -> half.lock("healthy").tryLock(time.toMillis(), TimeUnit.MILLISECONDS));
+        awaitWaiters("healthy", 1);
+        List<CompletableFuture<Lease>> hanging = hangOnAllThreads(half);
+        clock.advance(time);
+        awaitWaiters("healthy", 0);
+        assertThat(Actor.end(waiting)).isFalse();
+        c.run(rival.lock("healthy")::unlock);
+        letGo(hanging);
+    }
+
+    @Test
+    void aReleaseIsMadeAlthoughAllThreadsOfAcquisitionsHang() throws InterruptedException {
+        Holdfast half = client(new HalfDeadStore());
+        Lease healthy = half.lock("healthy").acquire();
+        List<CompletableFuture<Lease>> hanging = hangOnAllThreads(half);
+        Actor.end(healthy.releaseAsync());
+        assertThat(isUnused("healthy")).isTrue();
+        letGo(hanging);
+    }
+
+    @Test
+    void anAcquisitionIsMadeAlthoughAllThreadsOfReleasesHang() throws InterruptedException {
+        Holdfast half = client(new HalfDeadStore());
+        List<CompletableFuture<Void>> hanging = new ArrayList<>();
+        for (int i = 0; i < MORE_THAN_THREADS; i++) {
+            hanging.add(half.lock("stuck" + i).acquire().releaseAsync());
+        }
+        Actor.end(half.lock("healthy").acquireAsync()).close();
+        assertThat(hanging).noneMatch(CompletableFuture::isDone);
+        dead.countDown();
+        hanging.forEach(Actor::end);
     }
 
     /** The future came first, and would ask the store for both of them, had it a thread to do so. */
