@@ -81,6 +81,58 @@ class RequestCountTest extends WithServer {
         }
     }
 
+    /** As an attempt at a busy lock is what spinning waiters repeat. */
+    @Test
+    void attemptAtABusyLockIsOneRequestOfThreeCommandsThatWritesNothing() {
+        LockStore store = open("");
+        claimed(store);
+        busy(store, bob.mutex(name));
+        jedis.configResetStat();
+        busy(store, bob.mutex(name));
+        assertThat(ownCalls())
+                .containsExactlyInAnyOrderEntriesOf(Map.of("evalsha", 1L, "hmget", 1L, "hexists", 1L, "time", 1L));
+    }
+
+    /** A client that has never waited has no channel to which others could publish a grant. */
+    @Test
+    void onlyAClientThatHasWaitedSendsTheNameOfItsChannel() {
+        LockStore store = open("");
+        Claim first = alice.mutex(name);
+        granted(store, first);
+        get(store.release(first));
+        long acquire = bytes(() -> granted(store, first.again()));
+        long release = bytes(() -> get(store.release(first.again())));
+        LockName busy = new LockName(name + "-busy");
+        granted(store, alice.mutex(busy));
+        waiting(store, bob.mutex(busy));
+        int channel = jedis.pubsubChannels().get(0).length();
+        // In place of "-".
+        assertThat(bytes(() -> get(store.tryAcquire(first.again())))).isEqualTo(acquire + channel - 1);
+        assertThat(bytes(() -> get(store.release(first.again())))).isEqualTo(release + channel - 1);
+        System.out.println("bytes: acquire " + acquire + ", release " + release + ", name "
+                + name.value().length() + ", channel " + channel + ", owner " + first.owner());
+    }
+
+    /** What the server reads for a request; the least of a few, as others may be sent at the same time. */
+    private long bytes(Runnable request) {
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < 3; i++) {
+            long begun = bytesRead();
+            long ofTheCount = bytesRead() - begun;
+            request.run();
+            least = Math.min(least, bytesRead() - begun - 2 * ofTheCount);
+        }
+        return least;
+    }
+
+    private long bytesRead() {
+        return jedis.info("stats")
+                .lines()
+                .filter(line -> line.startsWith("total_net_input_bytes:"))
+                .mapToLong(line -> Long.parseLong(line.substring(line.indexOf(':') + 1)))
+                .sum();
+    }
+
     @Test
     void enqueueOnAFreeLockIsOneRequest() {
         LockStore store = open("");

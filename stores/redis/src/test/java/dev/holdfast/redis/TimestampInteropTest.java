@@ -191,6 +191,22 @@ class TimestampInteropTest extends StoreTest {
     }
 
     @Test
+    void stampsInMillisecondsWithAnOwner() {
+        LockStore millis = open("&stamp=millis-owner");
+        TimestampProgram program = closing(new TimestampProgram(server.url(), key, LONG, 1, time -> time + "|host-7"));
+        assertThat(program.tryLock()).isTrue();
+        busy(millis, ours);
+        assertThat(holders(millis, name).get(0).owner().label()).endsWith("|host-7");
+        program.unlock();
+        granted(millis, ours);
+        assertThat(stamp()).matches("\\d{13}\\|" + ours.id());
+        assertThat(program.tryLock()).isFalse();
+        assertThat(renewed(millis, ours)).isInstanceOf(Granted.class);
+        assertThat(released(millis, ours)).isTrue();
+        assertThat(program.tryLock()).isTrue();
+    }
+
+    @Test
     void stampsInSecondsAreNotOverBeforeTheLease() {
         LockStore seconds = open("&stamp=seconds");
         Duration lease = Duration.ofMillis(1_500);
