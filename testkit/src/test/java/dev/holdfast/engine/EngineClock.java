@@ -11,12 +11,14 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link ManualClock} that knows which threads are parked on it, so that a test can continue when a thread really
@@ -45,6 +47,7 @@ final class EngineClock implements MonotonicClock {
 
     private final ManualClock manual = new ManualClock();
     private final Map<Thread, Park> parked = new ConcurrentHashMap<>();
+    private final Map<String, CountDownLatch> heldBack = new ConcurrentHashMap<>();
     private final AtomicLong parks = new AtomicLong();
     private final ThreadLocal<Long> lastLook = ThreadLocal.withInitial(manual::nanoTime);
     private final List<Engine> engines = new CopyOnWriteArrayList<>();
@@ -71,10 +74,35 @@ final class EngineClock implements MonotonicClock {
         try {
             // An advance before this line is seen here. An advance after it unparks this thread.
             manual.parkNanos(blocker, deadline - manual.nanoTime());
+            awaitUnlessInterrupted(heldBack.get(self.getName()));
         } finally {
             // The order matters: a check that still sees the park must find a changed count at the next check.
             parked.remove(self);
             parks.incrementAndGet();
+        }
+    }
+
+    /**
+     * Keeps the threads of this name from noticing that their time is over, so that something else comes first for sure.
+     *
+     * @return lets them go on
+     */
+    Runnable holdBack(String thread) {
+        CountDownLatch goOn = new CountDownLatch(1);
+        heldBack.put(thread, goOn);
+        return () -> {
+            heldBack.remove(thread, goOn);
+            goOn.countDown();
+        };
+    }
+
+    private static void awaitUnlessInterrupted(@Nullable CountDownLatch goOn) {
+        if (goOn != null) {
+            try {
+                goOn.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -37,6 +37,7 @@ public enum Mutant {
     TOKEN_GOES_BACK(6, TokenGoesBack::new),
     BARGING(7, Barging::new),
     HERD(8, Herd::new),
+    HINTS_AFTER_THE_CLOSE(8, HintsAfterTheClose::new),
     IMMORTAL_WAITERS(9, ImmortalWaiters::new),
     UNBOUNDED_LIST(10, UnboundedList::new),
     UNKNOWN_FOR_NONE(11, UnknownForNone::new),
@@ -248,6 +249,27 @@ public enum Mutant {
     }
 
     /** Renews by itself every claim that was ever enqueued. */
+    private static final class HintsAfterTheClose extends ForwardingStore {
+        private final List<Runnable> watching = new CopyOnWriteArrayList<>();
+
+        HintsAfterTheClose(LockStore store) {
+            super(store);
+        }
+
+        @Override
+        public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
+            watching.add(mayBeFree);
+            return () -> {};
+        }
+
+        @Override
+        public CompletionStage<Released> release(Claim claim) {
+            CompletionStage<Released> released = super.release(claim);
+            watching.forEach(Runnable::run);
+            return released;
+        }
+    }
+
     private static final class ImmortalWaiters extends ForwardingStore {
         private final Set<Claim> known = ConcurrentHashMap.newKeySet();
 

@@ -66,11 +66,14 @@ public final class StoreModelRun {
 
     /** The maximum number of operations of a phase. In a short run it is reduced so that each group gets a turn. */
     private static final int MOST_OPERATIONS_OF_A_PHASE = 120;
+    /** One phase in this many may be discarded, however short the run is. */
+    private static final int PHASES_FOR_EACH_DISCARDED = 10;
+
     /**
-     * One phase in this many may be discarded, and one for each group: a single stop of the machine spoils all groups that rest at
-     * that moment.
+     * A run that has discarded too many phases goes on until it has this number, so that a short one bears a single stop of the
+     * machine, which spoils all groups that rest at that moment.
      */
-    private static final int PHASES_FOR_EACH_DISCARDED = 3;
+    private static final int PHASES_THAT_BEAR_A_STOP = GROUPS * PHASES_FOR_EACH_DISCARDED;
 
     /** The slowest pace is this part of the first one. */
     private static final int SLOWEST = 8;
@@ -261,10 +264,13 @@ public final class StoreModelRun {
     }
 
     private void checkSpeed() {
-        int mostPhases = MOST_EXTENSION * operations / operationsOfAPhase;
-        if (tooMuchIsDiscardedOf(Math.max(phases, mostPhases))) {
+        if (tooMuchIsDiscardedOf(Math.max(phases, mostPhases()))) {
             throw tooSlow();
         }
+    }
+
+    private int mostPhases() {
+        return Math.max(MOST_EXTENSION * operations / operationsOfAPhase, PHASES_THAT_BEAR_A_STOP);
     }
 
     private TooSlow tooSlow() {
@@ -272,7 +278,7 @@ public final class StoreModelRun {
     }
 
     private boolean tooMuchIsDiscardedOf(int allPhases) {
-        return abandoned > Math.max(GROUPS, allPhases / PHASES_FOR_EACH_DISCARDED);
+        return abandoned * PHASES_FOR_EACH_DISCARDED > allPhases;
     }
 
     private void discard(int operationsOfThePhase, Map<Met, Integer> events) {
@@ -464,13 +470,12 @@ public final class StoreModelRun {
     }
 
     // A short run may have met too few events of a kind by chance, or has discarded more than it may: then it goes on,
-    // but
-    // not for ever.
+    // but not for ever.
     private boolean goesOn(int done) {
         // One tenth more than the final check counts, because the last comparisons are operations, too.
-        return done < operations
-                || (done < MOST_EXTENSION * operations
-                        && (!provesEnough(done + done / 10) || tooMuchIsDiscardedOf(phases)));
+        boolean metTooFew = done < MOST_EXTENSION * operations && !provesEnough(done + done / 10);
+        boolean discardedTooMany = phases < mostPhases() && tooMuchIsDiscardedOf(phases);
+        return done < operations || metTooFew || discardedTooMany;
     }
 
     private void checkShares() {
@@ -493,12 +498,22 @@ public final class StoreModelRun {
         if (!twins.tested().traits().fifo() || !twins.tested().traits().kinds().serves(0)) {
             required.remove(Met.SIGNAL);
         }
-        int least = (int) Math.ceil(Math.max(operations, done) * LEAST_SHARE);
+        int least = leastOf(done);
         return required.values().stream().allMatch(met -> met >= least);
     }
 
+    /** So often each event must be met by this number of operations that count. */
+    private int leastOf(int done) {
+        return (int) Math.ceil(Math.max(operations, done) * LEAST_SHARE);
+    }
+
     private String report() {
-        return twins.operations() + " operations on " + twins.tested() + " as on the model, seed " + seed + ", met "
-                + workload.met() + (phases > 0 ? ", " + abandoned + " of " + phases + " phases given up" : "");
+        int kept = twins.operations() - wasted;
+        return kept + " operations on " + twins.tested() + " as on the model, seed " + seed + ", met " + workload.met()
+                + " (at least " + leastOf(kept) + " of each that the store has)"
+                + (phases > 0
+                        ? ", " + abandoned + " of " + phases + " phases given up (at most 1 in "
+                                + PHASES_FOR_EACH_DISCARDED + ") with " + wasted + " operations"
+                        : "");
     }
 }
