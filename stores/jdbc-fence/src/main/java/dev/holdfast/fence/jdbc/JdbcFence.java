@@ -267,7 +267,8 @@ public final class JdbcFence {
                     "Tokens must be " + LEAST_AGE + " old at least before their row is removed,"
                             + " so that a holder that was frozen is refused; but was " + age);
         }
-        long before = clock.epochMicros() - TimeUnit.SECONDS.toMicros(age.toSeconds());
+        // An age of centuries, as of one who wants to remove nothing, must not overflow in the shift.
+        long before = Math.max(FIRST_TIME_MICROS, clock.epochMicros() - TimeUnit.SECONDS.toMicros(age.toSeconds()));
         return rows(connection).remove(connection, FIRST_TIME_MICROS << LOCAL_BITS, before << LOCAL_BITS, MOST_REMOVED);
     }
 

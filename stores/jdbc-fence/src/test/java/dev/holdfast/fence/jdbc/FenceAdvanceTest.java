@@ -156,6 +156,19 @@ class FenceAdvanceTest {
         }
     }
 
+    /** The age in the bits of a token has more of them than a long. */
+    @Test
+    void anAgeOfCenturiesRemovesNothing() throws SQLException {
+        UserDatabase database = database("h2");
+        try (Connection connection = database.begin()) {
+            FENCE.advance(connection, "young", tokenOf(Duration.ZERO));
+            for (Duration age : List.of(Duration.ofDays(365 * 350), Duration.ofSeconds(Long.MAX_VALUE))) {
+                assertThat(FENCE.removeOlderThan(connection, age)).as("%s", age).isZero();
+            }
+            connection.commit();
+        }
+    }
+
     @Test
     void rowsThatAFrozenHolderMayMeetAreNotRemoved() throws SQLException {
         UserDatabase database = database("h2");
