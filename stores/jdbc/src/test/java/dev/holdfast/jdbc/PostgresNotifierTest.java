@@ -103,7 +103,8 @@ class PostgresNotifierTest extends Servers {
      */
     @Test
     void listenerThatHearsNothingIsReplaced() throws Exception {
-        String url = url("postgresql");
+        // Nobody refreshes the ticket meanwhile.
+        String url = url("postgresql") + "&holdfast.ticketTtl=10m";
         LockStore here = open(url);
         RowLockStore there = (RowLockStore) open(url + "&ApplicationName=silent");
         Claim holder = alice.mutex(name);
