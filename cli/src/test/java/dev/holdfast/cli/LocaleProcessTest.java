@@ -23,7 +23,13 @@ class LocaleProcessTest extends ToolTest {
             Path.of("../tools/locale.sh").toAbsolutePath().toString();
 
     @ParameterizedTest
-    @CsvSource({"LC_ALL, C, C", "LANG, C, none", "LC_CTYPE, en_US.ISO-8859-1, none", "LANG, C.utf8, none"})
+    @CsvSource({
+        "LC_ALL, C, C",
+        "LANG, C, none",
+        "LC_CTYPE, en_US.ISO-8859-1, none",
+        "LANG, C.utf8, none",
+        "LANG, xx_YY.UTF-8, none"
+    })
     void namesAndArgumentsAreTheSameInEveryLocale(String variable, String locale, String ofTheCommand) {
         inLocale(variable, locale);
 
