@@ -137,6 +137,10 @@ public final class LeaderElection implements Election, ClosesFirst {
 
     private void begin() {
         engine.closeFirst(this);
+        if (isClosed()) {
+            // Another thread has closed it meanwhile, and has not seen it among those of the engine.
+            engine.closesAlone(this);
+        }
         candidacy.begin();
     }
 

@@ -124,6 +124,9 @@ class TableOptionTest extends Servers {
                 .contains("CREATE TABLE IF NOT EXISTS locks.app_lock_schema (")
                 .doesNotContain("holdfast");
         assertThat(JdbcLockStore.ddl("jdbc:h2:mem:a?holdfast.table=app_lock")).doesNotContain("holdfast");
+        // Where names ignore case, this is the usual table, and so its companion is the usual one, too.
+        assertThat(JdbcLockStore.ddl("jdbc:postgresql://db/app?holdfast.table=HOLDFAST_LOCK"))
+                .contains("CREATE TABLE IF NOT EXISTS holdfast_schema (");
     }
 
     @ParameterizedTest
@@ -138,6 +141,10 @@ class TableOptionTest extends Servers {
                 "\"a\"b\"",
                 "1st",
                 "lock(name)",
+                "temp.app_lock",
+                "TEMP.app_lock",
+                "pg_temp.app_lock",
+                "pg_temp_3.app_lock",
                 "a23456789_123456789_123456789_123456789_123456789_1234567"
             })
     void namesThatAreNoneAreRefusedBeforeAnythingIsSent(String table) {

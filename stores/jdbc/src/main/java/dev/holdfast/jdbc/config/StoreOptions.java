@@ -34,6 +34,10 @@ public record StoreOptions(
     /** The time that a call may need beyond its waits: the statements themselves, a slow disk, a busy processor. */
     private static final Duration MARGIN = Duration.ofSeconds(1);
 
+    /** The schemas of temporary tables: SQLite's and PostgreSQL's. */
+    private static final Pattern OF_ONE_CONNECTION =
+            Pattern.compile("[\"`]?(temp|pg_temp(_\\d+)?)[\"`]?\\.", Pattern.CASE_INSENSITIVE);
+
     /** The longest name of a table whose companion has a name that every database accepts. */
     private static final int MAX_TABLE = 56;
 
@@ -87,6 +91,10 @@ public record StoreOptions(
             table = SqlName.table(UrlOptions.decodedText(value));
         } catch (IllegalArgumentException wrong) {
             throw new IllegalArgumentException("Option table: " + wrong.getMessage(), wrong);
+        }
+        if (OF_ONE_CONNECTION.matcher(table.text()).lookingAt()) {
+            throw new IllegalArgumentException("Option table must not name a temporary table, which belongs to one"
+                    + " connection, so that nobody would exclude anybody, but was \"" + value + "\"");
         }
         if (table.label().length() > MAX_TABLE) {
             throw new IllegalArgumentException("Option table must be a name of at most " + MAX_TABLE

@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc.row;
 
 import dev.holdfast.jdbc.config.SqlName;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +32,9 @@ public record LockTables(String lock, String schema) {
             return STANDARD;
         }
         String text = lock.text();
-        return text.equals(LOCK) || text.endsWith("." + LOCK)
+        // Many databases ignore case: whoever writes it in another one shares the second table, too.
+        String lower = text.toLowerCase(Locale.ROOT);
+        return lower.equals(LOCK) || lower.endsWith("." + LOCK)
                 ? new LockTables(text, text.substring(0, text.length() - LOCK.length()) + SCHEMA)
                 : new LockTables(text, lock.with("_schema").text());
     }

@@ -176,8 +176,7 @@ public final class SqliteDialect extends Dialect {
     }
 
     // What another boot has written is void, so of two hosts, or two ids of one host, each would take the other's
-    // locks. The
-    // one that came later has written its id into the file, and the other one finds no row here any more.
+    // locks. The one that came later has written its id into the file, and the other one finds no row here any more.
     @Override
     public String oneRow() {
         return "(SELECT 1 AS one WHERE " + isThisBoot + ") AS single";

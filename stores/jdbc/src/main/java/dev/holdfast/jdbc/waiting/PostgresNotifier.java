@@ -107,11 +107,11 @@ public final class PostgresNotifier implements WaiterNotifier {
     }
 
     // The notification comes from another connection. On the same one it could arrive although none of another client
-    // would:
-    // a pooler may have both statements run in the same session.
+    // would: a pooler may have both statements run in the same session.
     private void check(Connection connection, SerialConnection otherConnection) throws SQLException {
         String channel = "holdfast_check_" + UUID.randomUUID().toString().replace('-', '_');
         boolean broken = true;
+        used = connection;
         try {
             PGConnection ours = connection.unwrap(PGConnection.class);
             int session = beginToListen(connection, channel);
@@ -122,6 +122,7 @@ public final class PostgresNotifier implements WaiterNotifier {
             endListening(connection, channel, session);
             broken = false;
         } finally {
+            used = null;
             end(connection, broken);
         }
     }
@@ -221,7 +222,7 @@ public final class PostgresNotifier implements WaiterNotifier {
                 SerialConnection otherConnection = work;
                 if (mustCheck && otherConnection != null) {
                     check(source.open(), otherConnection);
-                    if (!receivesOwn) {
+                    if (!receivesOwn || closed) {
                         end();
                         return;
                     }
@@ -293,8 +294,7 @@ public final class PostgresNotifier implements WaiterNotifier {
     }
 
     // A network that drops connections without a word, as a firewall does with idle ones, looks like a database in
-    // which
-    // nothing happens. TCP itself would notice after hours.
+    // which nothing happens. TCP itself would notice after hours.
     private static void probe(Connection connection) throws SQLException {
         if (!connection.isValid(PROBE_SECONDS)) {
             throw new SQLNonTransientConnectionException("The connection for notifications leads nowhere");
