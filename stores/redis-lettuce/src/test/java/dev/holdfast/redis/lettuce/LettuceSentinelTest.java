@@ -35,6 +35,7 @@ class LettuceSentinelTest extends StoreTest {
 
     @AfterEach
     void end() {
+        servers.sentinels().forEach(sentinel -> sentinel.signal("CONT"));
         servers.close();
     }
 
@@ -128,6 +129,25 @@ class LettuceSentinelTest extends StoreTest {
                 assertThat(lost.get(10, TimeUnit.SECONDS)).isIn(LossReason.TAKEN, LossReason.EXPIRED);
                 assertThat(lease.isValid()).isFalse();
             }
+        }
+    }
+
+    @Test
+    void silentSentinelThatIsNamedFirstHidesNoOtherOne() {
+        List<RedisServer> sentinels = servers.sentinels();
+        RedisServer silent = sentinels.get(sentinels.size() - 1);
+        silent.signal("STOP");
+        String both = "redis-sentinel://127.0.0.1:" + silent.port() + ",127.0.0.1:"
+                + sentinels.get(0).port() + "/" + RedisSentinels.NAME;
+        try (LockStore store = new LettuceLockStoreProvider()
+                .open(LettuceUrl.of(both) + "?timeout=500ms&ticketTtl=1m", MonotonicClock.SYSTEM)) {
+            Claim holder = alice.mutex(name);
+            granted(store, holder);
+            servers.awaitCopies();
+            RedisServer old = servers.named();
+            old.kill();
+            servers.awaitSuccessor(old);
+            awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
         }
     }
 
