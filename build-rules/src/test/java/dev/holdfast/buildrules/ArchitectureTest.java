@@ -40,6 +40,8 @@ class ArchitectureTest {
                 ".etcd",
                 ".memcached",
                 ".quorum",
+                ".spring",
+                ".spring.boot",
                 ".workload",
                 ".cli",
                 ".benchmarks")) {

@@ -44,8 +44,12 @@ record Rules(String root) {
     /** Programs may use stores and tools by their classes. Nothing depends on a program. */
     private static final Set<String> PROGRAMS = Set.of("cli", "benchmarks");
 
-    /** Fences read the rows of the locks in the user's own transaction. */
-    private static final Map<String, String> MAY_USE_A_STORE = Map.of("fence", "jdbc");
+    /**
+     * Fences read the rows of the locks in the user's own transaction. Spring's module makes the stores in the Redis and the database
+     * that an application has.
+     */
+    private static final Map<String, Set<String>> MAY_USE_A_STORE =
+            Map.of("fence", Set.of("jdbc"), "spring", Set.of("jdbc", "redis"));
 
     /** The modules whose time is not injected: they are no part of a running lock, or they are programs. */
     private static final Set<String> MAY_READ_THE_TIME = Set.of("testkit", "cli", "benchmarks");
@@ -184,7 +188,7 @@ record Rules(String root) {
             case "internal" -> isCore(from);
             case "memory" -> isCore(from) || MAY_USE_MEMORY.contains(module(from));
             default ->
-                module(to).equals(MAY_USE_A_STORE.get(module(from)))
+                MAY_USE_A_STORE.getOrDefault(module(from), Set.of()).contains(module(to))
                         || (PROGRAMS.contains(module(from)) && !PROGRAMS.contains(module(to)));
         };
     }

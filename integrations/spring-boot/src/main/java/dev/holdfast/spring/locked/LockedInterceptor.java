@@ -1,0 +1,161 @@
+package dev.holdfast.spring.locked;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.LockException;
+import dev.holdfast.LockLostException;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+
+/** Runs a method while it holds its lock. Thread-safe. */
+public final class LockedInterceptor implements MethodInterceptor {
+
+    private final LockedMethods methods;
+    private final Supplier<Holdfast> locks;
+    private final Supplier<TransactionBoundary> transactions;
+
+    /**
+     * @param locks the client, which is asked for with each call: a proxy may be made before it
+     * @param transactions those of the application
+     */
+    public LockedInterceptor(
+            LockedMethods methods, Supplier<Holdfast> locks, Supplier<TransactionBoundary> transactions) {
+        this.methods = methods;
+        this.locks = locks;
+        this.transactions = transactions;
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+        Object target = invocation.getThis();
+        Class<?> type = target == null ? invocation.getMethod().getDeclaringClass() : AopUtils.getTargetClass(target);
+        LockedMethod method = methods.find(invocation.getMethod(), type);
+        if (method == null) {
+            return invocation.proceed();
+        }
+        List<String> names = method.names().of(target, invocation.getArguments());
+        LockRequest request = new LockRequest(locks.get(), method, names);
+        return switch (method.result()) {
+            case VALUE -> value(request, invocation);
+            case FUTURE -> future(request, invocation);
+            case MONO -> ReactiveCall.mono(request, invocation);
+            case FLUX -> ReactiveCall.flux(request, invocation);
+        };
+    }
+
+    private @Nullable Object value(LockRequest request, MethodInvocation invocation) throws Throwable {
+        HeldLock covering = HeldLocks.covering(request);
+        HeldLock held = covering == null ? acquire(request) : covering.joined();
+        if (held == null) {
+            return ResultKind.nothing(request.method().method());
+        }
+        passLease(request, held, invocation);
+        HeldLocks.push(held);
+        Runnable end = () -> {
+            HeldLocks.remove(held);
+            held.release();
+        };
+        boolean untilCommit = covering == null && holdUntilCommit(end);
+        return result(request, invocation, () -> {
+            if (untilCommit) {
+                requireHeld(held);
+            } else {
+                end.run();
+            }
+        });
+    }
+
+    private boolean holdUntilCommit(Runnable end) {
+        try {
+            return transactions.get().holdUntilEnd(HeldLocks::requireNoneLost, end);
+        } catch (RuntimeException | Error e) {
+            end.run();
+            throw e;
+        }
+    }
+
+    private static void requireHeld(HeldLock held) {
+        LockLostException loss = held.loss();
+        if (loss != null) {
+            throw loss;
+        }
+    }
+
+    // What the method throws counts, unless the lock was lost: then that is why it failed, or what matters more.
+    private static @Nullable Object result(LockRequest request, MethodInvocation invocation, Runnable end)
+            throws Throwable {
+        Object result = null;
+        Throwable failure = null;
+        try {
+            result = invocation.proceed();
+        } catch (Throwable e) {
+            failure = e;
+        }
+        try {
+            end.run();
+        } catch (LockLostException lost) {
+            if (request.method().options().interruptOnLoss()) {
+                Thread.interrupted(); // it was meant for the method, which is over
+            }
+            if (failure != null && failure != lost) {
+                lost.addSuppressed(failure);
+            }
+            throw lost;
+        } catch (RuntimeException | Error e) {
+            if (failure == null) {
+                throw e;
+            }
+            failure.addSuppressed(e);
+        }
+        if (failure != null) {
+            throw failure;
+        }
+        return result;
+    }
+
+    private @Nullable Object future(LockRequest request, MethodInvocation invocation) throws Throwable {
+        if (HeldLocks.covering(request) != null) {
+            throw new LockException(
+                    "Lock " + request.shown() + " of " + request.method() + " is held by a method that calls it:"
+                            + " its result would outlive that lock, and it would wait for itself. Nothing was run; call it without the"
+                            + " lock, or wait for the result in the method");
+        }
+        LeaseHold held = (LeaseHold) acquire(request);
+        if (held == null) {
+            return ResultKind.nothing(request.method().method());
+        }
+        passLease(request, held, invocation);
+        HeldLocks.push(held);
+        CompletionStage<?> stage = null;
+        try {
+            stage = (CompletionStage<?>) invocation.proceed();
+        } finally {
+            HeldLocks.remove(held);
+            if (stage == null) {
+                held.releaseAsync();
+            }
+        }
+        return stage == null ? null : LockedFuture.of(stage, held);
+    }
+
+    private static @Nullable HeldLock acquire(LockRequest request) throws InterruptedException {
+        try {
+            return LockAcquirer.acquire(request);
+        } catch (InterruptedException interrupt) {
+            if (request.method().declaresInterrupts()) {
+                throw interrupt;
+            }
+            throw LockAcquirer.interrupted(request, interrupt);
+        }
+    }
+
+    static void passLease(LockRequest request, HeldLock held, MethodInvocation invocation) {
+        if (request.method().wantsLease()) {
+            invocation.getArguments()[request.method().leaseParameter()] = held.lease();
+        }
+    }
+}

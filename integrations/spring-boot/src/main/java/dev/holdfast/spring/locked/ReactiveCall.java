@@ -1,0 +1,130 @@
+package dev.holdfast.spring.locked;
+
+import dev.holdfast.Lease;
+import dev.holdfast.LockException;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LockTimeoutException;
+import java.util.concurrent.CompletionException;
+import org.aopalliance.intercept.MethodInvocation;
+import org.reactivestreams.Publisher;
+import org.springframework.aop.ProxyMethodInvocation;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * Runs a method whose result is a Mono or a Flux: with each subscription the lock is waited for, the method is called, and the lock is
+ * given up when the result is complete, has failed or is cancelled. In a class of its own, since an application may have no Reactor.
+ */
+final class ReactiveCall {
+
+    private ReactiveCall() {}
+
+    static Mono<?> mono(LockRequest request, MethodInvocation invocation) {
+        return Mono.usingWhen(
+                        acquire(request),
+                        held -> Mono.firstWithSignal(
+                                Mono.defer(() -> Mono.from(work(request, held, invocation))), loss(held)),
+                        ReactiveCall::release,
+                        (held, failure) -> release(held),
+                        ReactiveCall::release)
+                .onErrorMap(ReactiveCall::withoutReactorsWrapping)
+                .doOnDiscard(LeaseHold.class, LeaseHold::releaseAsync);
+    }
+
+    static Flux<?> flux(LockRequest request, MethodInvocation invocation) {
+        return Flux.usingWhen(
+                        acquire(request),
+                        // An error of the other publisher would not cancel the work, its end does.
+                        held -> Flux.<Object>defer(() -> Flux.from(work(request, held, invocation)))
+                                .takeUntilOther(loss(held).onErrorComplete())
+                                .concatWith(Mono.defer(() -> lossSoFar(held))),
+                        ReactiveCall::release,
+                        (held, failure) -> release(held),
+                        ReactiveCall::release)
+                .onErrorMap(ReactiveCall::withoutReactorsWrapping)
+                .doOnDiscard(LeaseHold.class, LeaseHold::releaseAsync);
+    }
+
+    private static Mono<LeaseHold> acquire(LockRequest request) {
+        Mono<LeaseHold> acquired = Mono.fromFuture(() -> LockAcquirer.acquireAsync(request))
+                .doOnDiscard(Lease.class, Lease::releaseAsync)
+                .map(lease -> LeaseHold.of(request, lease))
+                .onErrorMap(
+                        CompletionException.class,
+                        failure -> failure.getCause() == null ? failure : failure.getCause());
+        return request.method().skips()
+                ? acquired.onErrorResume(LockTimeoutException.class, busy -> Mono.empty())
+                : acquired;
+    }
+
+    private static Publisher<?> work(LockRequest request, LeaseHold held, MethodInvocation invocation) {
+        // Each subscription has its own call, with its own lease among the arguments.
+        MethodInvocation call = ((ProxyMethodInvocation) invocation)
+                .invocableClone(invocation.getArguments().clone());
+        LockedInterceptor.passLease(request, held, call);
+        try {
+            Publisher<?> work = (Publisher<?>) call.proceed();
+            return work == null
+                    ? Mono.error(new LockException(request.method() + " returned null instead of a publisher"))
+                    : work;
+        } catch (Throwable failure) {
+            return Mono.error(failure);
+        }
+    }
+
+    private static Mono<Object> loss(LeaseHold held) {
+        return Mono.create(sink -> held.lease().onLost(reason -> {
+            LockLostException loss = held.loss();
+            if (loss != null) {
+                sink.error(loss);
+            }
+        }));
+    }
+
+    private static Mono<Object> lossSoFar(LeaseHold held) {
+        LockLostException loss = held.loss();
+        return loss == null ? Mono.empty() : Mono.error(loss);
+    }
+
+    private static Mono<Void> release(LeaseHold held) {
+        return Mono.fromFuture(held::releaseAsync)
+                .onErrorMap(failure -> new ReleaseFailed(
+                        failure instanceof CompletionException && failure.getCause() != null
+                                ? failure.getCause()
+                                : failure));
+    }
+
+    /**
+     * What the subscriber gets if the release has failed. Reactor wraps that failure in one of its own, with what the method has
+     * thrown as suppressed. A loss counts more than what the method has thrown, as it does with other results.
+     */
+    private static Throwable withoutReactorsWrapping(Throwable failure) {
+        if (!(failure.getCause() instanceof ReleaseFailed failed)) {
+            return failure;
+        }
+        Throwable ofRelease = failed.why;
+        for (Throwable ofMethod : failure.getSuppressed()) {
+            if (!(ofRelease instanceof LockLostException)) {
+                ofMethod.addSuppressed(ofRelease);
+                return ofMethod;
+            }
+            if (!(ofMethod instanceof LockLostException)) {
+                ofRelease.addSuppressed(ofMethod);
+            }
+        }
+        return ofRelease;
+    }
+
+    /** Tells a failed release from what a method throws. */
+    private static final class ReleaseFailed extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        private final transient Throwable why;
+
+        ReleaseFailed(Throwable why) {
+            super(why);
+            this.why = why;
+        }
+    }
+}

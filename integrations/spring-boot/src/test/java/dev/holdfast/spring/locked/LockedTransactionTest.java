@@ -1,0 +1,221 @@
+package dev.holdfast.spring.locked;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LockObserver;
+import dev.holdfast.spring.Locked;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** A lock around a transaction, with the locks and the data in one H2 database. */
+class LockedTransactionTest {
+
+    private final ApplicationContextRunner runner = Contexts.inMemory()
+            .withConfiguration(AutoConfigurations.of(
+                    DataSourceAutoConfiguration.class,
+                    JdbcTemplateAutoConfiguration.class,
+                    TransactionAutoConfiguration.class))
+            .withPropertyValues("holdfast.url=", "spring.datasource.url=jdbc:h2:mem:" + System.nanoTime())
+            .withUserConfiguration(Application.class);
+
+    @Test
+    void theLockIsTakenBeforeTheTransactionAndReleasedAfterIt() {
+        runner.run(context -> {
+            context.getBean(Accounts.class).pay(5);
+            assertThat(context.getBean(Diary.class).events)
+                    .containsExactly("locked", "begun", "paid", "committed", "unlocked");
+            assertThat(balance(context)).isEqualTo(5);
+        });
+    }
+
+    @Test
+    void aRollBackComesBeforeTheRelease() {
+        runner.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            context.getBean(Diary.class).after = () -> {
+                throw new IllegalStateException("out of money");
+            };
+            assertThatThrownBy(() -> accounts.pay(5)).isInstanceOf(IllegalStateException.class);
+            assertThat(context.getBean(Diary.class).events)
+                    .containsExactly("locked", "begun", "paid", "rolled back", "unlocked");
+            assertThat(balance(context)).isZero();
+        });
+    }
+
+    @Test
+    void theOrderIsAKeyAndTheLockOutlivesTheTransactionInAnyCase() {
+        runner.withUserConfiguration(TransactionsFurtherOut.class)
+                .withPropertyValues("holdfast.locked.order=6")
+                .run(context -> {
+                    context.getBean(Accounts.class).pay(5);
+                    assertThat(context.getBean(Diary.class).events)
+                            .containsExactly("begun", "locked", "paid", "committed", "unlocked");
+                });
+    }
+
+    @Test
+    void aLockThatIsTakenInATransactionIsHeldUntilItsEnd() {
+        runner.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            List<String> events = context.getBean(Diary.class).events;
+            context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                accounts.pay(2);
+                accounts.pay(3);
+                events.add("both");
+            });
+            assertThat(events.subList(events.indexOf("both"), events.size()))
+                    .containsExactly("both", "committed", "unlocked");
+            assertThat(context.getBean(Holdfast.class).lock("account").isLocked())
+                    .isFalse();
+            assertThat(balance(context)).isEqualTo(5);
+        });
+    }
+
+    @Test
+    void aTransactionDoesNotCommitAfterItsLockWasLost() {
+        runner.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            Holdfast locks = context.getBean(Holdfast.class);
+            context.getBean(Diary.class).after = () -> locks.lock("account").forceRelease();
+            assertThatThrownBy(() -> accounts.pay(5)).isInstanceOf(LockLostException.class);
+            assertThat(balance(context)).isZero();
+            assertThat(context.getBean(Diary.class).events).noneMatch(event -> event.startsWith("committed"));
+
+            TransactionTemplate outer = context.getBean(TransactionTemplate.class);
+            assertThatThrownBy(() -> outer.executeWithoutResult(status -> {
+                        context.getBean(Diary.class).after = () -> {};
+                        accounts.pay(5);
+                        locks.lock("account").forceRelease();
+                    }))
+                    .isInstanceOf(LockLostException.class);
+            assertThat(balance(context)).isZero();
+            accounts.pay(7);
+            assertThat(balance(context)).isEqualTo(7);
+        });
+    }
+
+    private static int balance(ApplicationContext context) {
+        return context.getBean(JdbcTemplate.class).queryForObject("SELECT balance FROM account", Integer.class);
+    }
+
+    static class Diary implements LockObserver {
+
+        Runnable after = () -> {};
+        final List<String> events = new CopyOnWriteArrayList<>();
+
+        @Override
+        public void acquireEnded(String name, Outcome outcome, Duration waited) {
+            events.add("locked");
+        }
+
+        @Override
+        public void released(String name, Duration held) {
+            events.add("unlocked");
+        }
+    }
+
+    static class Accounts {
+
+        @Autowired
+        private JdbcTemplate jdbc;
+
+        @Autowired
+        private Diary diary;
+
+        @Locked("account")
+        @Transactional
+        public void pay(int amount) {
+            jdbc.update("UPDATE account SET balance = balance + ?", amount);
+            diary.events.add("paid");
+            diary.after.run();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Application {
+
+        @Bean
+        Diary diary() {
+            return new Diary();
+        }
+
+        @Bean
+        Accounts accounts(JdbcTemplate jdbc) {
+            jdbc.execute("CREATE TABLE IF NOT EXISTS account (balance INT)");
+            jdbc.update("DELETE FROM account");
+            jdbc.update("INSERT INTO account VALUES (0)");
+            return new Accounts();
+        }
+
+        @Bean
+        PlatformTransactionManager transactions(DataSource database, Diary diary, ObjectProvider<Holdfast> locks) {
+            return new RecordingTransactions(database, diary, locks);
+        }
+    }
+
+    /** Transactions further out than locks, if those are told to be further in. */
+    @Configuration(proxyBeanMethods = false)
+    @EnableTransactionManagement(order = 5)
+    static class TransactionsFurtherOut {}
+
+    /** Spring's transactions on one database. Writes down when they begin and end, and whether the lock is held at their end. */
+    static class RecordingTransactions extends JdbcTransactionManager {
+
+        private static final long serialVersionUID = 1L;
+
+        private final transient Diary diary;
+        private final transient ObjectProvider<Holdfast> locks;
+
+        RecordingTransactions(DataSource database, Diary diary, ObjectProvider<Holdfast> locks) {
+            super(database);
+            this.diary = diary;
+            this.locks = locks;
+        }
+
+        @Override
+        protected void doBegin(Object transaction, TransactionDefinition definition) {
+            super.doBegin(transaction, definition);
+            diary.events.add("begun");
+        }
+
+        @Override
+        protected void doCommit(DefaultTransactionStatus status) {
+            super.doCommit(status);
+            diary.events.add("committed" + withoutLock());
+        }
+
+        @Override
+        protected void doRollback(DefaultTransactionStatus status) {
+            super.doRollback(status);
+            diary.events.add("rolled back" + withoutLock());
+        }
+
+        private String withoutLock() {
+            return locks.getObject().lock("account").isLocked() ? "" : " without the lock";
+        }
+    }
+}
