@@ -76,8 +76,13 @@ final class Inspection {
                 entries.stream().map(Entry::age).max(Comparator.naturalOrder()).orElseThrow();
         List<Duration> remaining =
                 entries.stream().map(Entry::remaining).sorted().toList();
-        return new Entry(
-                known(entries.get(0).claim()), counter, age, remaining.get(remaining.size() - nodes.majority()));
+        // A grant may shrink, and never grows: a node that shows more permits was not reached by the downgrade, or not
+        // yet.
+        Claim newest = entries.stream()
+                .map(Entry::claim)
+                .min(Comparator.comparingInt(Claim::permits))
+                .orElseThrow();
+        return new Entry(known(newest), counter, age, remaining.get(remaining.size() - nodes.majority()));
     }
 
     private Claim known(Claim claim) {

@@ -96,6 +96,17 @@ class QuorumTest extends StoreTest {
     }
 
     @Test
+    void nodeThatADowngradeHasNotReachedDoesNotShowTheOldPermits() {
+        Claim write = carol.write(name);
+        granted(store, write);
+        nodesAreDown(true, 0);
+        granted(store, write.withPermits(1));
+        nodesAreDown(false, 0);
+        assertThat(heldAt(0)).extracting(Claim::permits).containsExactly(write.permits());
+        assertThat(holders(store, name)).extracting(Claim::permits).containsExactly(1);
+    }
+
+    @Test
     void splitVoteLeavesNothing() {
         granted(nodes.node(0).store(), carol.mutex(name));
         granted(nodes.node(1).store(), dave.mutex(name));
