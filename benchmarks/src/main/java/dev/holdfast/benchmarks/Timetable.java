@@ -92,7 +92,7 @@ record Timetable(boolean quick, double scale) {
             case HELD, HELD_AFTER_CHURN -> seconds(quick ? 3 : 24);
             case HAND_OFF_LATE -> seconds(quick ? 11 : 21);
             case REENTRY -> seconds(quick ? 0.15 : 0.5);
-            case FREE, FREE_16, HAND_OFF, SIGNAL, HERD_4, HERD_16, HERD_64 ->
+            case FREE, FREE_16, HAND_OFF, HERD_4, HERD_16, HERD_64 ->
                 seconds(quick ? 0.35 * scale : Math.max(LEAST_SECONDS, SLOT_SECONDS * scale));
             default -> seconds((quick ? 0.35 : SLOT_SECONDS) * Math.max(0.15, scale));
         };
@@ -122,7 +122,7 @@ record Timetable(boolean quick, double scale) {
 
     /** How long requests are counted, where counting would change the times. */
     Duration counting() {
-        return seconds(quick ? 0.2 : 0.5);
+        return seconds(quick ? 0.2 : 0.4);
     }
 
     Duration churn() {
