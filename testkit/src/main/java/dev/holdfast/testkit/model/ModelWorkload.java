@@ -88,31 +88,31 @@ final class ModelWorkload {
             name.limit = kinds.serves(limit) ? limit : 1;
         }
         int dice = random.nextInt(100);
-        if (dice < 18) {
+        if (dice < 15) {
             tryAcquire("new", name, newClaim(name));
-        } else if (dice < 40) {
+        } else if (dice < 34) {
             queueUp("new", name, newClaim(name));
-        } else if (dice < 48) {
+        } else if (dice < 42) {
             renewSome(name);
-        } else if (dice < 56) {
+        } else if (dice < 50) {
             releaseHolder(name);
-        } else if (dice < 64) {
+        } else if (dice < 58) {
             cancel(name);
-        } else if (dice < 74) {
+        } else if (dice < 68) {
             repeat(name);
-        } else if (dice < 82) {
+        } else if (dice < 76) {
             loseReply(name);
-        } else if (dice < 85) {
+        } else if (dice < 79) {
             releaseBeforeAcquire(name);
-        } else if (dice < 88) {
+        } else if (dice < 82) {
             shrink(name);
-        } else if (dice < 90) {
+        } else if (dice < 84) {
             stale(name);
-        } else if (dice < 92) {
+        } else if (dice < 86) {
             otherKind(name);
-        } else if (dice < 94) {
+        } else if (dice < 88) {
             severalAtOnce(names);
-        } else {
+        } else { // often, since half of the time no name can be a wait set
             signal(names, name);
         }
         compare(name);
