@@ -2,18 +2,13 @@ package dev.holdfast.buildrules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,14 +22,13 @@ class NamedTestsTest {
     private static final Pattern NAMED = Pattern.compile(
             "`((?:[a-z]\\w*\\.)*)([A-Z]\\w*(?:Test|Law|Contract|Tck)|ThreadSafety)(?:\\.([a-z]\\w*))?`");
 
-    private static final Pattern COMMENT = Pattern.compile("//[^\\n]*|/\\*.*?\\*/", Pattern.DOTALL);
     private static final Pattern PARENT = Pattern.compile("\\bclass\\s+\\w+\\s+extends\\s+(?:\\w+\\.)*(\\w+)");
 
     @Test
     void everyNamedTestExists() {
         Map<String, List<Path>> classes = classes(ROOT);
         for (String page : PAGES) {
-            String text = read(ROOT.resolve("docs").resolve(page));
+            String text = SourceFiles.read(ROOT.resolve("docs").resolve(page));
             assertThat(NAMED.matcher(text).results().count())
                     .as("tests that docs/%s names", page)
                     .isGreaterThan(30);
@@ -46,16 +40,17 @@ class NamedTestsTest {
 
     @Test
     void aTestThatDoesNotExistIsFound(@TempDir Path root) {
-        write(
+        SourceFiles.write(
                 root,
                 "a/src/test/java/dev/one/GoodTest.java",
                 "class GoodTest extends BaseLaw { @Test\n void own() {} void no() {} }");
-        write(
+        SourceFiles.write(
                 root,
                 "b/src/main/java/dev/two/BaseLaw.java",
                 "class BaseLaw { @Law(1)\n public final void inherited() {} }");
-        write(root, "a/src/test/java/dev/one/TwiceTest.java", "class TwiceTest { /* @Test void x() {} */ }");
-        write(root, "b/src/test/java/dev/two/TwiceTest.java", "class TwiceTest {}");
+        SourceFiles.write(
+                root, "a/src/test/java/dev/one/TwiceTest.java", "class TwiceTest { /* @Test void x() {} */ }");
+        SourceFiles.write(root, "b/src/test/java/dev/two/TwiceTest.java", "class TwiceTest {}");
         String page =
                 "`GoodTest`, `GoodTest.own`, `GoodTest.inherited`, `one.TwiceTest`, and `GoodTest.no`, `GoodTest.gone`, "
                         + "`GoneTest`, `TwiceTest`, `three.TwiceTest`, `one.TwiceTest.x`";
@@ -91,7 +86,7 @@ class NamedTestsTest {
 
     /** A test of a parent is one of its children, too. */
     private static boolean hasTest(Path file, String method, Map<String, List<Path>> classes) {
-        String code = COMMENT.matcher(read(file)).replaceAll(" ");
+        String code = SourceFiles.code(file);
         Matcher declared = Pattern.compile("\\bvoid\\s+" + method + "\\s*\\(").matcher(code);
         while (declared.find()) {
             String before = code.substring(0, declared.start());
@@ -111,33 +106,9 @@ class NamedTestsTest {
     }
 
     private static Map<String, List<Path>> classes(Path root) {
-        List<Path> found = new ArrayList<>();
-        try (Stream<Path> files = Files.walk(root)) {
-            files.filter(file -> file.toString().matches(".*/src/(main|test)/java/.*\\.java"))
-                    .forEach(found::add);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return found.stream()
+        return SourceFiles.java(root).stream()
+                .filter(file -> file.toString().matches(".*/src/(main|test)/java/.*"))
                 .collect(Collectors.groupingBy(
                         file -> file.getFileName().toString().replace(".java", "")));
-    }
-
-    private static String read(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static void write(Path root, String name, String code) {
-        try {
-            Path file = root.resolve(name);
-            Files.createDirectories(file.getParent());
-            Files.writeString(file, code);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

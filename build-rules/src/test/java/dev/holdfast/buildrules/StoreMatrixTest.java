@@ -23,7 +23,6 @@ class StoreMatrixTest {
 
     private static final Pattern EXTENDS_THE_TCK =
             Pattern.compile("\\bextends\\s+(dev\\.holdfast\\.testkit\\.)?LockStoreTck\\b");
-    private static final Pattern COMMENT = Pattern.compile("//[^\\n]*|/\\*.*?\\*/", Pattern.DOTALL);
 
     @Test
     void everyStoreRunsTheTck() {
@@ -35,17 +34,19 @@ class StoreMatrixTest {
 
     @Test
     void aStoreWithoutTheTckIsFound(@TempDir Path stores) {
-        write(stores, "good/src/main/java/GoodStore.java", "class GoodStore {}");
-        write(stores, "good/src/test/java/GoodTckTest.java", "class GoodTckTest extends\n        LockStoreTck {}");
-        write(stores, "untested/src/main/java/UntestedStore.java", "class UntestedStore {}");
-        write(stores, "talks/src/main/java/TalkingStore.java", "class TalkingStore {}");
-        write(
+        SourceFiles.write(stores, "good/src/main/java/GoodStore.java", "class GoodStore {}");
+        SourceFiles.write(
+                stores, "good/src/test/java/GoodTckTest.java", "class GoodTckTest extends\n        LockStoreTck {}");
+        SourceFiles.write(stores, "untested/src/main/java/UntestedStore.java", "class UntestedStore {}");
+        SourceFiles.write(stores, "talks/src/main/java/TalkingStore.java", "class TalkingStore {}");
+        SourceFiles.write(
                 stores,
                 "talks/src/test/java/TalkTest.java",
                 "/* It extends LockStoreTck.\n*/\n// extends LockStoreTck\nclass TalkTest {}");
-        write(stores, "nearly/src/main/java/NearlyStore.java", "class NearlyStore {}");
-        write(stores, "nearly/src/test/java/NearlyTest.java", "class NearlyTest extends LockStoreTckLike {}");
-        write(stores, "begun/src/main/java/package-info.java", "package begun;");
+        SourceFiles.write(stores, "nearly/src/main/java/NearlyStore.java", "class NearlyStore {}");
+        SourceFiles.write(
+                stores, "nearly/src/test/java/NearlyTest.java", "class NearlyTest extends LockStoreTckLike {}");
+        SourceFiles.write(stores, "begun/src/main/java/package-info.java", "package begun;");
         assertThat(storesWithoutTck(stores)).containsExactly("nearly", "talks", "untested");
     }
 
@@ -53,25 +54,20 @@ class StoreMatrixTest {
         return modules(stores).stream()
                 .filter(module -> !NO_STORES.contains(module.getFileName().toString()))
                 .filter(StoreMatrixTest::hasCode)
-                .filter(module ->
-                        javaFiles(module.resolve("src/test/java")).stream().noneMatch(StoreMatrixTest::extendsTheTck))
+                .filter(module -> SourceFiles.java(module.resolve("src/test/java")).stream()
+                        .noneMatch(StoreMatrixTest::extendsTheTck))
                 .map(module -> module.getFileName().toString())
                 .toList();
     }
 
     /** A module with nothing but package descriptions is no store yet. */
     private static boolean hasCode(Path module) {
-        return javaFiles(module.resolve("src/main/java")).stream()
+        return SourceFiles.java(module.resolve("src/main/java")).stream()
                 .anyMatch(file -> !file.endsWith("package-info.java"));
     }
 
     private static boolean extendsTheTck(Path file) {
-        try {
-            String code = COMMENT.matcher(Files.readString(file)).replaceAll(" ");
-            return EXTENDS_THE_TCK.matcher(code).find();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return EXTENDS_THE_TCK.matcher(SourceFiles.code(file)).find();
     }
 
     private static List<Path> modules(Path stores) {
@@ -79,27 +75,6 @@ class StoreMatrixTest {
             return children.filter(child -> Files.isDirectory(child.resolve("src")))
                     .sorted()
                     .toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static List<Path> javaFiles(Path folder) {
-        if (!Files.isDirectory(folder)) {
-            return List.of();
-        }
-        try (Stream<Path> files = Files.walk(folder)) {
-            return files.filter(file -> file.toString().endsWith(".java")).toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static void write(Path stores, String name, String code) {
-        try {
-            Path file = stores.resolve(name);
-            Files.createDirectories(file.getParent());
-            Files.writeString(file, code);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -43,17 +43,17 @@ public final class HoldfastSubject implements Subject {
 
     @Override
     public Section mutex(String name) {
-        return semaphore ? new Permit(locks.semaphore(name, 1, options)) : section(locks.lock(name, options));
+        return semaphore ? new Permit(locks.semaphore(name, 1, options)) : new LockSection(locks.lock(name, options));
     }
 
     @Override
     public Section reader(String name) {
-        return section(readWrite(name).readLock());
+        return new LockSection(readWrite(name).readLock());
     }
 
     @Override
     public Section writer(String name) {
-        return section(readWrite(name).writeLock());
+        return new LockSection(readWrite(name).writeLock());
     }
 
     @Override
@@ -65,37 +65,12 @@ public final class HoldfastSubject implements Subject {
         return locks.readWriteLock(name, options);
     }
 
-    private static Section section(DistributedLock lock) {
-        return new Section() {
-            @Override
-            public void enter() {
-                lock.lock();
-            }
-
-            @Override
-            public void leave() {
-                lock.unlock();
-            }
-        };
-    }
-
-    private static final class Conditional implements ConditionSection {
-        private final DistributedLock lock;
+    private static final class Conditional extends LockSection implements ConditionSection {
         private final Condition condition;
 
         Conditional(DistributedLock lock) {
-            this.lock = lock;
+            super(lock);
             this.condition = lock.condition("signalled");
-        }
-
-        @Override
-        public void enter() {
-            lock.lock();
-        }
-
-        @Override
-        public void leave() {
-            lock.unlock();
         }
 
         // A spurious wake-up would be measured as a signal that took less than no time; none is expected in so short a

@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.subject;
 
+import dev.holdfast.workload.LockSection;
 import dev.holdfast.workload.Section;
 import dev.holdfast.workload.Subject;
 import java.util.concurrent.ConcurrentHashMap;
@@ -20,33 +21,19 @@ public final class JvmFloor implements Subject {
         this.fair = fair;
     }
 
-    static Section section(Lock lock) {
-        return new Section() {
-            @Override
-            public void enter() {
-                lock.lock();
-            }
-
-            @Override
-            public void leave() {
-                lock.unlock();
-            }
-        };
-    }
-
     @Override
     public Section mutex(String name) {
-        return section(locks.computeIfAbsent(name, ignored -> new ReentrantLock(fair)));
+        return new LockSection(locks.computeIfAbsent(name, ignored -> new ReentrantLock(fair)));
     }
 
     @Override
     public Section reader(String name) {
-        return section(readWrite(name).readLock());
+        return new LockSection(readWrite(name).readLock());
     }
 
     @Override
     public Section writer(String name) {
-        return section(readWrite(name).writeLock());
+        return new LockSection(readWrite(name).writeLock());
     }
 
     private ReadWriteLock readWrite(String name) {

@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.subject;
 
+import dev.holdfast.workload.LockSection;
 import dev.holdfast.workload.Section;
 import dev.holdfast.workload.Subject;
 import java.time.Duration;
@@ -42,11 +43,11 @@ public final class RedissonSubject implements Subject {
     @Override
     public Section mutex(String name) {
         return switch (subject) {
-            case "redisson-fair" -> JvmFloor.section(client().getFairLock(name));
-            case "redisson-spin" -> JvmFloor.section(client().getSpinLock(name));
-            case "redisson-redlock" -> JvmFloor.section(redLock(name));
+            case "redisson-fair" -> new LockSection(client().getFairLock(name));
+            case "redisson-spin" -> new LockSection(client().getSpinLock(name));
+            case "redisson-redlock" -> new LockSection(redLock(name));
             case "redisson-semaphore" -> permit(name);
-            default -> JvmFloor.section(client().getLock(name));
+            default -> new LockSection(client().getLock(name));
         };
     }
 
@@ -77,12 +78,12 @@ public final class RedissonSubject implements Subject {
 
     @Override
     public Section reader(String name) {
-        return JvmFloor.section(client().getReadWriteLock(name).readLock());
+        return new LockSection(client().getReadWriteLock(name).readLock());
     }
 
     @Override
     public Section writer(String name) {
-        return JvmFloor.section(client().getReadWriteLock(name).writeLock());
+        return new LockSection(client().getReadWriteLock(name).writeLock());
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.holdfast.benchmarks.subject;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.workload.LockSection;
 import dev.holdfast.workload.Section;
 import dev.holdfast.workload.Subject;
 import java.time.Duration;
@@ -99,7 +100,7 @@ public final class SpringSubject implements Subject {
     @Override
     public Section mutex(String name) {
         if (registry != null) {
-            return JvmFloor.section(registry.obtain(name));
+            return new LockSection(registry.obtain(name));
         } else if (provider != null) {
             return shedLock(provider, name);
         }
