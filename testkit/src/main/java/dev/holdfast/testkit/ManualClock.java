@@ -40,6 +40,7 @@ public final class ManualClock implements MonotonicClock {
 
     private final List<Parked> parked = new ArrayList<>();
     private final String start;
+    private Runnable onChange = () -> {};
     private long nanos;
     private long epochNanos;
 
@@ -86,6 +87,16 @@ public final class ManualClock implements MonotonicClock {
     }
 
     /**
+     * Sets what runs on each change of the time, on the thread that makes it, before any other thread can read the new time. So
+     * a test can write the time to a server, whose answers then never lag behind this clock. It may read this clock.
+     */
+    public void whenChanged(Runnable action) {
+        synchronized (monitor) {
+            onChange = action;
+        }
+    }
+
+    /**
      * Lets time pass, for the wall clock too, and wakes the threads whose time is over.
      *
      * @throws IllegalArgumentException if the duration is negative: a monotonic clock never goes back
@@ -97,6 +108,7 @@ public final class ManualClock implements MonotonicClock {
         synchronized (monitor) {
             nanos += duration.toNanos();
             epochNanos += duration.toNanos();
+            onChange.run();
             for (Parked sleeper : parked) {
                 if (sleeper.deadline - nanos <= 0) {
                     LockSupport.unpark(sleeper.thread);
@@ -109,6 +121,7 @@ public final class ManualClock implements MonotonicClock {
     public void stepWallClock(Duration step) {
         synchronized (monitor) {
             epochNanos += step.toNanos();
+            onChange.run();
         }
     }
 

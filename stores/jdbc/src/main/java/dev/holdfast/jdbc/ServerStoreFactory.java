@@ -28,7 +28,10 @@ final class ServerStoreFactory {
     private ServerStoreFactory() {}
 
     static RowLockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock) {
-        ServerDialect dialect = url.dialect(options, true);
+        return open(url, options, clock, url.dialect(options, true));
+    }
+
+    static RowLockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock, ServerDialect dialect) {
         Duration timeout = options.store().busyTimeout();
         Duration statement = statementTimeout(timeout);
         ConnectionPool pool = new ConnectionPool(

@@ -1,38 +1,27 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.spi.LockStore;
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.dialect.GenericDialect;
+import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
-import java.time.Duration;
+import java.util.Map;
 
-/** The laws on H2, with the SQL that every database supports. */
-class GenericLockStoreTest extends LockStoreTck {
+/** The laws on H2, with the SQL that every database supports, and with a clock that can be held. */
+class GenericLockStoreTest extends HeldClockTck {
 
-    private static final String URL = "jdbc:h2:mem:generic;DB_CLOSE_DELAY=-1"
-            + "?holdfast.clock=CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)";
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return open(clock, Duration.ofSeconds(2));
+    GenericLockStoreTest() {
+        super(
+                "jdbc:h2:mem:generic" + System.nanoTime() + ";DB_CLOSE_DELAY=-1",
+                Map.of("clock", "(SELECT micros FROM test_clock)"));
     }
 
     @Override
-    protected LockStore openWithTickets(Duration timeToLive) {
-        return open(clock(), timeToLive);
-    }
-
-    private static LockStore open(MonotonicClock clock, Duration ticketTtl) {
-        return new JdbcLockStoreProvider().open(URL + "&holdfast.ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
+    HeldServerClock hold(String database, MonotonicClock clock) {
+        return HeldServerClock.inH2(database, clock);
     }
 
     @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    // The store's rules have their long run on another server.
-    @Override
-    protected int modelOperations() {
-        return 3_000;
+    ServerDialect dialect(String database, ServerOptions options) {
+        return GenericDialect.of(database, options);
     }
 }

@@ -20,7 +20,7 @@ class H2FileLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore openWithTickets(Duration timeToLive) {
-        return open(clock(), timeToLive.multipliedBy(2));
+        return open(clock(), timeToLive);
     }
 
     private LockStore open(MonotonicClock clock, Duration ticketTtl) {
@@ -35,7 +35,12 @@ class H2FileLockStoreTest extends LockStoreTck {
         return true;
     }
 
-    // The store's rules have their long run on another server.
+    // The long run is made on a clock that can be held.
+    @Override
+    protected boolean modelRunMeetsExpiry() {
+        return false;
+    }
+
     @Override
     protected int modelOperations() {
         return 2_000;

@@ -1,14 +1,19 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.dialect.H2Dialect;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import org.h2.jdbcx.JdbcDataSource;
 
 /** The laws, on H2 with a function for a clock, so that time can be held: its statements are the same but for that. */
 public class H2OnHeldClockTest extends LockStoreTck {
@@ -38,8 +43,21 @@ public class H2OnHeldClockTest extends LockStoreTck {
 
     @Override
     protected Optional<LockStore> openAnother(MonotonicClock clock) {
-        String url = "jdbc:h2:mem:" + database + ";DB_CLOSE_DELAY=-1;INIT=" + alias("now") + "\\;" + alias("epoch");
-        return Optional.of(H2StoreFactory.open(url, "H2", ServerOptions.DEFAULTS, clock, new HeldDialect(database)));
+        return Optional.of(H2StoreFactory.open(url(), "H2", ServerOptions.DEFAULTS, clock, new HeldDialect(database)));
+    }
+
+    @Override
+    protected void fillQueue(List<Claim> claims) {
+        JdbcDataSource source = new JdbcDataSource();
+        source.setURL(url());
+        Duration limit = Duration.ofSeconds(30);
+        try (ConnectionPool pool = new ConnectionPool(source, H2Dialect.PREPARES, 1, "H2", limit, "full-queue")) {
+            FullQueue.fill(pool, new HeldDialect(database), store().traits().ticketTtl(), clock(), claims);
+        }
+    }
+
+    private String url() {
+        return "jdbc:h2:mem:" + database + ";DB_CLOSE_DELAY=-1;INIT=" + alias("now") + "\\;" + alias("epoch");
     }
 
     private static String alias(String function) {

@@ -25,6 +25,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -179,17 +180,11 @@ class IdleRowCleanerTest {
     void fullQueueRefusesOneMore() throws SQLException {
         Claim holder = alice.mutex(NAME);
         granted(holder);
-        // Enqueued in one transition: one by one, each would read and write all that are there.
-        connection.call(turn -> turn.table()
-                .transition(
-                        List.of(NAME),
-                        read -> {
-                            for (int i = 0; i < LockStore.MAX_QUEUE; i++) {
-                                read.only().enqueue(alice.mutex(NAME), read.now(), read.epoch());
-                            }
-                            return true;
-                        },
-                        true));
+        FullQueue.fill(
+                connection,
+                Stream.generate(() -> alice.mutex(NAME))
+                        .limit(LockStore.MAX_QUEUE)
+                        .toList());
         RecordingListener listener = new RecordingListener();
         store.enqueue(alice.mutex(NAME), listener);
         assertThat(listener.outcome()).get().isInstanceOfSatisfying(RecordingListener.Event.Failed.class, failed -> {

@@ -1,9 +1,15 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.sqlite.BootId;
+import dev.holdfast.jdbc.sqlite.SqliteDialect;
+import dev.holdfast.jdbc.sqlite.SqliteFile;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The laws, on a file of SQLite. */
@@ -14,6 +20,17 @@ class SqliteLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new SqliteLockStoreProvider().open("sqlite:" + folder.resolve("locks.db"), clock);
+        return new SqliteLockStoreProvider().open("sqlite:" + file(), clock);
+    }
+
+    @Override
+    protected void fillQueue(List<Claim> claims) {
+        SqliteDialect dialect = new SqliteDialect(clock(), BootId.ofThisHost(), file().toString());
+        SqliteFile connections = new SqliteFile(file(), Duration.ofSeconds(30), dialect);
+        FullQueue.fill(connections, dialect, store().traits().ticketTtl(), clock(), claims);
+    }
+
+    private Path file() {
+        return folder.resolve("locks.db");
     }
 }

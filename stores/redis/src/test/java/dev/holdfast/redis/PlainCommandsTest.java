@@ -152,7 +152,8 @@ class PlainCommandsTest extends WithDouble {
     void behavesLikeTheModelWithTheCommandsOfRedis() {
         LockStore store = openPlain(Family.REDIS_8_4);
         long seed = Long.getLong(StoreModelRun.SEED, System.nanoTime());
-        System.out.println(StoreModelRun.run(slowness -> store, ModelTime.real(), name + "-", MODEL_OPERATIONS, seed));
+        System.out.println(
+                StoreModelRun.run(slowness -> store, ModelTime.real(), true, name + "-", MODEL_OPERATIONS, seed));
     }
 
     @Test

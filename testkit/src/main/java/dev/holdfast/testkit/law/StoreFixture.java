@@ -105,6 +105,24 @@ public abstract class StoreFixture {
         }
     }
 
+    /**
+     * Enqueues the claims of one name, as many as its queue can have. A store that writes the whole queue for each new waiter
+     * overrides this and enqueues them in one step: one by one, the first tickets would end before the last claim waits.
+     */
+    protected void fillQueue(List<Claim> claims) {
+        long start = clock().nanoTime();
+        for (int i = 0; i < claims.size(); i++) {
+            RecordingListener listener = new RecordingListener();
+            store().enqueue(claims.get(i), listener);
+            if (i % 100 == 0) {
+                await(listener::wasNotified, () -> "the listener of a waiter was not notified");
+            }
+            assumeTrue(
+                    clock().nanoTime() - start < traits().ticketTtl().toNanos() / 2,
+                    "the first tickets would run out before the queue is full; another test of the store must fill it");
+        }
+    }
+
     /** How long a test waits for an expected event, in real time. */
     protected Duration patience() {
         return Duration.ofSeconds(10);

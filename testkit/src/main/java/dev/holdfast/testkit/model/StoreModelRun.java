@@ -40,7 +40,7 @@ import java.util.function.IntFunction;
  * away too often. It ends, and begins anew at half the pace, which doubles all of its times: a busy machine makes it longer, but
  * not blind.
  *
- * <p>If the store grants by sessions, nothing ends by time, and names need not rest.
+ * <p>If the store grants by sessions, or the run is to meet no expiry, nothing ends by time, and names need not rest.
  */
 public final class StoreModelRun {
 
@@ -142,17 +142,24 @@ public final class StoreModelRun {
      * @param stores the store under test, for 1, 2, 4 or 8 times the time to live of its tickets; a store without tickets is
      *     the same for all. Nobody else may use names that begin with {@code prefix}
      * @param time the time of both stores
+     * @param meetsExpiry whether things end by time; otherwise tickets must live for a minute at least
      * @param prefix the prefix of the names
      * @param operations the number of operations
      * @param seed the seed of the random numbers
      * @return a report of the events that were met, for people
      * @throws AssertionError if the stores differ, with the seed and the last operations
      */
-    public static String run(IntFunction<LockStore> stores, ModelTime time, String prefix, int operations, long seed) {
+    public static String run(
+            IntFunction<LockStore> stores,
+            ModelTime time,
+            boolean meetsExpiry,
+            String prefix,
+            int operations,
+            long seed) {
         Duration before = Duration.ZERO;
         for (int slowness = 1; ; slowness *= 2) {
             StoreModelRun run = new StoreModelRun(
-                    stores.apply(slowness), time, prefix + slowness + "-", operations, seed, slowness);
+                    stores.apply(slowness), time, meetsExpiry, prefix + slowness + "-", operations, seed, slowness);
             try {
                 return run.run();
             } catch (TooSlow slow) {
@@ -165,7 +172,14 @@ public final class StoreModelRun {
         }
     }
 
-    private StoreModelRun(LockStore store, ModelTime time, String prefix, int operations, long seed, int slowness) {
+    private StoreModelRun(
+            LockStore store,
+            ModelTime time,
+            boolean meetsExpiry,
+            String prefix,
+            int operations,
+            long seed,
+            int slowness) {
         StoreTraits traits = store.traits();
         this.time = time;
         this.operations = operations;
@@ -173,7 +187,7 @@ public final class StoreModelRun {
         this.prefix = prefix;
         this.random = new Random(seed);
         this.operationsOfAPhase = Math.min(MOST_OPERATIONS_OF_A_PHASE, 1 + operations / GROUPS);
-        this.leases = traits.liveness() == Liveness.LEASE;
+        this.leases = meetsExpiry && traits.liveness() == Liveness.LEASE;
         this.namesOfAGroup = traits.kinds() == Kinds.ALL && traits.fifo() ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
         this.ticket = ticket(traits, slowness);
         LockStore model = new MemoryLockStore(time.modelClock(), ticket);
@@ -423,9 +437,9 @@ public final class StoreModelRun {
         }
     }
 
-    private static Duration ticket(StoreTraits traits, int slowness) {
-        if (traits.liveness() == Liveness.SESSION) {
-            return StoreFixture.LONG; // a live session keeps its queue positions, refreshed or not
+    private Duration ticket(StoreTraits traits, int slowness) {
+        if (!leases) {
+            return StoreFixture.LONG; // nothing ends: a live session keeps its positions in queues, refreshed or not
         }
         return traits.fifo()
                 ? traits.ticketTtl()

@@ -108,6 +108,7 @@ class StoreModelRunTest {
                     return stores.get(stores.size() - 1);
                 },
                 ModelTime.real(),
+                true,
                 "run-",
                 1_000,
                 SEED);
@@ -133,6 +134,7 @@ class StoreModelRunTest {
                     return new SlowStore(Duration.ofMillis(500).multipliedBy(slowness), slowness == 1 ? 10_000 : 0);
                 },
                 ModelTime.real(),
+                true,
                 "run-",
                 1_000,
                 SEED);
@@ -145,11 +147,20 @@ class StoreModelRunTest {
         assertThatThrownBy(() -> StoreModelRun.run(
                         slowness -> new SlowStore(Duration.ofMillis(50).multipliedBy(slowness), 10_000),
                         ModelTime.real(),
+                        true,
                         "run-",
                         1_000,
                         SEED))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("too slow for tickets of PT0.4S");
+    }
+
+    /** Its quotas do not ask for what ends by time. */
+    @Test
+    void aRunThatIsToMeetNoExpiryNeedsNone() {
+        SlowStore store = new SlowStore(Duration.ofMinutes(1), 0);
+        String report = StoreModelRun.run(slowness -> store, ModelTime.real(), false, "run-", 1_000, SEED);
+        assertThat(report).contains("EXPIRY=0", "DEAD_WAITER=0", "0 of ");
     }
 
     /** The events of phases that were given up prove nothing, so they must not be counted as met. */
@@ -225,7 +236,7 @@ class StoreModelRunTest {
 
     private static String run(LockStore store, ManualClock clock, int operations, long seed) {
         try (store) {
-            return StoreModelRun.run(slowness -> store, ModelTime.held(clock), "run-", operations, seed);
+            return StoreModelRun.run(slowness -> store, ModelTime.held(clock), true, "run-", operations, seed);
         }
     }
 }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * crash loses it, the lock is held until its lease is over, and nothing worse follows. The next commit that waits
  * for the disk makes the release durable, too.
  */
-public final class PostgresDialect extends ServerDialect {
+public class PostgresDialect extends ServerDialect {
 
     // Names are compared as bytes. Free space in each page, and no index except that of the names, let an update
     // write the new version of a row into the same page.

@@ -9,11 +9,14 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.TimeLimit;
+import dev.holdfast.testkit.ManualClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -26,8 +29,6 @@ class LanesTest {
 
     private static final int LANES = 4;
     private static final Duration LIMIT = Duration.ofSeconds(30);
-
-    private Duration turns = LIMIT;
 
     @TempDir
     Path folder;
@@ -74,25 +75,35 @@ class LanesTest {
     /** Otherwise many calls that wait for one thread would each wait for the time limits of all before it. */
     @Test
     void callThatWaitsForTheThreadOfItsLaneTooLongIsNotMade() throws Exception {
-        turns = Duration.ofMillis(50);
-        try (Lanes lanes = lanes(false)) {
+        ManualClock clock = new ManualClock();
+        Queue<Runnable> sweeps = new ConcurrentLinkedQueue<>();
+        try (Lanes lanes = lanes(false, new TimeLimit(LIMIT, clock, delay -> sweeps::add))) {
+            CountDownLatch begun = new CountDownLatch(1);
             CountDownLatch end = new CountDownLatch(1);
             LockName one = new LockName("one");
             lanes.call(one, work -> {
+                begun.countDown();
                 awaitUninterrupted(end);
                 return true;
             });
+            begun.await();
             CompletableFuture<Boolean> late = lanes.call(one, work -> true).toCompletableFuture();
+            clock.advance(LIMIT);
+            sweeps.remove().run();
+            end.countDown();
             assertThatThrownBy(() -> late.get(LIMIT.toSeconds(), TimeUnit.SECONDS))
                     .cause()
                     .isInstanceOfSatisfying(
                             StoreException.class,
                             failure -> assertThat(failure.effect()).isEqualTo(StoreException.Effect.NONE));
-            end.countDown();
         }
     }
 
     private Lanes lanes(boolean callerMayWork) {
+        return lanes(callerMayWork, new TimeLimit(LIMIT));
+    }
+
+    private Lanes lanes(boolean callerMayWork, TimeLimit turns) {
         Path path = folder.resolve("locks.db");
         SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", path.toString());
         SqliteFile file = new SqliteFile(path, LIMIT, dialect);
@@ -101,7 +112,7 @@ class LanesTest {
                 () -> new SerialConnection(file, dialect, Duration.ofSeconds(5), LIMIT, MonotonicClock.SYSTEM),
                 "test",
                 callerMayWork,
-                new TimeLimit(turns));
+                turns);
     }
 
     private static List<LockName> namesOfOtherLanes(LockName name) {

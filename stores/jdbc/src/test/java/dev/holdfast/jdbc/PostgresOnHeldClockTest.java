@@ -1,0 +1,36 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.dialect.PostgresDialect;
+import dev.holdfast.jdbc.dialect.ServerDialect;
+import dev.holdfast.spi.MonotonicClock;
+import java.util.Map;
+
+/** The laws, on PostgreSQL with a clock that can be held. */
+class PostgresOnHeldClockTest extends HeldClockTck {
+
+    PostgresOnHeldClockTest() {
+        super(PostgresServer.shared().newSchema(), Map.of());
+    }
+
+    @Override
+    HeldServerClock hold(String database, MonotonicClock clock) {
+        return HeldServerClock.inPostgres(database, clock);
+    }
+
+    @Override
+    ServerDialect dialect(String database, ServerOptions options) {
+        return new PostgresDialect(database, false) {
+
+            @Override
+            public String now() {
+                return "(SELECT last_value FROM test_clock)";
+            }
+        };
+    }
+
+    @Override
+    protected int modelOperations() {
+        return 5_000;
+    }
+}
