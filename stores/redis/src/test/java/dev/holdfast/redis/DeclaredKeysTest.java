@@ -27,6 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisMonitor;
+import redis.clients.jedis.resps.AccessControlLogEntry;
 import redis.clients.jedis.resps.CommandInfo;
 
 /**
@@ -230,7 +231,12 @@ class DeclaredKeysTest extends StoreTest {
         assertThat(get(store.list(name.value(), 9))).containsExactly(name);
         assertThat(released(store, holder.again())).isTrue();
         assertThat(released(store, holder.again())).isFalse();
-        assertThat(server.ask(jedis -> jedis.aclLog())).isEmpty();
+        List<AccessControlLogEntry> refused = server.ask(jedis -> jedis.aclLog());
+        assertThat(refused).isEmpty();
+        LockName ofOthers = new LockName(name + "-of-others");
+        granted(open("", layout), bob.mutex(ofOthers));
+        assertThat(failure(store.tryAcquire(alice.mutex(ofOthers)))).hasMessageContaining("NOPERM");
+        assertThat(failure(store.list(name.value(), 9))).hasMessageContaining("NOPERM");
     }
 
     private LockStore open(String user, Layout layout) {
