@@ -39,7 +39,7 @@ class DeclaredKeysTest extends StoreTest {
     /** What a script may do besides that names no key. A search for keys would name none either. */
     private static final Set<String> WITHOUT_KEYS = Set.of("TIME", "PUBLISH", "PUBSUB", "INFO");
 
-    private static final Pattern WORD = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)*)\"");
+    private static final Pattern WORD = Pattern.compile("\"((?:[^\"\\\\]++|\\\\.)*+)\"");
     private static final Duration SHORT = Duration.ofMillis(20);
 
     private static RedisServer server;

@@ -57,6 +57,7 @@ class PlainScriptCostTest extends StoreTest {
     })
     void renewalThatChangesOnlyTheEndIsFewCommands(Layout layout, boolean beforeRedis7, String commands) {
         RedisServer asked = beforeRedis7 ? old : server;
+        Jedis jedis = closing(asked.connect());
         LockStore store = open(asked, layout);
         List<Claim> claims = new ArrayList<>();
         for (int i = 0; i < LOCKS; i++) {
@@ -65,13 +66,13 @@ class PlainScriptCostTest extends StoreTest {
         }
         // So that the server knows the script. A second renewal in the same millisecond would find nothing to prolong.
         assertThat(get(store.renew(claims))).allMatch(Granted.class::isInstance);
-        long then = millis(asked);
-        awaitUntil(() -> millis(asked) > then);
-        asked.ask(Jedis::configResetStat);
+        long then = millis(jedis);
+        awaitUntil(() -> millis(jedis) > then);
+        jedis.configResetStat();
         assertThat(get(store.renew(claims))).hasSize(claims.size()).allMatch(Granted.class::isInstance);
         Map<String, Long> expected = times(LOCKS, commands);
         expected.putAll(Map.of("evalsha", 2L, "hdel", 2L, "time", 2L));
-        assertThat(calls(asked)).isEqualTo(expected);
+        assertThat(calls(jedis)).isEqualTo(expected);
     }
 
     @ParameterizedTest
@@ -80,14 +81,15 @@ class PlainScriptCostTest extends StoreTest {
         "REDISSON, evalsha 1 hmget 1 time 1 exists 1 hlen 1 hkeys 1 pttl 1",
     })
     void attemptAtABusyLockIsFewCommands(Layout layout, String commands) {
+        Jedis jedis = closing(server.connect());
         LockStore store = open(server, layout);
         Claim holder = alice.mutex(name);
         granted(store, holder);
-        server.ask(Jedis::configResetStat);
+        jedis.configResetStat();
         assertThat(get(store.tryAcquire(bob.mutex(name))))
                 .isInstanceOfSatisfying(Attempt.Busy.class, busy -> assertThat(busy.retryAfter())
                         .isBetween(LONG.minusMinutes(1), LONG));
-        assertThat(calls(server)).isEqualTo(times(1, commands));
+        assertThat(calls(jedis)).isEqualTo(times(1, commands));
         assertThat(released(store, holder)).isTrue();
     }
 
@@ -100,8 +102,8 @@ class PlainScriptCostTest extends StoreTest {
         return expected;
     }
 
-    private static Map<String, Long> calls(RedisServer asked) {
-        Map<String, Long> calls = new HashMap<>(asked.ask(RedisServer::calls));
+    private static Map<String, Long> calls(Jedis jedis) {
+        Map<String, Long> calls = new HashMap<>(RedisServer.calls(jedis));
         calls.keySet().removeIf(command -> command.startsWith("config") || command.equals("info"));
         return calls;
     }
@@ -149,8 +151,8 @@ class PlainScriptCostTest extends StoreTest {
         }
     }
 
-    private static long millis(RedisServer asked) {
-        List<String> time = asked.ask(Jedis::time);
+    private static long millis(Jedis jedis) {
+        List<String> time = jedis.time();
         return Long.parseLong(time.get(0)) * 1_000 + Long.parseLong(time.get(1)) / 1_000;
     }
 
