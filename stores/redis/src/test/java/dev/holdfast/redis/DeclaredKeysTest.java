@@ -40,7 +40,7 @@ class DeclaredKeysTest extends StoreTest {
     private static final Set<String> WITHOUT_KEYS = Set.of("TIME", "PUBLISH", "PUBSUB", "INFO");
 
     private static final Pattern WORD = Pattern.compile("\"((?:[^\"\\\\]++|\\\\.)*+)\"");
-    private static final Duration SHORT = Duration.ofMillis(20);
+    private static final Duration SHORT = Duration.ofMillis(100);
 
     private static RedisServer server;
 
@@ -165,10 +165,8 @@ class DeclaredKeysTest extends StoreTest {
             Set<String> digests = new TreeSet<>();
             List<String> call = List.of();
             for (String line : lines) {
-                List<String> words = WORD.matcher(line)
-                        .results()
-                        .map(word -> word.group(1))
-                        .toList();
+                List<String> words =
+                        WORD.matcher(line).results().map(word -> word.group(1)).toList();
                 if (!line.contains(" lua] ")) {
                     call = words;
                     if (words.get(0).equals("EVALSHA")) {
@@ -176,14 +174,19 @@ class DeclaredKeysTest extends StoreTest {
                     }
                 } else {
                     CommandInfo command = commands.computeIfAbsent(words.get(0), ScriptLog::info);
-                    assertThat(declared(call)).as("keys of %s for %s", call, words).containsAll(touched(words, command));
+                    assertThat(declared(call))
+                            .as("keys of %s for %s", call, words)
+                            .containsAll(touched(words, command));
                 }
             }
             return digests;
         }
 
         private static CommandInfo info(String command) {
-            return server.ask(jedis -> jedis.commandInfo(command)).values().iterator().next();
+            return server.ask(jedis -> jedis.commandInfo(command))
+                    .values()
+                    .iterator()
+                    .next();
         }
 
         private static List<String> declared(List<String> call) {
@@ -197,7 +200,8 @@ class DeclaredKeysTest extends StoreTest {
                 assertThat(words.get(0)).isIn(WITHOUT_KEYS);
                 return keys;
             }
-            int last = command.getLastKey() < 0 ? words.size() + (int) command.getLastKey() : (int) command.getLastKey();
+            int last =
+                    command.getLastKey() < 0 ? words.size() + (int) command.getLastKey() : (int) command.getLastKey();
             for (int i = (int) command.getFirstKey(); i <= last; i += (int) command.getStep()) {
                 keys.add(words.get(i));
             }
@@ -283,6 +287,7 @@ class DeclaredKeysTest extends StoreTest {
     }
 
     private static Stream<Script> ofForm(String form) {
-        return Stream.of("acquire", "renew", "release", "inspect", "list").map(verb -> new Script("plain-" + verb, form));
+        return Stream.of("acquire", "renew", "release", "inspect", "list")
+                .map(verb -> new Script("plain-" + verb, form));
     }
 }

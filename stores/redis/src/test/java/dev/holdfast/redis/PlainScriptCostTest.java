@@ -87,8 +87,9 @@ class PlainScriptCostTest extends StoreTest {
         granted(store, holder);
         jedis.configResetStat();
         assertThat(get(store.tryAcquire(bob.mutex(name))))
-                .isInstanceOfSatisfying(Attempt.Busy.class, busy -> assertThat(busy.retryAfter())
-                        .isBetween(LONG.minusMinutes(1), LONG));
+                .isInstanceOfSatisfying(
+                        Attempt.Busy.class,
+                        busy -> assertThat(busy.retryAfter()).isBetween(LONG.minusMinutes(1), LONG));
         assertThat(calls(jedis)).isEqualTo(times(1, commands));
         assertThat(released(store, holder)).isTrue();
     }
@@ -134,8 +135,9 @@ class PlainScriptCostTest extends StoreTest {
             for (int i : List.of(0, 1, 2, 5)) {
                 Duration lease = i == 1 ? LONG.multipliedBy(2) : LONG;
                 assertThat(answers.get(i))
-                        .isInstanceOfSatisfying(Granted.class, held -> assertThat(held.lease())
-                                .isBetween(lease.minusMinutes(1), lease));
+                        .isInstanceOfSatisfying(
+                                Granted.class,
+                                held -> assertThat(held.lease()).isBetween(lease.minusMinutes(1), lease));
                 assertThat(get(store.inspect(claims.get(i).name()))
                                 .orElseThrow()
                                 .holders()
