@@ -40,8 +40,7 @@ class RedissonFaultTest extends WithDouble {
                         Map.of("evalsha", 1L, "hmget", 1L, "time", 1L, "exists", 1L, "hset", 3L, "pexpire", 1L));
         assertThat(calls.get(1))
                 .containsExactlyInAnyOrderEntriesOf(Map.of(
-                        "evalsha", 1L, "time", 1L, "hdel", 1L, "hlen", 1L, "hkeys", 1L, "hget", 1L, "pttl", 1L, "hmget",
-                        1L, "pexpire", 1L));
+                        "evalsha", 1L, "time", 1L, "hdel", 1L, "hlen", 1L, "hexists", 1L, "hmget", 1L, "pexpire", 1L));
         assertThat(calls.get(2))
                 .containsExactlyInAnyOrderEntriesOf(Map.of("evalsha", 1L, "hexists", 1L, "hdel", 1L, "publish", 1L));
     }
@@ -51,6 +50,9 @@ class RedissonFaultTest extends WithDouble {
         jedis.configResetStat();
         granted(store, claim);
         Map<String, Long> acquire = calls();
+        // In the same millisecond the renewal would find no later end to write.
+        awaitUntil(() -> jedis.pttl(claim.name().value()) < claim.lease().toMillis());
+        jedis.configResetStat();
         assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
         Map<String, Long> renewal = calls();
         assertThat(released(store, claim)).isTrue();

@@ -76,6 +76,10 @@ public final class ServerError {
             lasting(
                     "cluster support disabled",
                     "it is no node of a cluster; leave out cluster=true, and name one host"),
+            lasting(
+                    "bad lua script for redis cluster",
+                    "it checks the text of scripts, which name keys by variables here; set its parameter script_check_enable"
+                            + " to 0, as each script declares all of its keys"),
             lasting("DB index is out of range", "it has no database of this number"),
             lasting(
                     "unknown command",

@@ -7,7 +7,8 @@
 --       {0, us until the first end, 0, 0}   busy; nothing was granted; 0 us if the end is not known
 --       {3, limit in use, 0, 0}             in use as another kind
 --       {4, permits held, limit, 0}         already holds fewer permits than it asks for
--- Cost  O(1), 4 commands on a free name, 7 if it is a hash, 11 if it is a time stamp; else O(grants) when one may be over
+-- Cost  O(1), 4 commands on a free name, 7 if it is a hash, 11 if it is a time stamp; 5 on a busy string, 6 on a busy hash;
+--       else O(grants) when one may be over
 -- include plain-take-FORM.lua
 local state = ARGV[4] == '1' and redis.call('HMGET', KEYS[2], 'counter', 'use', 'kept')
 local last = state and tonumber(state[1] or 0)
@@ -20,7 +21,8 @@ if last and last <= 2 ^ 53 and not state[2] then
   local number = counter == now and since or string.format('%d', counter)
   local text = 'holdfast1 ' .. ARGV[2] .. ' ' .. number .. ' ' .. since .. ' ' .. string.format('%d', ends) .. ' ' .. ARGV[5] ..
     '\n' .. ARGV[7]
-  if take(text) then
+  local is_taken, left = take(text)
+  if is_taken then
     if kept and ends <= kept and kept <= 2 ^ 53 then
       redis.call('HSET', KEYS[2], 'counter', number)
     else
@@ -29,6 +31,8 @@ if last and last <= 2 ^ 53 and not state[2] then
       redis.call('PEXPIRE', KEYS[2], ARGV[5] + 2 * keep)
     end
     return { 1, counter, ARGV[5] * 1000, now }
+  elseif left and left > 0 then
+    return { 0, left * 1000, 0, 0 }
   end
 end
 local clock

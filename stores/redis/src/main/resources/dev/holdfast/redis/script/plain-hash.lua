@@ -12,12 +12,7 @@ local function refuse(key, what)
   error('HOLDFAST-REDISSON key ' .. key .. ' is ' .. what)
 end
 
--- Returns who holds the lock, or nil if it is free; then whether the key is an exclusive lock, or free.
-local function holder(key)
-  local count = redis.call('HLEN', key)
-  local field = count == 1 and redis.call('HKEYS', key)[1] or nil
-  return field, count == 0 or field and (string.find(field, ':%-?%d+$') or string.find(field, '^[%w_-]+%.%w+$'))
-end
+-- include plain-holder.lua
 
 -- Returns the text of the lock, and what it says if it is ours; nothing if the lock is free. The text of another program's
 -- lock is its holder. A renewal asks no more than whether the lock is its own still.

@@ -40,6 +40,7 @@ class ServerErrorTest {
         "NOPERM User u has no permissions to run the 'evalsha' command, false",
         "NOPERM No permissions to access a key, false",
         "'ERR unknown command `EVALSHA`, with args beginning with: ', false",
+        "'ERR bad lua script for redis cluster, all the keys that the script uses should be passed using KEYS', false",
     })
     void whatWasRefusedAsAWholeHadNoEffect(String message, boolean retryable) {
         assertThat(of(message).effect()).isEqualTo(Effect.NONE);
