@@ -46,6 +46,10 @@ abstract class ConditionContract extends NodeContract {
     private static final int CAPACITY = 2;
     private static final int ROUNDS = 8;
     private static final int REFRESHES_OF_A_TICKET = 5;
+    private static final Duration STEP = Duration.ofMillis(1);
+
+    /** A thread that waits for so long waits for a signal, and for no request: these take 10 seconds at most. */
+    private static final Duration LONGER_THAN_A_REQUEST = Duration.ofSeconds(15);
 
     private final List<Holdfast> clients = new ArrayList<>();
     private final List<CompletableFuture<?>> threads = new ArrayList<>();
@@ -478,7 +482,8 @@ abstract class ConditionContract extends NodeContract {
 
     /**
      * The thread that is woken dies before it has the lock. Nobody else hears of the signal, but the next one looks for itself
-     * when its wait has taken as long as a wait may. The clock of its client is advanced for that.
+     * when its wait has taken as long as a wait may. The clock of its client, which else follows real time, is advanced for
+     * that; not before the thread has computed until when it waits.
      */
     @Test
     public final void signalToAThreadThatThenDiesIsDelayedAtMost() {
@@ -486,8 +491,14 @@ abstract class ConditionContract extends NodeContract {
         List<Side> sides = twoSides(name(), clock);
         LockName waitSet = waitSet(sides.get(0));
         RecordingListener dying = waiting(alice.waitSet(waitSet));
-        CompletableFuture<Long> next = waiting(sides.get(1), 1);
         refreshLater(waiters(waitSet));
+        followRealTime(clock);
+        CompletableFuture<Thread> waiter = new CompletableFuture<>();
+        CompletableFuture<Long> next = thread("waiter", () -> {
+            waiter.complete(Thread.currentThread());
+            return awaitSignal(sides.get(1));
+        });
+        await(() -> clock.isParked(waiter.join(), LONGER_THAN_A_REQUEST), () -> "the thread does not wait");
         signal(sides.get(0));
         assertThat(awaitEnd(dying)).isEqualTo(Renewed.Reason.RELEASED);
         assertThat(waiters(waitSet)).hasSize(1);
@@ -497,15 +508,23 @@ abstract class ConditionContract extends NodeContract {
         assertThat(inspected(waitSet)).isEmpty();
     }
 
-    // The clients of these claims do not: one is a test, and the clock of the other one stands still.
+    // Nobody else refreshes the claims of a test.
     private void refreshLater(List<Claim> claims) {
-        if (traits().liveness() == Liveness.SESSION) {
-            return;
+        if (traits().liveness() == Liveness.LEASE) {
+            again(traits().ticketTtl().dividedBy(REFRESHES_OF_A_TICKET), () -> get(store().renew(claims)));
         }
-        thread("refresher", () -> {
+    }
+
+    // While a clock stood still, its client would neither refresh tickets nor repeat what has failed.
+    private void followRealTime(ManualClock clock) {
+        again(STEP, () -> clock.advance(STEP));
+    }
+
+    private void again(Duration every, Runnable work) {
+        thread("time", () -> {
             while (!ended.get()) {
-                get(store().renew(claims));
-                LockSupport.parkNanos(traits().ticketTtl().toNanos() / REFRESHES_OF_A_TICKET);
+                work.run();
+                LockSupport.parkNanos(every.toNanos());
             }
             return true;
         });
