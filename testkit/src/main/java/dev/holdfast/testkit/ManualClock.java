@@ -142,8 +142,8 @@ public final class ManualClock implements MonotonicClock {
     public boolean isParked(Thread thread, Duration atLeast) {
         synchronized (monitor) {
             return parked.stream()
-                    .anyMatch(sleeper ->
-                            sleeper.thread.equals(thread) && sleeper.deadline - nanos >= atLeast.toNanos());
+                    .anyMatch(
+                            sleeper -> sleeper.thread.equals(thread) && sleeper.deadline - nanos >= atLeast.toNanos());
         }
     }
 

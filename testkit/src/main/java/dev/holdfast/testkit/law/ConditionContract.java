@@ -7,21 +7,29 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.LockLostException;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.Seeds;
+import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -50,6 +58,9 @@ abstract class ConditionContract extends NodeContract {
 
     /** A thread that waits for so long waits for a signal, and for no request: these take 10 seconds at most. */
     private static final Duration LONGER_THAN_A_REQUEST = Duration.ofSeconds(15);
+
+    /** Of a wait that ends by itself: longer than that, and shorter than one without a limit. */
+    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final List<Holdfast> clients = new ArrayList<>();
     private final List<CompletableFuture<?>> threads = new ArrayList<>();
@@ -318,6 +329,93 @@ abstract class ConditionContract extends NodeContract {
         }
         all.forEach(this::end);
         assertThat(taken).hasSize(2 * ITEMS).isSorted().doesNotHaveDuplicates();
+    }
+
+    /** Otherwise whoever has the lock next would signal before it is there. */
+    @Test
+    public final void threadEntersTheWaitSetBeforeItGivesUpTheLock() {
+        List<Side> sides = twoSides(name());
+        LockName lock = new LockName(sides.get(0).lock().name());
+        List<List<Claim>> holders = new CopyOnWriteArrayList<>();
+        LockStore looking = new ForwardingStore(store()) {
+            @Override
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+                if (claim.isWaitSet()) {
+                    holders.add(ConditionContract.this.holders(lock));
+                }
+                return super.enqueue(claim, listener);
+            }
+        };
+        CompletableFuture<Long> waiting = waiting(side(looking, lock, MonotonicClock.SYSTEM), 0);
+        signal(sides.get(1));
+        end(waiting);
+        assertThat(holders).isNotEmpty().allMatch(then -> then.size() == 1);
+    }
+
+    /** Between the look of a signal at the wait set and its release. */
+    @Test
+    public final void signalGoesToTheNextIfTheFirstHasJustLeft() {
+        List<Side> sides = twoSides(name());
+        LockName waitSet = waitSet(sides.get(0));
+        Claim first = alice.waitSet(waitSet);
+        waiting(first);
+        CompletableFuture<Long> next = waiting(sides.get(1), 1);
+        LockStore slow = new ForwardingStore(store()) {
+            @Override
+            public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
+                return super.inspect(name).thenCompose(seen -> store().release(first).thenApply(left -> seen));
+            }
+        };
+        signal(side(slow, new LockName(sides.get(0).lock().name()), MonotonicClock.SYSTEM));
+        end(next);
+    }
+
+    /** The store knows of the signal, and the client does not, because its notification is late. */
+    @Test
+    public final void timeThatEndsAfterTheSignalTakesItNotAway() {
+        ManualClock clock = new ManualClock(Seeds.of("late notification"));
+        followRealTime(clock);
+        List<Side> sides = twoSides(name());
+        LockStore deaf = new ForwardingStore(store()) {
+            @Override
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+                return super.enqueue(claim, claim.isWaitSet() ? new Unended(listener) : listener);
+            }
+        };
+        Side side = side(deaf, new LockName(sides.get(0).lock().name()), clock);
+        CompletableFuture<Thread> waiter = new CompletableFuture<>();
+        CompletableFuture<Boolean> timed = thread("timed", () -> {
+            waiter.complete(Thread.currentThread());
+            return locked(side, () -> side.condition().await(LIMIT.toNanos(), TimeUnit.NANOSECONDS));
+        });
+        await(() -> clock.isParked(waiter.join(), LONGER_THAN_A_REQUEST), () -> "the thread does not wait");
+        signal(sides.get(1));
+        clock.advance(LIMIT);
+        assertThat(end(timed)).as("signalled in time").isTrue();
+    }
+
+    /** A listener that never hears of the end. */
+    private record Unended(ClaimListener listener) implements ClaimListener {
+
+        @Override
+        public void waiting(int position, Duration retryAfter) {
+            listener.waiting(position, retryAfter);
+        }
+
+        @Override
+        public void granted(Granted granted) {
+            listener.granted(granted);
+        }
+
+        @Override
+        public void ended(Renewed.Reason reason) {
+            // Its notification is late.
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            listener.failed(cause);
+        }
     }
 
     /** One waits for a few milliseconds, the next without a limit: one signal wakes one of them, whichever comes first. */
