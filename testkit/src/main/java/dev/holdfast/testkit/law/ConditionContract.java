@@ -363,7 +363,8 @@ abstract class ConditionContract extends NodeContract {
         LockStore slow = new ForwardingStore(store()) {
             @Override
             public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-                return super.inspect(name).thenCompose(seen -> store().release(first).thenApply(left -> seen));
+                return super.inspect(name)
+                        .thenCompose(seen -> store().release(first).thenApply(left -> seen));
             }
         };
         signal(side(slow, new LockName(sides.get(0).lock().name()), MonotonicClock.SYSTEM));
