@@ -104,9 +104,9 @@ public interface DistributedLock extends Lock {
      *   <li>A signal to a thread whose process dies before it has the lock is lost. Therefore every wait ends after 27 to 30
      *       seconds, as a spurious wake-up; it also ends if the store has lost the thread's place. As always with
      *       conditions, check in a loop what is waited for.
-     *   <li>To wait takes one request besides those of the lock, and a second one if it ends without a signal; to signal takes
-     *       two (on ZooKeeper nine), however many threads wait, and {@code signalAll} one and one more for each of them. If the
-     *       store fails, each is repeated for {@link LockOptions#storeTimeout()}. If it cannot be reached before the wait begins,
+     *   <li>To wait takes one request besides those of the lock, and a second one if it ends without a signal. To signal takes
+     *       two to four (on ZooKeeper nine), however many threads wait, up to 200 places on etcd; {@code signalAll} takes one to
+     *       three for each of them (on ZooKeeper four), and one more. If the store fails, each is repeated for {@link LockOptions#storeTimeout()}. If it cannot be reached before the wait begins,
      *       the lock has not been given up. If the lock cannot be taken back afterwards, the wait throws what {@link #lock()}
      *       throws, and the thread holds nothing; this is the one difference from the JDK.
      * </ul>

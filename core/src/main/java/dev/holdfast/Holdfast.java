@@ -202,7 +202,8 @@ public final class Holdfast implements AutoCloseable {
     /**
      * Closes all elections, and waits at most two seconds until their tasks and listeners have ended. Then ends all waits, ends all
      * holds as lost with {@link LossReason#CLOSED}, and releases them in the store. It waits at most two seconds for these
-     * releases, and repeats those that fail meanwhile. Closes the store if {@link #connect} opened it. Idempotent.
+     * releases, and repeats those that fail meanwhile; and, in the same two seconds, until threads that were signalled and do not
+     * get their lock back have passed the signal on. Closes the store if {@link #connect} opened it. Idempotent.
      */
     @Override
     public void close() {

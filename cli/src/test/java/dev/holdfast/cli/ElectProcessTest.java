@@ -25,8 +25,7 @@ class ElectProcessTest extends ToolTest {
     }
 
     private String[] term(int number) {
-        Tool.await("term " + number, () -> tool.text("terms").lines().count() >= number);
-        return tool.text("terms").lines().toList().get(number - 1).split(" ");
+        return tool.awaitLines("terms", "", number).get(number - 1).split(" ");
     }
 
     private void awaitStatus(String... parts) {

@@ -157,13 +157,7 @@ class ServerStoresProcessTest extends ToolTest {
     }
 
     private void awaitCommands(int count) {
-        Tool.await(
-                count + " commands",
-                () -> tool.text("log")
-                                .lines()
-                                .filter(line -> line.startsWith("begins"))
-                                .count()
-                        == count);
+        assertThat(tool.awaitLines("log", "begins", count)).hasSize(count);
     }
 
     private static String nodesAt(int port) {

@@ -148,6 +148,16 @@ final class Tool implements AutoCloseable {
         return text(name).strip();
     }
 
+    /** Waits until so many lines of a file begin with this, and returns all that do. */
+    List<String> awaitLines(String name, String beginning, int count) {
+        await(count + " lines of " + name, () -> lines(name, beginning).size() >= count);
+        return lines(name, beginning);
+    }
+
+    private List<String> lines(String name, String beginning) {
+        return text(name).lines().filter(line -> line.startsWith(beginning)).toList();
+    }
+
     static void await(String what, BooleanSupplier condition) {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         while (!condition.getAsBoolean()) {

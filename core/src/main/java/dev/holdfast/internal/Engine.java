@@ -118,7 +118,7 @@ public final class Engine implements AutoCloseable {
     private final ReentrantLock closing = new ReentrantLock();
     private volatile @Nullable OwnerInfo lastOwner;
     private volatile boolean closed;
-    /** Whether the close waits for releases no more. */
+    /** Whether the close waits for releases and signals no more. */
     private volatile boolean ended;
 
     /**
@@ -247,6 +247,11 @@ public final class Engine implements AutoCloseable {
         return new Retries(time, losses, lane, RETRY, this::isClosed);
     }
 
+    /** How requests are repeated for which the close waits. */
+    public Retries retriesWhileClosing() {
+        return new Retries(time, losses, releaseLane::run, RETRY, () -> ended);
+    }
+
     /** Runs the code of users. */
     public Callbacks callbacks() {
         return callbacks;
@@ -364,7 +369,8 @@ public final class Engine implements AutoCloseable {
 
     /**
      * Ends elections, then all waits and holds, releases their claims, and ends the threads. It waits for two seconds at most
-     * until the tasks of elections have stopped, and as long for the releases. Idempotent; a second caller waits until the
+     * until the tasks of elections have stopped, and as long for the releases, and for the signals to threads of this client,
+     * which pass them on. Idempotent; a second caller waits until the
      * first is done.
      */
     @Override
@@ -390,7 +396,7 @@ public final class Engine implements AutoCloseable {
         locks.close();
         waitSets.close();
         long deadline = System.nanoTime() + CLOSE_NANOS;
-        interrupted |= awaitUntil(() -> releases.pending() == 0, deadline);
+        interrupted |= awaitUntil(() -> releases.pending() == 0 && waitSets.unfinished() == 0, deadline);
         ended = true;
         lossWatch.close();
         renewals.close();

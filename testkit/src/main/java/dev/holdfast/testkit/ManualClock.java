@@ -149,6 +149,18 @@ public final class ManualClock implements MonotonicClock {
     }
 
     /**
+     * Whether a thread is parked on this clock, or is about to be, for at least so long from now. Then it has computed its
+     * deadline, and an {@link #advance} comes after that for sure.
+     */
+    public boolean isParked(Thread thread, Duration atLeast) {
+        synchronized (monitor) {
+            return parked.stream()
+                    .anyMatch(
+                            sleeper -> sleeper.thread.equals(thread) && sleeper.deadline - nanos >= atLeast.toNanos());
+        }
+    }
+
+    /**
      * Parks until the manual time passes. The time counts from the value that the calling thread has read last. So
      * a thread that computes how much time is left until a deadline, and parks for that time, is woken at the
      * deadline, even if the clock was advanced in between.

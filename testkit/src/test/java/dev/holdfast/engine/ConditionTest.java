@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
+import dev.holdfast.Engines;
 import dev.holdfast.LockConflictException;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
@@ -23,6 +24,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -450,6 +452,32 @@ class ConditionTest extends EngineFixture {
         assertThat(other).isNotDone();
         assertThat(waiters(WAIT_SET)).isEqualTo(1);
         signal(c, theirs, theirFull);
+        Actor.end(other);
+        b.run(theirs::unlock);
+    }
+
+    /** A client that was opened by a URL closes its store after itself; then nothing can be passed on any more. */
+    @Test
+    void signalToAThreadWhoseClientClosesIsPassedOnBeforeTheStoreIsClosed() throws InterruptedException {
+        CompletableFuture<Long> ours = waiting(a, lock, full);
+        CompletableFuture<Long> other = waiting(b, theirs, theirFull);
+        Runnable goOn = clock.holdBack(a.thread().getName());
+        signal(c, theirs, theirFull);
+        assertThat(waiters(WAIT_SET)).isEqualTo(1);
+        Thread closer = new Thread(() -> {
+            locks.close();
+            network.partition();
+        });
+        closer.start();
+        // Without the wait for threads the close would end as soon as there are no releases.
+        Wait.until(
+                "the close waits, or has ended",
+                () -> !closer.isAlive()
+                        || (LockSupport.getBlocker(closer) != null
+                                && Engines.of(locks).releases().pending() == 0));
+        goOn.run();
+        Actor.failure(LockException.class, ours);
+        closer.join();
         Actor.end(other);
         b.run(theirs::unlock);
     }

@@ -14,11 +14,13 @@ final class CandidateProcess implements AutoCloseable {
 
     private static final String LEADS = "LEADS ";
     private static final String RESIGNS = "RESIGNS ";
+    private static final String STANDS = "STANDS ";
     private static final long POLL_MILLIS = 1;
 
     private final Process process;
     private volatile long ledSince;
     private volatile long resignedAt;
+    private volatile boolean stands;
 
     private CandidateProcess(Process process) {
         this.process = process;
@@ -50,6 +52,8 @@ final class CandidateProcess implements AutoCloseable {
                     ledSince = Long.parseLong(line.substring(LEADS.length()));
                 } else if (line.startsWith(RESIGNS)) {
                     resignedAt = Long.parseLong(line.substring(RESIGNS.length()));
+                } else if (line.startsWith(STANDS)) {
+                    stands = true;
                 }
             }
         } catch (IOException | UncheckedIOException ended) {
@@ -60,6 +64,16 @@ final class CandidateProcess implements AutoCloseable {
     /** When it began to lead the last time; 0 if it never did. */
     long ledSince() {
         return ledSince;
+    }
+
+    /** Waits until it stands, so that it can be the next leader. */
+    void awaitStanding() throws InterruptedException {
+        while (!stands) {
+            if (!process.isAlive()) {
+                throw new IllegalStateException("A candidate has ended before it stood");
+            }
+            TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+        }
     }
 
     /** Lets it resign, and returns when it did. */
@@ -89,6 +103,7 @@ final class CandidateProcess implements AutoCloseable {
     /** The process; ends when its input is closed. */
     public static void main(String[] args) throws Exception {
         Runnable resign = Recipe.valueOf(args[0]).stand(args[1], () -> report(LEADS));
+        report(STANDS);
         for (int read = System.in.read(); read >= 0; read = System.in.read()) {
             report(RESIGNS);
             resign.run();

@@ -106,6 +106,10 @@ public final class FailOver {
     }
 
     private long kill(Candidates candidates) throws IOException, InterruptedException {
+        // On a busy machine a process takes many seconds to start. Until then there may be nobody who could lead.
+        for (CandidateProcess each : candidates.standing()) {
+            each.awaitStanding();
+        }
         CandidateProcess leader = leader(candidates, 0);
         TimeUnit.NANOSECONDS.sleep((long) (random.nextDouble() * REPORT_NANOS));
         long killed = System.nanoTime();

@@ -9,7 +9,6 @@ import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Nanos;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -87,9 +86,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
         long begun = engine.now();
         FutureWait wait = new FutureWait(engine, spec, Owner.NOBODY, engine::dispatch, result -> {
             engine.endFuture();
-            Duration waited = Duration.ofNanos(engine.now() - begun);
-            engine.callbacks()
-                    .observe(observer -> observer.acquireEnded(spec.name().value(), result.outcome(), waited));
+            observeLater(engine, spec.name(), result.outcome(), begun);
             listener.accept(result.hold(), result.failure());
         });
         wait.start(false, Nanos.NEVER, List.of());

@@ -1,5 +1,6 @@
 package dev.holdfast.internal.acquire;
 
+import dev.holdfast.LockObserver;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
@@ -9,6 +10,7 @@ import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.spi.LockName;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,9 +60,20 @@ abstract class Wait {
     /** Notifies the observer of the end of an acquisition, on a thread that may run code of users. */
     static void observe(Engine engine, LockName name, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
-            Duration waited = Duration.ofNanos(engine.now() - begun);
-            engine.callbacks().observeHere(observer -> observer.acquireEnded(name.value(), outcome, waited));
+            engine.callbacks().observeHere(ended(engine, name, outcome, begun));
         }
+    }
+
+    /** The same, on a thread that may not. */
+    static void observeLater(Engine engine, LockName name, Outcome outcome, long begun) {
+        if (engine.callbacks().isObserved()) {
+            engine.callbacks().observe(ended(engine, name, outcome, begun));
+        }
+    }
+
+    private static Consumer<LockObserver> ended(Engine engine, LockName name, Outcome outcome, long begun) {
+        Duration waited = Duration.ofNanos(engine.now() - begun);
+        return observer -> observer.acquireEnded(name.value(), outcome, waited);
     }
 
     /** What a wait whose time is over fails with. */

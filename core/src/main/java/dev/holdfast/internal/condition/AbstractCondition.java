@@ -94,7 +94,15 @@ abstract class AbstractCondition implements Condition {
         if (interruptible && Thread.interrupted()) {
             throw interrupted();
         }
-        long deadline = Nanos.after(engine.now(), maxWait);
+        engine.waitSets().begin();
+        try {
+            return enterAndWait(Nanos.after(engine.now(), maxWait), interruptible);
+        } finally {
+            engine.waitSets().end();
+        }
+    }
+
+    private boolean enterAndWait(long deadline, boolean interruptible) throws InterruptedException {
         Place place = enter();
         int holds = giveUpLock(place);
         boolean interrupted = park(place, deadline, interruptible);

@@ -13,7 +13,8 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * The signal that a thread was given and cannot act on, for the next one. Mostly the store is away then, so it is repeated in the
- * background until it gets through, or until everybody who waits now has looked for himself.
+ * background until it gets through, or until everybody who waits now has looked for himself. If the client closes, the close
+ * waits for it, as for releases.
  */
 final class PassedOnSignal extends RepeatedCall<Boolean> {
 
@@ -21,9 +22,10 @@ final class PassedOnSignal extends RepeatedCall<Boolean> {
     private final LockName waitSet;
 
     PassedOnSignal(Engine engine, LockName waitSet) {
-        super(engine.retries(), engine.now() + SharedCondition.LONGEST_WAIT_NANOS);
+        super(engine.retriesWhileClosing(), engine.now() + SharedCondition.LONGEST_WAIT_NANOS);
         this.engine = engine;
         this.waitSet = waitSet;
+        engine.waitSets().begin();
     }
 
     // An attempt that failed halfway may have woken one. Then its repeat wakes another, which is allowed.
@@ -54,9 +56,13 @@ final class PassedOnSignal extends RepeatedCall<Boolean> {
     }
 
     @Override
-    protected void answered(Boolean woken) {}
+    protected void answered(Boolean woken) {
+        engine.waitSets().end();
+    }
 
     // The bound of all waits does the rest.
     @Override
-    protected void failed(StoreException cause) {}
+    protected void failed(StoreException cause) {
+        engine.waitSets().end();
+    }
 }

@@ -4,6 +4,7 @@ import dev.holdfast.spi.ClaimId;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The places that threads of this client have in wait sets. A signal of this client wakes a thread of this client at once, and
@@ -14,6 +15,28 @@ public final class WaitSets {
     private final Set<Place> places = ConcurrentHashMap.newKeySet();
     /** Those of them that are in the store. */
     private final Map<ClaimId, WaitSetPlace> inStore = new ConcurrentHashMap<>();
+
+    /** Waits of threads that have not returned yet, and signals that are being passed on. */
+    private final AtomicInteger unfinished = new AtomicInteger();
+
+    /** A thread begins to wait, or a signal to be passed on. */
+    void begin() {
+        unfinished.incrementAndGet();
+    }
+
+    /** What has begun is over. */
+    void end() {
+        unfinished.decrementAndGet();
+    }
+
+    /**
+     * How many threads wait, or were woken and have not returned yet, and how many signals are being passed on. The close of the
+     * client waits for them: a thread that was signalled and cannot have the lock any more passes the signal on, for which it
+     * needs the store.
+     */
+    public int unfinished() {
+        return unfinished.get();
+    }
 
     void add(Place place) {
         places.add(place);

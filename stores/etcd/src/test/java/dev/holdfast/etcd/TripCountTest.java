@@ -11,6 +11,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.SignalCost;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -215,6 +216,31 @@ class TripCountTest extends WithPlainServer {
             get(store.release(claims.get(i)));
         }
         return (double) client.messages() / waiters;
+    }
+
+    /** The release of another client's place reads a short queue with its first transaction, and a long one with a second. */
+    @Test
+    void signalIsThreeOrFourTransactionsWhateverTheCrowdAndTheOthersDoNothing() {
+        LockStore others = counted();
+        CountingClient theirs = client;
+        LockStore store = counted();
+        Runnable reset = () -> {
+            client.reset();
+            theirs.reset();
+        };
+        SignalCost<List<Integer>> cost = new SignalCost<>(
+                store,
+                others,
+                reset,
+                () -> List.of(client.txns.get(), client.watches.get(), theirs.txns.get(), theirs.watches.get()));
+        int few = 3 * SignalCost.SIGNALS;
+        int many = 4 * SignalCost.SIGNALS;
+        assertThat(cost.ofSignals(name + "-few", SignalCost.FEW)).containsExactly(few, 0, 0, 0);
+        assertThat(cost.ofSignals(name + "-many", SignalCost.MANY)).containsExactly(many, 0, 0, 0);
+        assertThat(cost.ofSignals(name + "-more", 2 * SignalCost.MANY)).containsExactly(many, 0, 0, 0);
+        List<Integer> all = cost.ofSignalAll(name + "-all", SignalCost.MANY);
+        assertThat(all.get(0)).isBetween(1 + 2 * SignalCost.MANY, 1 + 3 * SignalCost.MANY);
+        assertThat(all.subList(1, all.size())).containsOnly(0);
     }
 
     private List<Integer> sent() {

@@ -23,6 +23,7 @@ import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.SignalCost;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -165,6 +166,21 @@ class StatementCountTest {
         assertThat(answers.subList(0, 2)).allMatch(Granted.class::isInstance);
         assertThat(answers.subList(2, all.size())).allMatch(Renewed.Waiting.class::isInstance);
         assertThat(statements.take()).hasSize(4);
+    }
+
+    /** The waiters use the same store, so that what they do about a signal to another is counted, too. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
+    void signalIsALookAndAReleaseWhateverTheCrowd(String product) {
+        open(product);
+        // A look is a read, and the release of a waiter a read and a write. SQLite needs one for both if no other
+        // process has written meanwhile.
+        int release = product.equals("sqlite") ? 1 : 2;
+        SignalCost<List<String>> cost = new SignalCost<>(store, store, statements::take, statements::take);
+        List<String> few = cost.ofSignals("few", SignalCost.FEW);
+        assertThat(few).hasSize(SignalCost.SIGNALS * (1 + release));
+        assertThat(cost.ofSignals("many", SignalCost.MANY)).isEqualTo(few);
+        assertThat(cost.ofSignalAll("all", SignalCost.MANY)).hasSize(1 + SignalCost.MANY * release);
     }
 
     @ParameterizedTest

@@ -10,6 +10,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.SignalCost;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -256,6 +257,21 @@ class RequestCountTest extends WithServer {
                         1L,
                         "hset",
                         1L));
+    }
+
+    @Test
+    void signalIsTwoRequestsAndAFixedNumberOfCommandsWhateverTheCrowd() {
+        signals().ofSignals(name + "-first", SignalCost.FEW); // so that the server knows every script
+        Map<String, Long> few = signals().ofSignals(name + "-few", SignalCost.FEW);
+        Map<String, Long> many = signals().ofSignals(name + "-many", SignalCost.MANY);
+        assertThat(few).containsEntry("evalsha", 2L * SignalCost.SIGNALS);
+        assertThat(many).isEqualTo(few);
+        Map<String, Long> all = signals().ofSignalAll(name + "-all", SignalCost.MANY);
+        assertThat(all).containsEntry("evalsha", 1L + SignalCost.MANY);
+    }
+
+    private SignalCost<Map<String, Long>> signals() {
+        return new SignalCost<>(open(""), open("?ticketTtl=1m"), jedis::configResetStat, this::ownCalls);
     }
 
     private static final int HAND_OVERS = 100;

@@ -50,6 +50,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.ACL;
 
 /**
@@ -83,6 +84,9 @@ import org.apache.zookeeper.data.ACL;
  * so nothing here may block.
  */
 public final class ZooKeeperLockStore implements LockStore {
+
+    /** How often the first request is repeated at most. */
+    private static final int CHECK_REPEATS = 3;
 
     private final StoreContext context;
     private final LossListeners losses;
@@ -160,15 +164,33 @@ public final class ZooKeeperLockStore implements LockStore {
         ZooKeeperLockStore store = new ZooKeeperLockStore(sessions, paths, acl, timeout, clock);
         boolean ready = false;
         try {
-            // Checks that the server accepts this client. A missing root is no error, as the first lock creates it.
-            store.inspect(new LockName("holdfast")).toCompletableFuture().join();
+            check(store, sessions, paths.root(), timeout);
             ready = true;
             return store;
-        } catch (CompletionException failure) {
-            throw ZooKeeperErrors.of(failure, paths.root());
         } finally {
             if (!ready) {
                 store.close();
+            }
+        }
+    }
+
+    // Whether the server accepts this client. A missing root is no error, as the first lock creates it. A connection
+    // that has
+    // just been made may break, and its session may end, on a machine that stands still meanwhile; the client makes
+    // another one.
+    private static void check(ZooKeeperLockStore store, Sessions sessions, String root, Duration timeout) {
+        for (int repeats = 0; ; repeats++) {
+            try {
+                store.inspect(new LockName("holdfast")).toCompletableFuture().join();
+                return;
+            } catch (CompletionException failure) {
+                StoreException cause = ZooKeeperErrors.of(failure, root);
+                // A failure without a code is a server that has not answered for as long as opening may take.
+                boolean inTime = cause.getCause() instanceof KeeperException;
+                if (!inTime || !cause.retryable() || repeats == CHECK_REPEATS) {
+                    throw cause;
+                }
+                sessions.awaitConnectedAgain(timeout);
             }
         }
     }

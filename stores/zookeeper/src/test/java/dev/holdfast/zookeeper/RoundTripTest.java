@@ -3,8 +3,6 @@ package dev.holdfast.zookeeper;
 import static dev.holdfast.zookeeper.Proxy.only;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.DistributedLock;
-import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
@@ -12,6 +10,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.SignalCost;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -245,32 +244,26 @@ class RoundTripTest extends WithServer {
     }
 
     @Test
-    void requestsOfASignalDoNotGrowWithTheNumberOfWaiters() {
-        assertThat(requestsOfASignal(4))
-                .isEqualTo(requestsOfASignal(64))
-                .isEqualTo(only("sync", 1, "getChildren", 2, "getData", 4, "delete", 1));
+    void requestsOfASignalDoNotGrowWithTheNumberOfWaitersAndTheOthersDoNothing() {
+        Proxy theirs = proxy();
+        Runnable reset = () -> {
+            proxy.reset();
+            theirs.reset();
+        };
+        SignalCost<List<Map<String, Integer>>> cost =
+                new SignalCost<>(store, open(theirs.hosts()), reset, () -> List.of(counts(proxy), counts(theirs)));
+        Map<String, Integer> ours = only("sync", 4, "getChildren", 8, "getData", 16, "delete", 4);
+        assertThat(cost.ofSignals(name + "-few", SignalCost.FEW)).containsExactly(ours, Map.of());
+        assertThat(cost.ofSignals(name + "-many", SignalCost.MANY)).containsExactly(ours, Map.of());
+        assertThat(cost.ofSignalAll(name + "-all", SignalCost.MANY))
+                .containsExactly(only("sync", 1, "getChildren", 65, "getData", 64, "delete", 64), Map.of());
     }
 
-    /**
-     * Of a signal to another client, which is not behind the proxy. The write before the second list is not counted, because
-     * those that keep the session alive look like it.
-     */
-    private Map<String, Integer> requestsOfASignal(int waiterCount) {
-        try (Holdfast locks = Holdfast.builder().store(store).connect()) {
-            DistributedLock lock = locks.lock(name(waiterCount).value());
-            LockStore others = open();
-            for (int i = 0; i < waiterCount; i++) {
-                waiting(others, alice.waitSet(new LockName(lock.name() + "#c")));
-            }
-            lock.lock();
-            proxy.reset();
-            lock.condition("c").signal();
-            Map<String, Integer> counts = proxy.counts();
-            lock.unlock();
-            counts.keySet().retainAll(Set.of("sync", "getChildren", "getChildren2", "getData", "delete"));
-            assertThat(counts).containsEntry("delete", 1);
-            return counts;
-        }
+    /** Without the writes of a signal that look like those that keep the session alive. */
+    private static Map<String, Integer> counts(Proxy proxy) {
+        Map<String, Integer> counts = proxy.counts();
+        counts.keySet().retainAll(Set.of("sync", "getChildren", "getChildren2", "getData", "exists", "delete"));
+        return counts;
     }
 
     private LockName name(int waiterCount) {

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooDefs;
@@ -36,6 +37,18 @@ class SessionTest extends WithServer {
         Duration lease = granted(store, alice.mutex(name)).lease();
         assertThat(lease).isEqualTo(Duration.ofSeconds(4));
         assertThat(store.traits().ticketTtl()).isEqualTo(Duration.ofSeconds(4));
+    }
+
+    /** A program that starts on a busy machine may lose its first connection before it has asked anything. */
+    @Test
+    void openBearsWithAConnectionThatBreaksAtItsFirstRequest() {
+        Proxy proxy = proxy();
+        AtomicInteger lists = new AtomicInteger();
+        proxy.onRequest(kind -> kind.equals("getChildren") && lists.incrementAndGet() == 1
+                ? Proxy.Action.CUT_BEFORE
+                : Proxy.Action.PASS);
+        granted(open(proxy.hosts()), alice.mutex(name));
+        assertThat(lists.get()).isGreaterThan(1);
     }
 
     /** A renewal checks the root, which nothing else needs to read. */

@@ -7,21 +7,29 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.LockLostException;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.Seeds;
+import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -46,6 +54,13 @@ abstract class ConditionContract extends NodeContract {
     private static final int CAPACITY = 2;
     private static final int ROUNDS = 8;
     private static final int REFRESHES_OF_A_TICKET = 5;
+    private static final Duration STEP = Duration.ofMillis(1);
+
+    /** A thread that waits for so long waits for a signal, and for no request: these take 10 seconds at most. */
+    private static final Duration LONGER_THAN_A_REQUEST = Duration.ofSeconds(15);
+
+    /** Of a wait that ends by itself: longer than that, and shorter than one without a limit. */
+    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final List<Holdfast> clients = new ArrayList<>();
     private final List<CompletableFuture<?>> threads = new ArrayList<>();
@@ -316,6 +331,94 @@ abstract class ConditionContract extends NodeContract {
         assertThat(taken).hasSize(2 * ITEMS).isSorted().doesNotHaveDuplicates();
     }
 
+    /** Otherwise whoever has the lock next would signal before it is there. */
+    @Test
+    public final void threadEntersTheWaitSetBeforeItGivesUpTheLock() {
+        List<Side> sides = twoSides(name());
+        LockName lock = new LockName(sides.get(0).lock().name());
+        List<List<Claim>> holders = new CopyOnWriteArrayList<>();
+        LockStore looking = new ForwardingStore(store()) {
+            @Override
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+                if (claim.isWaitSet()) {
+                    holders.add(ConditionContract.this.holders(lock));
+                }
+                return super.enqueue(claim, listener);
+            }
+        };
+        CompletableFuture<Long> waiting = waiting(side(looking, lock, MonotonicClock.SYSTEM), 0);
+        signal(sides.get(1));
+        end(waiting);
+        assertThat(holders).isNotEmpty().allMatch(then -> then.size() == 1);
+    }
+
+    /** Between the look of a signal at the wait set and its release. */
+    @Test
+    public final void signalGoesToTheNextIfTheFirstHasJustLeft() {
+        List<Side> sides = twoSides(name());
+        LockName waitSet = waitSet(sides.get(0));
+        Claim first = alice.waitSet(waitSet);
+        waiting(first);
+        CompletableFuture<Long> next = waiting(sides.get(1), 1);
+        LockStore slow = new ForwardingStore(store()) {
+            @Override
+            public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
+                return super.inspect(name)
+                        .thenCompose(seen -> store().release(first).thenApply(left -> seen));
+            }
+        };
+        signal(side(slow, new LockName(sides.get(0).lock().name()), MonotonicClock.SYSTEM));
+        end(next);
+    }
+
+    /** The store knows of the signal, and the client does not, because its notification is late. */
+    @Test
+    public final void timeThatEndsAfterTheSignalTakesItNotAway() {
+        ManualClock clock = new ManualClock(Seeds.of("late notification"));
+        followRealTime(clock);
+        List<Side> sides = twoSides(name());
+        LockStore deaf = new ForwardingStore(store()) {
+            @Override
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+                return super.enqueue(claim, claim.isWaitSet() ? new Unended(listener) : listener);
+            }
+        };
+        Side side = side(deaf, new LockName(sides.get(0).lock().name()), clock);
+        CompletableFuture<Thread> waiter = new CompletableFuture<>();
+        CompletableFuture<Boolean> timed = thread("timed", () -> {
+            waiter.complete(Thread.currentThread());
+            return locked(side, () -> side.condition().await(LIMIT.toNanos(), TimeUnit.NANOSECONDS));
+        });
+        await(() -> clock.isParked(waiter.join(), LONGER_THAN_A_REQUEST), () -> "the thread does not wait");
+        signal(sides.get(1));
+        clock.advance(LIMIT);
+        assertThat(end(timed)).as("signalled in time").isTrue();
+    }
+
+    /** A listener that never hears of the end. */
+    private record Unended(ClaimListener listener) implements ClaimListener {
+
+        @Override
+        public void waiting(int position, Duration retryAfter) {
+            listener.waiting(position, retryAfter);
+        }
+
+        @Override
+        public void granted(Granted granted) {
+            listener.granted(granted);
+        }
+
+        @Override
+        public void ended(Renewed.Reason reason) {
+            // Its notification is late.
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            listener.failed(cause);
+        }
+    }
+
     /** One waits for a few milliseconds, the next without a limit: one signal wakes one of them, whichever comes first. */
     @Test
     public final void signalIsNotSpentOnAWaitWhoseTimeIsOver() {
@@ -478,7 +581,8 @@ abstract class ConditionContract extends NodeContract {
 
     /**
      * The thread that is woken dies before it has the lock. Nobody else hears of the signal, but the next one looks for itself
-     * when its wait has taken as long as a wait may. The clock of its client is advanced for that.
+     * when its wait has taken as long as a wait may. The clock of its client, which else follows real time, is advanced for
+     * that; not before the thread has computed until when it waits.
      */
     @Test
     public final void signalToAThreadThatThenDiesIsDelayedAtMost() {
@@ -486,8 +590,14 @@ abstract class ConditionContract extends NodeContract {
         List<Side> sides = twoSides(name(), clock);
         LockName waitSet = waitSet(sides.get(0));
         RecordingListener dying = waiting(alice.waitSet(waitSet));
-        CompletableFuture<Long> next = waiting(sides.get(1), 1);
         refreshLater(waiters(waitSet));
+        followRealTime(clock);
+        CompletableFuture<Thread> waiter = new CompletableFuture<>();
+        CompletableFuture<Long> next = thread("waiter", () -> {
+            waiter.complete(Thread.currentThread());
+            return awaitSignal(sides.get(1));
+        });
+        await(() -> clock.isParked(waiter.join(), LONGER_THAN_A_REQUEST), () -> "the thread does not wait");
         signal(sides.get(0));
         assertThat(awaitEnd(dying)).isEqualTo(Renewed.Reason.RELEASED);
         assertThat(waiters(waitSet)).hasSize(1);
@@ -497,15 +607,23 @@ abstract class ConditionContract extends NodeContract {
         assertThat(inspected(waitSet)).isEmpty();
     }
 
-    // The clients of these claims do not: one is a test, and the clock of the other one stands still.
+    // Nobody else refreshes the claims of a test.
     private void refreshLater(List<Claim> claims) {
-        if (traits().liveness() == Liveness.SESSION) {
-            return;
+        if (traits().liveness() == Liveness.LEASE) {
+            again(traits().ticketTtl().dividedBy(REFRESHES_OF_A_TICKET), () -> get(store().renew(claims)));
         }
-        thread("refresher", () -> {
+    }
+
+    // While a clock stood still, its client would neither refresh tickets nor repeat what has failed.
+    private void followRealTime(ManualClock clock) {
+        again(STEP, () -> clock.advance(STEP));
+    }
+
+    private void again(Duration every, Runnable work) {
+        thread("time", () -> {
             while (!ended.get()) {
-                get(store().renew(claims));
-                LockSupport.parkNanos(traits().ticketTtl().toNanos() / REFRESHES_OF_A_TICKET);
+                work.run();
+                LockSupport.parkNanos(every.toNanos());
             }
             return true;
         });

@@ -3,6 +3,7 @@ package dev.holdfast.zookeeper.session;
 import dev.holdfast.spi.StoreException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.States;
@@ -30,6 +31,9 @@ public final class Sessions implements AutoCloseable {
 
     /** The number of checks for a refused login while the client connects. */
     private static final int CONNECT_CHECKS = 100;
+
+    /** After so long a client has noticed that its connection is broken, or nearly always. */
+    private static final long NOTICED_NANOS = 100_000_000;
 
     private final CuratorFramework client;
     private final boolean owned;
@@ -75,6 +79,17 @@ public final class Sessions implements AutoCloseable {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    /**
+     * After a request failed with its connection or its session: waits until the client has another one. It needs a moment to
+     * notice that it has none.
+     *
+     * @throws StoreException if it has none in time
+     */
+    public void awaitConnectedAgain(Duration connectTimeout) {
+        LockSupport.parkNanos(this, NOTICED_NANOS);
+        int ignored = connected(client, connectTimeout);
     }
 
     private static boolean isLoginRefused(CuratorFramework client) {
