@@ -167,20 +167,16 @@ public record StoreUrl(
             String[] parts = BETWEEN_OPTIONS.split(region, -1);
             return Stream.concat(
                     Stream.of(region + "@", "password=" + (parts[0].isEmpty() ? region : parts[0])),
-                    Stream.of(parts).skip(1).flatMap(StoreUrl::secretsOfRest));
+                    Stream.of(parts).skip(1).flatMap(part -> secretsOfRest(part, isOfJdbc(url))));
         });
     }
 
-    // The rest of a password, or another option.
-    private static Stream<String> secretsOfRest(String part) {
+    // The rest of a password, or another option. Only drivers show an option as it stands in the URL.
+    private static Stream<String> secretsOfRest(String part, boolean isOfDriver) {
         int equals = part.indexOf('=');
         String name = equals < 0 ? part : part.substring(0, equals);
-        return Stream.of("\"" + name + "\"", "'" + name + "'", equals < 0 || isPassword(name) ? part : "")
+        return Stream.of("\"" + name + "\"", "'" + name + "'", equals < 0 || isOfDriver ? part : "")
                 .filter(secret -> secret.length() > LONGEST_BY_CHANCE);
-    }
-
-    private static boolean isPassword(String name) {
-        return name.toLowerCase(Locale.ROOT).endsWith("password");
     }
 
     private static StoreUrl of(Matcher url, List<Matcher> servers, int defaultPort) {
