@@ -120,7 +120,8 @@ class SecretsTest {
     Arbitrary<String> mistakenUrls() {
         return Combinators.combine(
                         Arbitraries.of(StoreUrls.all()), passwords(), Arbitraries.integers(), Arbitraries.of(WRONG))
-                .as((url, password, mistake, value) -> mistaken(url, mistake, value).replace(StoreUrls.PASSWORD, password));
+                .as((url, password, mistake, value) ->
+                        mistaken(url, mistake, value).replace(StoreUrls.PASSWORD, password));
     }
 
     /** Some at once, because most of the time goes by in waiting. */

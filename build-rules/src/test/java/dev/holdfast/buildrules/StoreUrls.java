@@ -60,7 +60,8 @@ final class StoreUrls {
 
     private static final Pattern SCHEME = Pattern.compile("(jdbc:[^:]+|[^:]+)(://|:)");
     private static final Pattern CHOICE = Pattern.compile("\\[([^]]*)]|\\{([^}]*)}");
-    private static final Pattern KNOWN = Pattern.compile("(?:there are|options of a quorum are) ([\\w, ]+?)(, but|\\n|$)");
+    private static final Pattern KNOWN =
+            Pattern.compile("(?:there are|options of a quorum are) ([\\w, ]+?)(, but|\\n|$)");
 
     private StoreUrls() {}
 
