@@ -43,6 +43,7 @@ final class StoreUrls {
             "memcacheds://me:HERE@127.0.0.1:1?timeout=100ms",
             "jdbc:postgresql://127.0.0.1:1/app?user=me&password=HERE&holdfast.busyTimeout=250ms",
             "jdbc:postgresql://127.0.0.1:1/app?user=me&sslmode=require&sslpassword=HERE&sslkey=nosuch&holdfast.busyTimeout=250ms",
+            "jdbc:postgresql://me:HERE@127.0.0.1:1/app?holdfast.busyTimeout=250ms",
             "jdbc:mariadb://127.0.0.1:1/app?user=me&password=HERE&holdfast.busyTimeout=250ms",
             "jdbc:mariadb://127.0.0.1:1/app?sslMode=trust&keyStore=nosuch&keyStorePassword=HERE&holdfast.busyTimeout=250ms",
             "jdbc:mysql://127.0.0.1:1/app?user=me&password=HERE&allowMultiQueries=true&holdfast.busyTimeout=250ms",
