@@ -10,7 +10,6 @@ import dev.holdfast.internal.lock.ReadWriteLockPair;
 import dev.holdfast.internal.lock.ReentrantDistributedLock;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
@@ -311,9 +310,8 @@ public final class Holdfast implements AutoCloseable {
         }
 
         private LockStore open(String url) {
-            LockStoreProvider provider = Providers.of(url);
             try {
-                return provider.open(url, clock);
+                return Providers.open(url, clock);
             } catch (StoreException failure) {
                 throw new StoreUnavailableException(
                         "The store " + StoreUrl.withoutPassword(url) + " could not be opened: " + failure.getMessage(),

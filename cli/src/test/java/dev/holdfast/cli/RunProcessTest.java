@@ -7,9 +7,11 @@ import dev.holdfast.cli.Tool.Running;
 import dev.holdfast.testkit.process.Signals;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -37,6 +39,28 @@ class RunProcessTest extends ToolTest {
         assertThat(result.exit()).isEqualTo(7);
         assertThat(result.err()).contains("the command line is read");
         assertThat(folder.resolve("other.db")).exists();
+    }
+
+    /** Everybody on the machine can see the arguments of a process. */
+    @Test
+    void passwordOfTheVariableIsInNoArgumentAndNoOutput() throws IOException {
+        tool.with("HOLDFAST_STORE", "jdbc:h2:" + folder.resolve("db") + ";USER=me;PASSWORD=hunter2");
+        Running run = tool.start("-v", "run", "x", "--", "sh", "-c", Tool.untilLetEnd(0));
+        tool.await("pid");
+        List<String> seen = new ArrayList<>();
+        // The tool itself, its sentinel and the command.
+        List<ProcessHandle> processes = Stream.concat(
+                        Stream.of(run.process().toHandle()), run.process().descendants())
+                .toList();
+        for (ProcessHandle one : processes) {
+            seen.add(Files.readString(Path.of("/proc", Long.toString(one.pid()), "cmdline")));
+        }
+        tool.letEnd();
+        Result result = run.await();
+        assertThat(result.exit()).as(result.err()).isZero();
+        assertThat(seen).hasSizeGreaterThanOrEqualTo(3).anyMatch(arguments -> arguments.contains("Main"));
+        assertThat(seen).noneMatch(arguments -> arguments.contains("hunter2"));
+        assertThat(result.out() + result.err()).doesNotContain("hunter2");
     }
 
     @Test

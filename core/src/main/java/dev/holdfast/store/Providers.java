@@ -1,6 +1,8 @@
 package dev.holdfast.store;
 
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
+import dev.holdfast.spi.MonotonicClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
@@ -9,6 +11,22 @@ import java.util.ServiceLoader;
 public final class Providers {
 
     private Providers() {}
+
+    /**
+     * Opens a store. What is thrown shows no password, also where a driver's own message would.
+     *
+     * @throws IllegalArgumentException if the URL is wrong, or there is no provider that opens it
+     * @throws IllegalStateException as of {@link LockStoreProvider#open}
+     * @throws dev.holdfast.spi.StoreException as of {@link LockStoreProvider#open}
+     */
+    public static LockStore open(String url, MonotonicClock clock) {
+        LockStoreProvider provider = of(url);
+        try {
+            return provider.open(url, clock);
+        } catch (RuntimeException failure) {
+            throw StoreUrl.hiding(url, failure);
+        }
+    }
 
     /**
      * The provider that opens a URL.

@@ -1,7 +1,12 @@
 package dev.holdfast.store;
 
+import dev.holdfast.spi.StoreException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -49,6 +54,14 @@ public record StoreUrl(
     private static final Pattern USER_WITH_AT =
             Pattern.compile("(?is)jdbc:[\\w:]+//[\\w.-]*(:\\d+)?[/;?][^@]*\\buser=[^@?&;]*@[^@]*");
 
+    /** What ends an option, and may stand in a password. */
+    private static final Pattern BETWEEN_OPTIONS = Pattern.compile("[&;?]");
+    /** Where messages about options show what the URL has. */
+    private static final Pattern WHAT_WAS_WRONG =
+            Pattern.compile("(?s)(Unknown option )\"[^\"]*\"|(but (?:one )?was ).*");
+    /** Longer texts are not in a message by chance. */
+    private static final int LONGEST_BY_CHANCE = 3;
+
     private static final String MASK = "***";
 
     private static final Pattern SERVER = Pattern.compile("(\\[[0-9A-Fa-f:.%]+]|[^:\\[\\]]+)(?::(\\d{1,5}))?");
@@ -84,8 +97,86 @@ public record StoreUrl(
                 throw new IllegalArgumentException(wrong(url, product, form).getMessage()
                         + ", and each @ that does not end a login as %40; then the message says more");
             }
-            throw refused;
+            throw hiding(url, refused);
         }
+    }
+
+    /**
+     * Reads the options of a URL that {@link #parse} does not read. What an unencoded {@code &} has made of the rest of a
+     * password may look like an option, so what refuses one could show that. Such a refusal is replaced by one that does not.
+     *
+     * @param url the URL
+     * @param reader refuses what is wrong by an IllegalArgumentException
+     * @throws IllegalArgumentException if the reader refuses something; the message shows no password
+     */
+    public static <T> T hidingPassword(String url, Supplier<T> reader) {
+        try {
+            return reader.get();
+        } catch (IllegalArgumentException refused) {
+            throw hiding(url, refused);
+        }
+    }
+
+    private static IllegalArgumentException hiding(String url, IllegalArgumentException refused) {
+        List<String> hidden = hidden(url);
+        if (hidden.stream().noneMatch(part -> BETWEEN_OPTIONS.matcher(part).find())) {
+            return refused;
+        }
+        // Without its cause, which may show what the message shows.
+        String message = WHAT_WAS_WRONG
+                .matcher(String.valueOf(refused.getMessage()))
+                .replaceAll(
+                        "$1$2" + MASK + " (not shown, as it may be part of a password whose & is not encoded as %26)");
+        boolean shows = hidden.stream()
+                .flatMap(BETWEEN_OPTIONS::splitAsStream)
+                .map(option -> option.substring(option.indexOf('=') + 1))
+                .flatMap(value -> Stream.of(value, UrlOptions.decodedOrNot(value)))
+                .anyMatch(value -> value.length() > LONGEST_BY_CHANCE && message.contains(value));
+        return new IllegalArgumentException(
+                shows
+                        ? "What is wrong in " + withoutPassword(url) + " is not shown, as it may be part of a password"
+                                + " whose & is not encoded as %26"
+                        : message);
+    }
+
+    /**
+     * What is thrown instead of a failure to open a store: the same, unless it, its causes or what was suppressed show a
+     * password. Drivers show a URL, or a part of it, that they do not understand.
+     */
+    static RuntimeException hiding(String url, RuntimeException failure) {
+        StringWriter trace = new StringWriter();
+        failure.printStackTrace(new PrintWriter(trace));
+        String seen = trace.toString().toLowerCase(Locale.ROOT);
+        if (secrets(url).map(secret -> secret.toLowerCase(Locale.ROOT)).noneMatch(seen::contains)) {
+            return failure;
+        }
+        String message = "What is wrong in " + withoutPassword(url)
+                + " is not shown, because it would show a part of a password. Encode what is neither a letter nor a digit in"
+                + " passwords, such as & as %26, as far as the database's driver decodes it";
+        if (!(failure instanceof StoreException known)) {
+            return new IllegalArgumentException(message);
+        }
+        return known.retryable()
+                ? StoreException.unavailable(known.effect(), message, null)
+                : StoreException.refused(message, null);
+    }
+
+    // What shows a password, and is nowhere by chance: a password alone may be a common word.
+    private static Stream<String> secrets(String url) {
+        return hidden(url).stream().filter(region -> !region.isEmpty()).flatMap(region -> {
+            String[] parts = BETWEEN_OPTIONS.split(region, -1);
+            return Stream.concat(
+                    Stream.of(region + "@", "password=" + (parts[0].isEmpty() ? region : parts[0])),
+                    Stream.of(parts).skip(1).flatMap(part -> secretsOfRest(part, isOfJdbc(url))));
+        });
+    }
+
+    // The rest of a password, or another option. Only drivers show an option as it stands in the URL.
+    private static Stream<String> secretsOfRest(String part, boolean isOfDriver) {
+        int equals = part.indexOf('=');
+        String name = equals < 0 ? part : part.substring(0, equals);
+        return Stream.of("\"" + name + "\"", "'" + name + "'", equals < 0 || isOfDriver ? part : "")
+                .filter(secret -> secret.length() > LONGEST_BY_CHANCE);
     }
 
     private static StoreUrl of(Matcher url, List<Matcher> servers, int defaultPort) {
@@ -157,6 +248,24 @@ public record StoreUrl(
         return login <= option.start() && url.indexOf('@', option.end()) >= 0
                 ? url.substring(0, login) + MASK
                 : withoutLogin(url.substring(0, option.end())) + MASK;
+    }
+
+    // What withoutPassword replaces.
+    private static List<String> hidden(String url) {
+        Matcher option = (isOfJdbc(url) ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
+        if (!option.find()) {
+            return List.of(login(url));
+        }
+        int login = startOfLogin(url);
+        return login <= option.start() && url.indexOf('@', option.end()) >= 0
+                ? List.of(url.substring(login))
+                : List.of(login(url.substring(0, option.end())), url.substring(option.end()));
+    }
+
+    private static String login(String url) {
+        int login = startOfLogin(url);
+        int at = url.lastIndexOf('@');
+        return login <= at ? url.substring(login, at) : "";
     }
 
     // A password may have an unencoded slash, question mark or @, so everything up to the last @ is taken for the

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * Parses the options after the question mark of a store's URL, with the same format and the same messages for all
@@ -63,6 +64,23 @@ public final class UrlOptions {
         return query.toLowerCase(Locale.ROOT).contains("password")
                 ? "(not shown, as it may be part of a password whose & is not encoded as %26)"
                 : "\"" + text + "\"";
+    }
+
+    /** The values by name, for messages; those of passwords are replaced by {@code ***}. */
+    public static String withoutPasswords(Map<String, String> values) {
+        return values.entrySet().stream()
+                .map(option -> option.getKey() + "="
+                        + (option.getKey().toLowerCase(Locale.ROOT).endsWith("password") ? "***" : option.getValue()))
+                .collect(Collectors.joining("&"));
+    }
+
+    /** The text decoded, if it can be. */
+    static String decodedOrNot(String text) {
+        try {
+            return decodedText(text);
+        } catch (IllegalArgumentException notEncoded) {
+            return text;
+        }
     }
 
     /**

@@ -165,6 +165,14 @@ public abstract class StoreTest {
         }
     }
 
+    /** Sees that a password of an open store is neither in its text nor in the name of a thread. */
+    public static void hidesPassword(LockStore store, String password) {
+        assertThat(store.toString()).doesNotContain(password);
+        assertThat(Thread.getAllStackTraces().keySet())
+                .extracting(Thread::getName)
+                .noneMatch(thread -> thread.contains(password));
+    }
+
     public static void awaitUntil(BooleanSupplier condition) {
         awaitUntil(condition, "waited for too long");
     }

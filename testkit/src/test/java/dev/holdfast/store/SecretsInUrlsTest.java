@@ -41,7 +41,7 @@ class SecretsInUrlsTest {
         // Chance finds the second kind too rarely: what makes the rest of a password look like another part of a URL.
         Arbitrary<String> part = Arbitraries.oneOf(
                 Arbitraries.strings().withChars("ab1:/?&#@%;=+, \n").ofMaxLength(6),
-                Arbitraries.of("1/", "1?", "1?a=", "1?password=", "x,y:1/", "&a=", "@b/", "@b:1?c="));
+                Arbitraries.of("1/", "1?", "1?a=", "1?password=", "x,y:1/", "&a=", "&b=1&timeout=", "@b/", "@b:1?c="));
         return Combinators.combine(part, part).as((before, after) -> before + SECRET + after);
     }
 
@@ -77,7 +77,7 @@ class SecretsInUrlsTest {
         }
         Map<String, String> options = UrlOptions.decoded(url.query());
         options.forEach((name, value) -> {
-            if (name.length() == 1 && !url.query().contains("assword")) {
+            if (name.length() == 1) {
                 throw new IllegalArgumentException(name + " was " + value);
             }
             throw UrlOptions.unknown(name, options, "others");

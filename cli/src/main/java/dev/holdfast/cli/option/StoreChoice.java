@@ -3,6 +3,7 @@ package dev.holdfast.cli.option;
 import dev.holdfast.Holdfast;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;
+import dev.holdfast.store.StoreUrl;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -79,5 +80,11 @@ public record StoreChoice(String url, @Nullable Path file) {
                     "cannot make " + folder + " for the locks (" + failed + "): make it writable, or give --store URL",
                     failed);
         }
+    }
+
+    /** The URL without its password, for messages. */
+    @Override
+    public String toString() {
+        return StoreUrl.withoutPassword(url);
     }
 }

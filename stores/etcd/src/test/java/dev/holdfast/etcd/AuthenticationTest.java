@@ -35,6 +35,8 @@ class AuthenticationTest extends WithServer {
             var holder = alice.mutex(new dev.holdfast.spi.LockName("login"));
             granted(store, holder);
             RecordingListener waiter = waiting(store, bob.mutex(holder.name()));
+            hidesPassword(store, "cr@et");
+            hidesPassword(store, "cr%40et");
             // By now the token is refused; a new one is requested, and the session lives on.
             pause(2_500);
             assertThat(renewed(store, holder)).isInstanceOf(Granted.class);

@@ -8,6 +8,7 @@ import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.store.StoreUrl;
 import dev.holdfast.store.UrlOptions;
 import java.util.Map;
 import java.util.StringJoiner;
@@ -66,7 +67,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
     public LockStore open(String url, MonotonicClock clock) {
         Map<String, String> ours = new TreeMap<>();
         DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
-        ServerOptions options = ServerOptions.of(ours);
+        ServerOptions options = StoreUrl.hidingPassword(url, () -> ServerOptions.of(ours));
         return theirs.url().startsWith("jdbc:h2:") && options.clock() == null
                 ? H2StoreFactory.open(theirs.url(), theirs.shown(), options, clock)
                 : ServerStoreFactory.open(theirs, options, clock);
@@ -76,7 +77,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
     static String ddl(String url) {
         Map<String, String> ours = new TreeMap<>();
         DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
-        ServerOptions options = ServerOptions.of(ours);
+        ServerOptions options = StoreUrl.hidingPassword(url, () -> ServerOptions.of(ours));
         LockTables tables = LockTables.of(options.store().table());
         if (theirs.url().startsWith("jdbc:h2:") && options.clock() == null) {
             H2Dialect h2 = new H2Dialect(theirs.shown());
@@ -97,7 +98,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
         StringJoiner theirs = new StringJoiner("&", "?", "").setEmptyValue("");
         for (String pair : url.substring(question + 1).split("&", -1)) {
             if (pair.startsWith(OURS)) {
-                ours.putAll(UrlOptions.split(pair.substring(OURS.length())));
+                ours.putAll(StoreUrl.hidingPassword(url, () -> UrlOptions.split(pair.substring(OURS.length()))));
             } else if (!pair.isEmpty()) {
                 theirs.add(pair);
             }

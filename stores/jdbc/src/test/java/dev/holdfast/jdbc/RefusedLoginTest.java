@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.nio.file.Path;
@@ -44,7 +45,9 @@ class RefusedLoginTest extends Servers {
     @Test
     void aDatabaseOfH2HasAUserAndAPassword() {
         String url = "jdbc:h2:" + folder.resolve("locks");
-        granted(open(url + ";user=me;PASSWORD=secret"), alice.mutex(new LockName("a")));
+        LockStore store = open(url + ";user=me;PASSWORD=secret");
+        granted(store, alice.mutex(new LockName("a")));
+        hidesPassword(store, "secret");
         refused(url + ";USER=me;PASSWORD=guess?" + BRIEFLY, false, "Wrong user name or password");
         refused("jdbc:h2:" + folder.resolve("other") + ";IFEXISTS=TRUE?" + BRIEFLY, false, "not found");
     }

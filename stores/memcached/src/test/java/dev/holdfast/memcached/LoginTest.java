@@ -33,6 +33,7 @@ class LoginTest extends WithServer {
         locksWork(server, "");
         LockStore store = open(url(server, ENCODED, ""));
         granted(store, alice.mutex(name));
+        hidesPassword(store, "s3cret");
         assertThat(get(store.list("", 10))).containsExactly(name);
         wrongLoginsAreRefused(server, "");
         assertThatThrownBy(() -> open(server.url())).isInstanceOf(StoreException.class);

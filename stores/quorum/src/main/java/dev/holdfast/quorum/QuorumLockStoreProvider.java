@@ -44,11 +44,11 @@ public final class QuorumLockStoreProvider implements LockStoreProvider {
     @Override
     public LockStore open(String url, MonotonicClock clock) {
         QuorumUrl parsed = QuorumUrl.parse(url);
-        List<LockStoreProvider> providers =
-                parsed.nodes().stream().map(Providers::of).toList();
+        // A node that no store opens is refused before any node is opened.
+        parsed.nodes().forEach(Providers::of);
         List<LockStore> stores = new ArrayList<>();
         try {
-            open(parsed.nodes(), providers, clock, stores);
+            open(parsed.nodes(), clock, stores);
             return QuorumLockStore.over(stores, parsed.options(), clock, QuorumLockStore.TIMER);
         } catch (RuntimeException failure) {
             stores.forEach(LockStore::close);
@@ -57,13 +57,12 @@ public final class QuorumLockStoreProvider implements LockStoreProvider {
     }
 
     // Fills the list, so that the caller can close what is open if a later node is refused.
-    private static void open(
-            List<String> urls, List<LockStoreProvider> providers, MonotonicClock clock, List<LockStore> stores) {
+    private static void open(List<String> urls, MonotonicClock clock, List<LockStore> stores) {
         List<@Nullable LockStore> opened = new ArrayList<>();
         List<StoreException> failures = new ArrayList<>();
         for (int i = 0; i < urls.size(); i++) {
             try {
-                LockStore store = providers.get(i).open(urls.get(i), clock);
+                LockStore store = Providers.open(urls.get(i), clock);
                 stores.add(store);
                 opened.add(store);
             } catch (StoreException failure) {
@@ -81,10 +80,9 @@ public final class QuorumLockStoreProvider implements LockStoreProvider {
         stores.clear();
         for (int i = 0; i < urls.size(); i++) {
             String url = urls.get(i);
-            LockStoreProvider provider = providers.get(i);
             stores.add(Objects.requireNonNullElseGet(
                     opened.get(i),
-                    () -> new LateNode(StoreUrl.withoutPassword(url), () -> provider.open(url, clock), sibling)));
+                    () -> new LateNode(StoreUrl.withoutPassword(url), () -> Providers.open(url, clock), sibling)));
         }
     }
 

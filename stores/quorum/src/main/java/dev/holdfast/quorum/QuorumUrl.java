@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * {@code quorum:URL,URL,URL[#option=value&...]}: the URLs of the nodes, and the options of the quorum.
@@ -80,5 +81,11 @@ record QuorumUrl(List<String> nodes, QuorumOptions options) {
             default ->
                 throw new IllegalArgumentException("Option newNodes must be true or false, but was \"" + value + "\"");
         };
+    }
+
+    /** The URLs of the nodes without their passwords, for messages. */
+    @Override
+    public String toString() {
+        return SCHEME + nodes.stream().map(StoreUrl::withoutPassword).collect(Collectors.joining(","));
     }
 }

@@ -31,6 +31,8 @@ class QuorumUrlTest {
     void hostsOfOneStoreStayTogether() {
         assertThat(QuorumUrl.parse("quorum:redis://a:1,b:2,redis://c,redis://d").nodes())
                 .containsExactly("redis://a:1,b:2", "redis://c", "redis://d");
+        assertThat(QuorumUrl.parse("quorum:redis://u:secret@a,redis://b,redis://c"))
+                .hasToString("quorum:redis://***@a,redis://b,redis://c");
     }
 
     @ParameterizedTest

@@ -154,12 +154,9 @@ class ClusterTest {
         RedisServer from = cluster.primaryOf(key);
         RedisServer to = anotherPrimaryThan(from);
         int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
-        try (Jedis source = from.connect();
-                Jedis target = to.connect()) {
+        try (Jedis target = to.connect()) {
             RedisCluster.beginToMove(slot, from, to);
-            for (String one : source.clusterGetKeysInSlot(slot, 100)) {
-                source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), one);
-            }
+            RedisCluster.migrateKeys(slot, from, to);
             // All keys have moved, but the slot has not, so each request is redirected once.
             assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
             assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(2);
@@ -185,8 +182,7 @@ class ClusterTest {
         RedisServer from = cluster.primaryOf(key);
         RedisServer to = anotherPrimaryThan(from);
         int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
-        try (Jedis source = from.connect();
-                Jedis target = to.connect()) {
+        try (Jedis source = from.connect()) {
             RedisCluster.beginToMove(slot, from, to);
             source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), "holdfast:{" + there.name() + "}");
             granted(store, late);
@@ -199,9 +195,7 @@ class ClusterTest {
                 assertThat(renewed(store, next)).isInstanceOf(Granted.class);
                 awaitGrant(listener);
             }
-            for (String left : source.clusterGetKeysInSlot(slot, 100)) {
-                source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), left);
-            }
+            RedisCluster.migrateKeys(slot, from, to);
             RedisCluster.endMove(slot, from, to);
         }
     }

@@ -103,9 +103,7 @@ public abstract class DividedSlotLaws extends StoreTest {
 
         @Override
         public void close() {
-            for (String left : from.ask(jedis -> jedis.clusterGetKeysInSlot(slot, 100))) {
-                move(left);
-            }
+            RedisCluster.migrateKeys(slot, from, to);
             RedisCluster.endMove(slot, from, to);
             cluster.awaitReady();
         }

@@ -13,16 +13,28 @@ import java.util.Locale;
  */
 final class OldRedis {
 
+    // Once, before anything is started: a process that begins while the file is being written has it open, too, and
+    // then
+    // the system does not run it.
+    private static final Path PROGRAM = extracted();
+
     private OldRedis() {}
 
-    /** Puts the program into a folder. */
-    static Path program(Path folder) {
+    /** The program, in a folder that is deleted when this JVM ends. */
+    static Path program() {
+        return PROGRAM;
+    }
+
+    private static Path extracted() {
         String name = "/redis-server-6.2.7-" + system() + "-" + processor();
-        Path program = folder.resolve("redis-server");
         try (InputStream jar = OldRedis.class.getResourceAsStream(name)) {
             if (jar == null) {
                 throw new AssertionError("org.signal:embedded-redis has no program " + name + " for this machine");
             }
+            Path folder = Files.createTempDirectory("holdfast-old-redis");
+            Path program = folder.resolve("redis-server");
+            folder.toFile().deleteOnExit();
+            program.toFile().deleteOnExit();
             Files.copy(jar, program);
             if (!program.toFile().setExecutable(true)) {
                 throw new AssertionError("Cannot make " + program + " executable");

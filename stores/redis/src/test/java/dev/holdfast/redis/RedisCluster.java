@@ -8,30 +8,45 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.Transaction;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.params.MigrateParams;
 
-/** A real cluster for a test: three primaries with a replica each, on free ports of the loopback address. */
+/** A real cluster for a test: some primaries with a replica each, on free ports of the loopback address. */
 public final class RedisCluster implements AutoCloseable {
 
-    private static final int PRIMARIES = 3;
     private static final int SLOTS = 16_384;
     private static final long PATIENCE_NANOS = 60_000_000_000L;
 
+    private final int primaries;
     private final List<RedisServer> servers = new ArrayList<>();
 
-    private RedisCluster() {}
+    private RedisCluster(int primaries) {
+        this.primaries = primaries;
+    }
 
-    /** Starts it with further settings for each node. */
+    /** Starts one of three primaries, with further settings for each node. */
     public static RedisCluster start(String... settings) {
-        RedisCluster cluster = new RedisCluster();
+        return start(3, RedisServer::start, settings);
+    }
+
+    /** Starts one of two primaries, which run Redis 6.2.7 like their replicas. */
+    static RedisCluster startOld() {
+        return start(2, RedisServer::startOld);
+    }
+
+    private static RedisCluster start(int primaries, Function<String[], RedisServer> starter, String... settings) {
+        RedisCluster cluster = new RedisCluster(primaries);
         boolean ready = false;
         try {
-            cluster.startServers(List.of(settings));
+            cluster.startServers(starter, List.of(settings));
             cluster.assignSlots();
             cluster.awaitReady();
             ready = true;
@@ -45,14 +60,15 @@ public final class RedisCluster implements AutoCloseable {
         }
     }
 
-    private void startServers(List<String> settings) throws InterruptedException {
+    private void startServers(Function<String[], RedisServer> starter, List<String> settings)
+            throws InterruptedException {
         List<String> all = new ArrayList<>(List.of("--cluster-enabled", "yes", "--cluster-node-timeout", "1000"));
         all.addAll(settings);
-        CountDownLatch started = new CountDownLatch(2 * PRIMARIES);
-        for (int i = 0; i < 2 * PRIMARIES; i++) {
+        CountDownLatch started = new CountDownLatch(2 * primaries);
+        for (int i = 0; i < 2 * primaries; i++) {
             new Thread(() -> {
                         try {
-                            RedisServer server = RedisServer.start(all.toArray(new String[0]));
+                            RedisServer server = starter.apply(all.toArray(new String[0]));
                             synchronized (servers) {
                                 servers.add(server);
                             }
@@ -63,7 +79,7 @@ public final class RedisCluster implements AutoCloseable {
                     .start();
         }
         started.await();
-        if (servers.size() < 2 * PRIMARIES) {
+        if (servers.size() < 2 * primaries) {
             throw new AssertionError("Not all nodes of the cluster have started");
         }
     }
@@ -73,17 +89,19 @@ public final class RedisCluster implements AutoCloseable {
             try (Jedis jedis = servers.get(i).connect()) {
                 // Different epochs save the nodes a minute of resolving conflicts over equal epochs.
                 jedis.sendCommand(Protocol.Command.CLUSTER, "SET-CONFIG-EPOCH", Integer.toString(i + 1));
-                if (i < PRIMARIES) {
-                    jedis.clusterAddSlotsRange(i * SLOTS / PRIMARIES, (i + 1) * SLOTS / PRIMARIES - 1);
+                if (i < primaries) {
+                    // Not as a range, which Redis 6.2 does not know.
+                    jedis.clusterAddSlots(IntStream.range(i * SLOTS / primaries, (i + 1) * SLOTS / primaries)
+                            .toArray());
                 }
                 if (i > 0) {
                     jedis.clusterMeet("127.0.0.1", servers.get(0).peerPort());
                 }
             }
         }
-        for (int i = PRIMARIES; i < servers.size(); i++) {
+        for (int i = primaries; i < servers.size(); i++) {
             try (Jedis jedis = servers.get(i).connect();
-                    Jedis primary = servers.get(i - PRIMARIES).connect()) {
+                    Jedis primary = servers.get(i - primaries).connect()) {
                 String id = primary.clusterMyId();
                 awaitUntil(() -> jedis.clusterNodes().contains(id), "the nodes have not met");
                 jedis.clusterReplicate(id);
@@ -111,7 +129,7 @@ public final class RedisCluster implements AutoCloseable {
                                     .filter(line -> line.contains("slave"))
                                     .count()
                             >= servers.size()
-                                    - PRIMARIES
+                                    - primaries
                                     - servers.stream()
                                             .filter(one -> !one.isRunning())
                                             .count();
@@ -188,11 +206,49 @@ public final class RedisCluster implements AutoCloseable {
         from.ask(jedis -> jedis.clusterSetSlotMigrating(slot, target));
     }
 
+    /** Gives a slot with its keys to another primary, while clients use them. */
+    static void moveSlot(int slot, RedisServer from, RedisServer to) {
+        beginToMove(slot, from, to);
+        migrateKeys(slot, from, to);
+        endMove(slot, from, to);
+    }
+
+    /** Migrates the keys of a slot whose move has begun. */
+    static void migrateKeys(int slot, RedisServer from, RedisServer to) {
+        from.ask(jedis -> {
+            for (String key : jedis.clusterGetKeysInSlot(slot, 100)) {
+                jedis.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), key);
+            }
+            return null;
+        });
+    }
+
     /** Gives the slot to the other primary. All of its keys must be there. */
     static void endMove(int slot, RedisServer from, RedisServer to) {
         String target = to.ask(Jedis::clusterMyId);
         to.ask(jedis -> jedis.clusterSetSlotNode(slot, target));
         from.ask(jedis -> jedis.clusterSetSlotNode(slot, target));
+    }
+
+    /** Promotes the replica of the primary that serves a slot, without a loss of data. Returns the new primary. */
+    RedisServer failOver(int slot) {
+        RedisServer former = ownerAndAnother(slot).get(0);
+        awaitUntil(() -> servers.stream().allMatch(server -> knowsOwner(server, slot, former)), "no agreement");
+        RedisServer promoted = replicaOf(former);
+        AtomicInteger polls = new AtomicInteger();
+        awaitUntil(
+                () -> {
+                    // Redis 6.2 may write after it has paused its clients. Then the replica waits for nothing, until it is
+                    // asked again.
+                    if (polls.getAndIncrement() % 25 == 0
+                            && promoted.ask(jedis -> jedis.info("replication")).contains("role:slave")) {
+                        promoted.ask(Jedis::clusterFailover);
+                    }
+                    return servers.stream().allMatch(server -> knowsOwner(server, slot, promoted));
+                },
+                "no fail-over");
+        awaitReady();
+        return promoted;
     }
 
     /** Lets two primaries name each other as the one that serves a slot without keys. */
@@ -204,7 +260,8 @@ public final class RedisCluster implements AutoCloseable {
         both.get(1).ask(jedis -> jedis.clusterSetSlotNode(slot, ids.get(0)));
     }
 
-    private List<RedisServer> ownerAndAnother(int slot) {
+    /** The primary that serves a slot, and then the others. */
+    List<RedisServer> ownerAndAnother(int slot) {
         return servers.stream()
                 .filter(server -> server.ask(jedis -> jedis.info("replication")).contains("role:master"))
                 .sorted(Comparator.comparing(server -> !serves(server, slot)))
@@ -233,17 +290,21 @@ public final class RedisCluster implements AutoCloseable {
     }
 
     private static boolean serves(RedisServer server, int slot) {
-        try (Jedis jedis = server.connect()) {
-            return jedis.clusterNodes()
-                    .lines()
-                    .filter(line -> line.contains("myself,master"))
-                    .flatMap(line -> Arrays.stream(line.split(" ")).skip(8))
-                    .filter(range -> range.matches("\\d+(-\\d+)?"))
-                    .anyMatch(range -> {
-                        String[] ends = range.split("-");
-                        return slot >= Integer.parseInt(ends[0]) && slot <= Integer.parseInt(ends[ends.length - 1]);
-                    });
-        }
+        return knowsOwner(server, slot, server);
+    }
+
+    /** Whether a node says that a primary serves a slot. */
+    private static boolean knowsOwner(RedisServer asked, int slot, RedisServer owner) {
+        return asked.ask(Jedis::clusterNodes)
+                .lines()
+                .map(line -> line.split(" "))
+                .filter(node -> node[1].contains(":" + owner.peerPort() + "@"))
+                .flatMap(node -> Arrays.stream(node).skip(8))
+                .filter(range -> range.matches("\\d+(-\\d+)?"))
+                .anyMatch(range -> {
+                    String[] ends = range.split("-");
+                    return slot >= Integer.parseInt(ends[0]) && slot <= Integer.parseInt(ends[ends.length - 1]);
+                });
     }
 
     @Override

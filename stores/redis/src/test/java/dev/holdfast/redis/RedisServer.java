@@ -47,8 +47,7 @@ public final class RedisServer implements AutoCloseable {
 
     /** Starts a Redis 6.2.7, whose program a jar from Maven Central brings along. */
     public static RedisServer startOld(String... settings) {
-        Path folder = newFolder();
-        return start(OldRedis.program(folder), folder, false, List.of(settings));
+        return start(OldRedis.program(), newFolder(), false, List.of(settings));
     }
 
     /** Starts a Sentinel that watches nothing yet. */

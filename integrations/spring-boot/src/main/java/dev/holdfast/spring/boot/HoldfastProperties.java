@@ -1,6 +1,7 @@
 package dev.holdfast.spring.boot;
 
 import dev.holdfast.LockOptions;
+import dev.holdfast.store.StoreUrl;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -53,6 +54,14 @@ public record HoldfastProperties(
                 .withFair(fair)
                 .withStoreTimeout(storeTimeout);
         return maxHold == null ? options : options.withMaxHold(maxHold);
+    }
+
+    /** The keys without passwords. */
+    @Override
+    public String toString() {
+        return "holdfast: url=" + (url == null ? "" : StoreUrl.withoutPassword(url)) + ", store-options="
+                + StoreUrl.withoutPassword("?" + storeOptions) + ", label=" + label + ", " + lockOptions() + ", "
+                + locked;
     }
 
     /**

@@ -104,7 +104,7 @@ final class StoreConfiguration {
     }
 
     private static LockStore open(String url) {
-        return opened(StoreUrl.withoutPassword(url), () -> Providers.of(url).open(url, MonotonicClock.SYSTEM));
+        return opened(StoreUrl.withoutPassword(url), () -> Providers.open(url, MonotonicClock.SYSTEM));
     }
 
     private static LockStore opened(String place, Supplier<LockStore> store) {

@@ -9,6 +9,7 @@ import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.store.StoreUrl;
 import java.time.Duration;
 import java.util.Properties;
+import java.util.regex.Pattern;
 
 /**
  * The URL of a database server: which dialect the server speaks, and which settings its driver gets so that no call
@@ -19,8 +20,23 @@ import java.util.Properties;
  */
 public record DatabaseUrl(String url, String shown) {
 
+    /** What PostgreSQL's driver logs if it is otherwise: two slashes behind the hosts, or a login where a port should be. */
+    private static final Pattern POSTGRES =
+            Pattern.compile("(?s)jdbc:postgresql:(//[^/@?]*(/[^/?]*)?|(?!//)[^?]*)(\\?.*)?");
+
+    /**
+     * Takes a driver's URL.
+     *
+     * @throws IllegalArgumentException if the driver would log it, with a password in it, because it does not understand it
+     */
     public static DatabaseUrl of(String url) {
-        return new DatabaseUrl(url, StoreUrl.withoutPassword(url));
+        DatabaseUrl read = new DatabaseUrl(url, StoreUrl.withoutPassword(url));
+        if (read.isPostgres() && !POSTGRES.matcher(url).matches()) {
+            throw new IllegalArgumentException("The URL of a database in PostgreSQL is"
+                    + " jdbc:postgresql://HOST[:PORT][,HOST...]/DATABASE?user=USER&password=PASSWORD, with no other / or @ before"
+                    + " the question mark, but was " + read.shown);
+        }
+        return read;
     }
 
     @Override

@@ -238,4 +238,11 @@ public record RedisOptions(
         }
         return Integer.parseInt(value);
     }
+
+    /** What decides how locks are kept, without the login of the Sentinels; for messages. */
+    @Override
+    public String toString() {
+        return "layout=" + layout + "&prefix=" + prefix + "&cluster=" + cluster + "&replicas=" + replicas
+                + "&ticketTtl=" + ticketTtl + "&keep=" + keep + "&timeout=" + timeout + "&connections=" + connections;
+    }
 }

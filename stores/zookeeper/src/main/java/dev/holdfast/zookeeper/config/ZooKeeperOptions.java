@@ -181,4 +181,10 @@ public record ZooKeeperOptions(Map<String, String> values) {
             config.setProperty(property, value);
         }
     }
+
+    /** The options without their passwords, for messages. */
+    @Override
+    public String toString() {
+        return UrlOptions.withoutPasswords(values);
+    }
 }

@@ -135,6 +135,7 @@ class ZooKeeperUrlTest extends WithServer {
         String root = "/own-" + name;
         LockStore mine = openUrl("zookeeper://me:secret@" + server().hosts() + root);
         granted(mine, alice.mutex(name));
+        hidesPassword(mine, "secret");
         assertThatThrownBy(() -> curator().getChildren().forPath(root + "/" + name))
                 .isInstanceOf(KeeperException.NoAuthException.class);
         LockStore other = null;
