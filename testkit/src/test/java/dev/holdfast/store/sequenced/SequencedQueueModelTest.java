@@ -33,6 +33,7 @@ class SequencedQueueModelTest {
     private static final String QUEUE = """
               Writers = {w1, w2}
               Readers = {r1}
+              Mortal = {}
               Sends = 1
               Breaks = 1
               Downgrades = 1
@@ -47,6 +48,7 @@ class SequencedQueueModelTest {
     private static final String LOST_ANSWERS = """
               Writers = {w1}
               Readers = {r1}
+              Mortal = {}
               Sends = 2
               Breaks = 1
               Downgrades = 1
@@ -57,17 +59,21 @@ class SequencedQueueModelTest {
               Cut = FALSE
             """;
 
-    /** Sessions end, and a leader is cut off. */
+    /**
+     * A session ends, and a leader is cut off. The other claim is believed whenever it was granted, so that this one is wrong
+     * from the first moment on in which it is believed, too.
+     */
     private static final String SESSIONS = """
               Writers = {w1, w2}
               Readers = {}
+              Mortal = {w1}
               Sends = 1
               Breaks = 0
               Downgrades = 0
               Releases = 0
               Margin = %d
               Lag = 1
-              End = 3
+              End = %d
               Cut = TRUE
             """;
 
@@ -86,7 +92,7 @@ class SequencedQueueModelTest {
 
     @Test
     void aLeaderThatIsCutOffMakesNoSecondHolder() {
-        checker().proves(COMMON.formatted(ALL, "") + SESSIONS.formatted(1));
+        checker().proves(COMMON.formatted(ALL, "") + SESSIONS.formatted(1, 3));
     }
 
     @ParameterizedTest
@@ -110,13 +116,13 @@ class SequencedQueueModelTest {
     @ParameterizedTest
     @CsvSource({"sync", "from reply", "counts on"})
     void eachMistakeAboutTimeIsFound(String flaw) {
-        finds("OneHolder", flaw, SESSIONS.formatted(1));
+        finds("OneHolder", flaw, SESSIONS.formatted(1, 2));
     }
 
     /** So the margin must cover by how much the store's count may begin earlier: ADR 10. */
     @Test
     void aMarginThatIsSmallerThanTheLagOfTheStoreIsTooSmall() {
-        finds("OneHolder", "", SESSIONS.formatted(0));
+        finds("OneHolder", "", SESSIONS.formatted(0, 2));
     }
 
     private void finds(String invariant, String flaw, String settings) {

@@ -34,6 +34,7 @@ EXTENDS Naturals, Sequences, FiniteSets, TLC
 
 CONSTANTS
   Writers, Readers, None, Flaws,
+  Mortal,      \* the claims whose sessions may end; of all others is known that they live
   Life,        \* of a session
   Margin, Lag,
   End,         \* of time
@@ -114,7 +115,7 @@ Without(q, c) == SelectSeq(q, LAMBDA entry : entry.claim # c)
 Seen(c) == IF c \in with THEN old ELSE queue
 
 HoldsExclusively(c) == c \in Writers /\ shrinking[c] = "no"
-Believes(c) == state[c] = "holds" /\ c \notin broken /\ (now < sure[c] \/ "counts on" \in Flaws)
+Believes(c) == state[c] = "holds" /\ c \notin broken /\ (c \notin Mortal \/ now < sure[c] \/ "counts on" \in Flaws)
 
 -----------------------------------------------------------------------------
 \* What a client does with a queue that it was shown, or with the news that its claim is over.
@@ -130,7 +131,7 @@ Granted(c, n) ==
   /\ state' = [state EXCEPT ![c] = "holds"]
   /\ number' = [number EXCEPT ![c] = n]
   /\ watched' = [watched EXCEPT ![c] = None]
-  /\ highest' = IF now >= sure[c] THEN highest
+  /\ highest' = IF c \in Mortal /\ now >= sure[c] THEN highest
                 ELSE <<IF c \in Writers THEN Max(highest[1], n) ELSE highest[1], Max(highest[2], n)>>
   /\ UNCHANGED <<ended, sweeping>>
 
@@ -287,7 +288,7 @@ Tick ==
   /\ UNCHANGED <<store, servers, client, requests, others, highest, sure, beat>>
 
 EndSession(c) ==
-  /\ c \in live
+  /\ c \in live \cap Mortal
   /\ now >= heard[c] + Life
   /\ live' = live \ {c}
   /\ queue' = Without(queue, c)
@@ -302,7 +303,7 @@ Told(c) ==
   /\ UNCHANGED <<store, servers, requests, time, others, sweeping>>
 
 Beat(c) ==
-  /\ now < End
+  /\ c \in Mortal
   /\ state[c] # "over"
   /\ beat[c] = None
   /\ beat' = [beat EXCEPT ![c] = [sent |-> now, done |-> FALSE]]
@@ -331,7 +332,7 @@ CutOff ==
   /\ old = None
   /\ old' = queue
   /\ with' \in SUBSET Claims
-  /\ heard' = [c \in Claims |-> now]
+  /\ heard' = [c \in Claims |-> IF c \in Mortal THEN now ELSE 0]
   /\ UNCHANGED <<queue, next, live, client, requests, time, others, highest>>
 
 Leave(c) ==
@@ -368,5 +369,5 @@ NobodyIsForgotten ==
   \A c \in live \ with :
     (state[c] = "waits" /\ Places(queue, c) # {} /\ Admitted(queue, First(Places(queue, c)))) => HasEvent(c)
 
-Same == Permutations(Writers) \cup Permutations(Readers)
+Same == Permutations(Writers \ Mortal) \cup Permutations(Readers \ Mortal)
 =============================================================================
