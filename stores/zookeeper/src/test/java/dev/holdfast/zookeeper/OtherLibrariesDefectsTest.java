@@ -228,8 +228,9 @@ class OtherLibrariesDefectsTest extends WithServer {
         assertThat(failure(ours.renew(List.of(claim))).retryable()).isTrue();
         awaitUntil(() -> !get(ours.renew(List.of(claim)).exceptionally(notYet -> List.of()))
                 .isEmpty());
-        assertThat(renewed(ours, claim)).isInstanceOfSatisfying(Granted.class, held -> assertThat(held.counter())
-                .isEqualTo(counter));
+        assertThat(renewed(ours, claim))
+                .isInstanceOfSatisfying(
+                        Granted.class, held -> assertThat(held.counter()).isEqualTo(counter));
         busy(other, bob.mutex(name));
     }
 

@@ -139,8 +139,10 @@ class RoundTripTest extends WithServer {
                 some.add(alice.mutex(new LockName(name + "-" + k + tail)));
             }
             // All at the same time, but few enough that a slow machine replies in time.
-            some.stream().map(apart::tryAcquire).toList().forEach(stage -> assertThat(get(stage))
-                    .isInstanceOf(Granted.class));
+            some.stream()
+                    .map(apart::tryAcquire)
+                    .toList()
+                    .forEach(stage -> assertThat(get(stage)).isInstanceOf(Granted.class));
             claims.addAll(some);
         }
         proxy.reset();
