@@ -37,7 +37,7 @@ class SequencedQueueTest {
     void whoeverIsAdmittedWasWatchingWhatHasChanged() {
         long seed = Seeds.of("watched entries");
         Random random = new Random(seed);
-        for (int run = 0; run < 1_000; run++) {
+        for (int run = 0; run < 400; run++) {
             Watchers watchers = new Watchers(random, new int[] {1, SEVERAL, Claim.ALL}[run % 3]);
             for (int step = 0; step < 40; step++) {
                 watchers.change();
