@@ -10,6 +10,7 @@ module dev.holdfast.core {
     exports dev.holdfast.memory;
     exports dev.holdfast.spi;
     exports dev.holdfast.store;
+    exports dev.holdfast.store.sequenced;
 
     uses dev.holdfast.spi.LockStoreProvider;
 

@@ -38,7 +38,8 @@ class CoreModuleTest {
                         "dev.holdfast.election",
                         "dev.holdfast.memory",
                         "dev.holdfast.spi",
-                        "dev.holdfast.store");
+                        "dev.holdfast.store",
+                        "dev.holdfast.store.sequenced");
         assertThat(core.getDescriptor().packages()).contains("dev.holdfast.internal");
     }
 

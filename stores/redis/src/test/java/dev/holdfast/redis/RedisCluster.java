@@ -238,7 +238,8 @@ public final class RedisCluster implements AutoCloseable {
         AtomicInteger polls = new AtomicInteger();
         awaitUntil(
                 () -> {
-                    // Redis 6.2 may write after it has paused its clients. Then the replica waits for nothing, until it is
+                    // Redis 6.2 may write after it has paused its clients. Then the replica waits for nothing, until it
+                    // is
                     // asked again.
                     if (polls.getAndIncrement() % 25 == 0
                             && promoted.ask(jedis -> jedis.info("replication")).contains("role:slave")) {

@@ -104,6 +104,27 @@ class RoundTripTest extends WithServer {
         assertThat(proxy.counts()).isEmpty();
     }
 
+    /** It watches the node of the holder. When it watched the folder, each change in it cost a list. */
+    @Test
+    void firstToWaitBehindOneHolderOfPermitsDoesNotHearOfThoseBehindIt() {
+        LockName free = new LockName(name + "-other");
+        get(store.release(granted(alice.mutex(free))));
+        LockStore other = open();
+        Claim holder = alice.claim(name, 2, 3);
+        granted(other, holder);
+        RecordingListener first = waiting(store, bob.claim(name, 2, 3));
+        awaitUntil(() -> proxy.counts().getOrDefault("getData", 0) == 2);
+        proxy.reset();
+        Claim later = alice.claim(name, 1, 3);
+        waiting(other, later);
+        released(other, later);
+        // Its reply comes after the events of all that.
+        granted(store, alice.mutex(free));
+        assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1));
+        released(other, holder);
+        awaitGrant(first);
+    }
+
     /** So many that their names alone would be more than a client accepts in one reply. */
     @Test
     void renewalOfManyLocksIsOneHeartbeat() {

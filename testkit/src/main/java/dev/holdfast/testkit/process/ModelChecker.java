@@ -77,8 +77,10 @@ public final class ModelChecker {
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
+        // Most of our models are checked in a second or two, in which the optimizing compiler and more threads that
+        // collect garbage cost more than they save.
         return ChildJvm.start(
-                List.of("-XX:+UseParallelGC", "-Djava.io.tmpdir=" + folder),
+                List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + folder),
                 TLC.class,
                 "-deadlock",
                 "-metadir",

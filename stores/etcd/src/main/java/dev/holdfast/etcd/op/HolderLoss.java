@@ -2,7 +2,6 @@ package dev.holdfast.etcd.op;
 
 import dev.holdfast.etcd.queue.AdmissionQueue;
 import dev.holdfast.etcd.queue.LockKeys;
-import dev.holdfast.etcd.queue.QueueEntry;
 import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.etcd.rpc.Txns;
 import dev.holdfast.etcd.session.ClaimState;
@@ -94,15 +93,7 @@ final class HolderLoss {
         if (tombstone.getResponses(0).getResponseRange().getCount() > 0) {
             return Reason.RELEASED;
         }
-        if (queue.admitted() == 0) {
-            return ofKey(wasDeleted);
-        }
-        long granted = claim.permits();
-        for (QueueEntry holder : queue.entries().subList(0, queue.admitted())) {
-            granted += holder.permits();
-        }
-        boolean taken = queue.entries().get(0).limit() != claim.limit() || granted > claim.limit();
-        return taken ? Reason.TAKEN : ofKey(wasDeleted);
+        return queue.isTaken(claim) ? Reason.TAKEN : ofKey(wasDeleted);
     }
 
     // A key whose lease is alive was deleted by somebody; else it went with the lease.

@@ -19,6 +19,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.sequenced.SequencedQueue;
 import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
@@ -173,8 +174,7 @@ public final class QueueWait {
         }
         AdmissionQueue before = AdmissionQueue.some(state.queue, some.getKvsList(), own);
         int index = before.entries().size() - 1;
-        boolean isOfThisKind = before.limitBefore(index, claim.limit()) == claim.limit();
-        if (some.getCount() <= LockStore.MAX_QUEUE && isOfThisKind && before.isCertain(index)) {
+        if (some.getCount() <= LockStore.MAX_QUEUE && !before.isOfAnotherKind(index) && before.isCertain(index)) {
             waitsFar(state, own, sentAt, before.position(index), some.getCount());
             return DONE;
         }
@@ -231,18 +231,11 @@ public final class QueueWait {
             return DONE;
         }
         QueueEntry own = queue.entries().get(index);
-        if (put && queue.limitBefore(index, claim.limit()) != claim.limit()) {
-            int inUse = queue.limitBefore(index, claim.limit());
-            return undo(state, own, new KindConflictException(claim.name(), claim.limit(), inUse));
+        if (put && queue.isOfAnotherKind(index)) {
+            return undo(state, own, new KindConflictException(claim.name(), claim.limit(), queue.limit()));
         }
-        if (put && queue.position(index) >= LockStore.MAX_QUEUE) {
-            return undo(
-                    state,
-                    own,
-                    StoreException.refused(
-                            "\"" + claim.name() + "\" has " + LockStore.MAX_QUEUE
-                                    + " waiters already, which is the most",
-                            null));
+        if (put && queue.isFull(index)) {
+            return undo(state, own, SequencedQueue.full(claim.name()));
         }
         if (queue.isAdmitted(index)) {
             return session.leftOf(own.session(), life, sentAt).thenAccept(left -> admitted(state, own, left));
@@ -292,7 +285,7 @@ public final class QueueWait {
     private void watch(ClaimState state, long revision, List<Runnable> then) {
         AdmissionQueue queue = state.seen;
         int index = queue == null ? -1 : queue.indexOf(state.claim.id());
-        AdmissionQueue.Blocker blocker = queue == null || index < 0 ? null : queue.blocker(index);
+        AdmissionQueue.Blocker blocker = queue == null || index < 0 ? null : queue.blockerOf(index);
         EtcdClient.Watch old = state.blockerWatch;
         boolean same = blocker != null && old != null && blocker.equals(state.blocker);
         if (state.ownWatch == null) {
@@ -528,7 +521,7 @@ public final class QueueWait {
                 // Its own key may have gone before its watch has started.
                 then.add(() -> readQueue(state));
             } else {
-                boolean same = Objects.equals(queue.blocker(index), before);
+                boolean same = Objects.equals(queue.blockerOf(index), before);
                 boolean matters = touched && !state.claim.isExclusive() && before != null && before.key() != null;
                 if (!same || matters) {
                     then.add(() -> readQueue(state));

@@ -199,25 +199,14 @@ public final class TryAcquire {
         private boolean mayHold(Claim claim, Seen one, @Nullable QueueEntry own) {
             AdmissionQueue queue = one.queue();
             if (own != null) {
-                if (claim.limit() != own.limit() || claim.permits() > own.permits()) {
-                    throw StoreException.refused(
-                            "Claim " + claim.id() + " holds " + own.permits() + " of " + own.limit()
-                                    + " permits of \"" + claim.name() + "\" and cannot be changed to "
-                                    + claim.permits() + " of " + claim.limit(),
-                            null);
-                }
+                own.requireNoMore(claim);
                 return true;
             }
-            if (queue.indexOf(claim.id()) < 0
-                    && !queue.entries().isEmpty()
-                    && queue.entries().get(0).limit() != claim.limit()) {
-                throw new KindConflictException(
-                        claim.name(), claim.limit(), queue.entries().get(0).limit());
+            boolean waits = queue.indexOf(claim.id()) >= 0;
+            if (!waits && !queue.entries().isEmpty() && queue.limit() != claim.limit()) {
+                throw new KindConflictException(claim.name(), claim.limit(), queue.limit());
             }
-            return !one.hasTombstone()
-                    && !claim.isWaitSet()
-                    && queue.indexOf(claim.id()) < 0
-                    && queue.admits(claim.permits(), claim.limit());
+            return !one.hasTombstone() && !waits && queue.admits(claim);
         }
 
         // The grant that a claim has already; a claim that waits has none.

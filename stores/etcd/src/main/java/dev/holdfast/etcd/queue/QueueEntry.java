@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.OwnerInfo;
+import dev.holdfast.store.sequenced.SequencedEntry;
 import io.etcd.jetcd.api.KeyValue;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,7 +33,8 @@ public record QueueEntry(
         long since,
         long created,
         long modified,
-        long session) {
+        long session)
+        implements SequencedEntry {
 
     private static final String MARK = "holdfast/1";
     private static final int OWNER_AT = 6;
@@ -137,11 +139,6 @@ public record QueueEntry(
     /** Whether a key that was read without its value is this entry, unchanged. */
     public boolean isStill(KeyValue read) {
         return read.getCreateRevision() == created && read.getModRevision() == modified;
-    }
-
-    /** Whether it excludes all other claims. */
-    public boolean isExclusive() {
-        return permits == limit;
     }
 
     /** A lease in whole milliseconds, rounded up. */

@@ -5,12 +5,9 @@ import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.etcd.rpc.Txns;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
+import dev.holdfast.store.sequenced.Tombstones;
 import io.etcd.jetcd.api.TxnRequest;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -42,7 +39,7 @@ public final class SessionMaintenance implements AutoCloseable {
     private final Consumer<ClaimState> readQueue;
     private final MonotonicClock clock;
     private final long ttlNanos;
-    private final Map<ByteString, Long> tombstones = new LinkedHashMap<>();
+    private final Tombstones<ByteString> tombstones;
     private final Thread thread;
     private volatile long wakesAt;
     private volatile long renewNotBefore;
@@ -63,6 +60,7 @@ public final class SessionMaintenance implements AutoCloseable {
         this.readQueue = readQueue;
         this.clock = clock;
         this.ttlNanos = ttl.toNanos();
+        this.tombstones = new Tombstones<>(clock, MAX_TOMBSTONES);
         this.renewNotBefore = clock.nanoTime();
         this.wakesAt = renewNotBefore;
         this.thread = new Thread(this::run, "holdfast-etcd-session");
@@ -81,24 +79,13 @@ public final class SessionMaintenance implements AutoCloseable {
 
     /** A tombstone was put, and is deleted after the given time. */
     public void tombstonePut(ByteString tombstone, Duration after) {
-        List<ByteString> over = new ArrayList<>(0);
         long until = clock.nanoTime() + after.toNanos();
-        synchronized (tombstones) {
-            tombstones.put(tombstone, until);
-            while (tombstones.size() > MAX_TOMBSTONES) {
-                ByteString oldest = tombstones.keySet().iterator().next();
-                tombstones.remove(oldest);
-                over.add(oldest);
-            }
-        }
-        over.forEach(this::deleteTombstone);
+        tombstones.add(tombstone, after).forEach(this::deleteTombstone);
         wakeBy(until);
     }
 
     public boolean hasTombstones() {
-        synchronized (tombstones) {
-            return !tombstones.isEmpty();
-        }
+        return !tombstones.all().isEmpty();
     }
 
     private void wakeBy(long at) {
@@ -118,7 +105,7 @@ public final class SessionMaintenance implements AutoCloseable {
             long now = clock.nanoTime();
             renewSession(now);
             claimTable.all().forEach(state -> check(state, now));
-            dropTombstones(now);
+            tombstones.removeOver(this::wakeBy).forEach(this::deleteTombstone);
             long wait = wakesAt - clock.nanoTime();
             if (wait > 0) {
                 clock.parkNanos(this, wait);
@@ -155,9 +142,7 @@ public final class SessionMaintenance implements AutoCloseable {
                 return;
             }
             Set<ByteString> known = claimTable.keys();
-            synchronized (tombstones) {
-                known.addAll(tombstones.keySet());
-            }
+            known.addAll(tombstones.all());
             keys.stream().filter(key -> !known.contains(key)).forEach(this::sweep);
         });
     }
@@ -188,21 +173,6 @@ public final class SessionMaintenance implements AutoCloseable {
         if (over[0]) {
             end(state);
         }
-    }
-
-    private void dropTombstones(long now) {
-        List<ByteString> over = new ArrayList<>(0);
-        synchronized (tombstones) {
-            tombstones.forEach((key, until) -> {
-                if (until - now <= 0) {
-                    over.add(key);
-                } else {
-                    wakeBy(until);
-                }
-            });
-            over.forEach(tombstones::remove);
-        }
-        over.forEach(this::deleteTombstone);
     }
 
     // Reads the key before deleting it, because the next claim of the name may use the same key.

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.Seeds;
@@ -25,14 +26,16 @@ class AdmissionQueueTest {
                 List.of(entry(1, 2, LIMIT), entry(2, 2, LIMIT), entry(3, 3, LIMIT), entry(4, 1, LIMIT)));
         assertThat(queue.admitted()).isEqualTo(2);
         assertThat(queue.position(3)).isEqualTo(1);
-        assertThat(queue.admits(1, LIMIT)).isFalse();
+        Claim one = new Claim(
+                new LockName("name"), new ClaimId("b", 1), 1, LIMIT, Duration.ofSeconds(30), OwnerInfo.of("b"));
+        assertThat(queue.admits(one)).isFalse();
     }
 
     @Test
     void claimOfAnotherKindBlocksLaterClaims() {
         AdmissionQueue queue = AdmissionQueue.of(List.of(entry(1, 1, LIMIT), entry(2, 1, 1), entry(3, 1, LIMIT)));
         assertThat(queue.admitted()).isEqualTo(1);
-        assertThat(queue.blocker(2)).isEqualTo(new AdmissionQueue.Blocker(key(2)));
+        assertThat(queue.blockerOf(2)).isEqualTo(new AdmissionQueue.Blocker(key(2)));
     }
 
     @Test
@@ -40,14 +43,14 @@ class AdmissionQueueTest {
         int all = Claim.ALL;
         AdmissionQueue readers =
                 AdmissionQueue.of(List.of(entry(1, all, all), entry(2, 1, all), entry(3, 1, all), entry(4, all, all)));
-        assertThat(readers.blocker(1)).isEqualTo(new AdmissionQueue.Blocker(key(1)));
-        assertThat(readers.blocker(2)).isEqualTo(new AdmissionQueue.Blocker(key(1)));
-        assertThat(readers.blocker(3)).isEqualTo(new AdmissionQueue.Blocker(key(3)));
+        assertThat(readers.blockerOf(1)).isEqualTo(new AdmissionQueue.Blocker(key(1)));
+        assertThat(readers.blockerOf(2)).isEqualTo(new AdmissionQueue.Blocker(key(1)));
+        assertThat(readers.blockerOf(3)).isEqualTo(new AdmissionQueue.Blocker(key(3)));
         AdmissionQueue permits = AdmissionQueue.of(
                 List.of(entry(1, 2, LIMIT), entry(2, 1, LIMIT), entry(3, 2, LIMIT), entry(4, 1, LIMIT)));
-        assertThat(permits.blocker(2)).as("all holders").isEqualTo(new AdmissionQueue.Blocker(null));
-        assertThat(permits.blocker(3)).isEqualTo(new AdmissionQueue.Blocker(key(3)));
-        assertThat(AdmissionQueue.of(List.of(entry(1, 1, 0))).blocker(0)).isNull();
+        assertThat(permits.blockerOf(2)).as("all holders").isEqualTo(new AdmissionQueue.Blocker(null));
+        assertThat(permits.blockerOf(3)).isEqualTo(new AdmissionQueue.Blocker(key(3)));
+        assertThat(AdmissionQueue.of(List.of(entry(1, 1, 0))).blockerOf(0)).isNull();
     }
 
     /** The property that allows a waiter to be granted by an event, without another read of the queue. */
@@ -111,7 +114,7 @@ class AdmissionQueueTest {
                     certain++;
                     assertThat(whole.isAdmitted(index)).as("seed %d", seed).isFalse();
                     assertThat(whole.position(index)).as("seed %d", seed).isGreaterThanOrEqualTo(Renewed.Waiting.FAR);
-                    assertThat(end.blocker(index - from)).as("seed %d", seed).isEqualTo(whole.blocker(index));
+                    assertThat(end.blockerOf(index - from)).as("seed %d", seed).isEqualTo(whole.blockerOf(index));
                 }
             }
         }

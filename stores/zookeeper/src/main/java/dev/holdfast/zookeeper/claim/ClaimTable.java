@@ -4,9 +4,8 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
+import dev.holdfast.store.sequenced.Tombstones;
 import java.util.Collection;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -20,13 +19,12 @@ public final class ClaimTable {
     /** The maximum number of tombstones. The oldest ones are dropped first. */
     static final int MAX_TOMBSTONES = 10_000;
 
-    private final MonotonicClock clock;
     private final NodeWatches watches;
     private final Map<ClaimId, ClaimState> live = new ConcurrentHashMap<>();
-    private final Map<ClaimId, Long> tombstones = new LinkedHashMap<>();
+    private final Tombstones<ClaimId> tombstones;
 
     public ClaimTable(MonotonicClock clock, NodeWatches watches) {
-        this.clock = clock;
+        this.tombstones = new Tombstones<>(clock, MAX_TOMBSTONES);
         this.watches = watches;
     }
 
@@ -75,30 +73,11 @@ public final class ClaimTable {
 
     /** Refuses the claim from now on, for the length of its lease. */
     public void addTombstone(Claim claim) {
-        long now = clock.nanoTime();
-        synchronized (tombstones) {
-            tombstones.remove(claim.id());
-            tombstones.put(claim.id(), now + claim.lease().toNanos());
-            Iterator<ClaimId> oldest = tombstones.keySet().iterator();
-            while (tombstones.size() > MAX_TOMBSTONES) {
-                oldest.next();
-                oldest.remove();
-            }
-        }
+        tombstones.add(claim.id(), claim.lease());
     }
 
     public boolean hasTombstone(ClaimId id) {
-        synchronized (tombstones) {
-            Long until = tombstones.get(id);
-            if (until == null) {
-                return false;
-            }
-            if (until - clock.nanoTime() > 0) {
-                return true;
-            }
-            tombstones.remove(id);
-            return false;
-        }
+        return tombstones.has(id);
     }
 
     public void clear() {

@@ -93,7 +93,7 @@ public final class OrphanCleaner {
         for (String parent : parents) {
             client.children(parent).thenAccept(reply -> {
                 if (reply.isOk()) {
-                    AdmissionQueue.of(reply.get()).all().stream()
+                    AdmissionQueue.of(reply.get()).entries().stream()
                             .filter(node -> lateNodes.containsKey(node.id()))
                             .forEach(node -> remove(client, parent + '/' + node.text()));
                 }

@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper.node;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.store.sequenced.SequencedEntry;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * @param sequence its number in the queue; the server's sequence overflows from the largest int to the smallest
  * @param foreign whether another library than Holdfast created it
  */
-public record NodeName(String text, ClaimId id, int permits, int limit, int sequence, boolean foreign) {
+public record NodeName(String text, ClaimId id, int permits, int limit, int sequence, boolean foreign)
+        implements SequencedEntry {
 
     /** The prefix of Curator for nodes that are created with protection against lost replies. */
     private static final String PROTECTED = "_c_";
@@ -79,14 +81,6 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
     /** Whether this is the other node, or the one that has replaced it when the grant was shrunk. */
     public boolean isOfSameClaim(@Nullable NodeName other) {
         return other != null && sequence == other.sequence && id.equals(other.id);
-    }
-
-    public boolean isWrite() {
-        return limit == Claim.ALL && permits == Claim.ALL;
-    }
-
-    public boolean isRead() {
-        return limit == Claim.ALL && permits == 1;
     }
 
     /** Parses a name; null if it is not that of a claim's node, such as that of a nested parent node. */

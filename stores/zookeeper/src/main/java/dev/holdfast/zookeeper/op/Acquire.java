@@ -3,10 +3,10 @@ package dev.holdfast.zookeeper.op;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
-import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.sequenced.SequencedQueue;
 import dev.holdfast.zookeeper.claim.ClaimState;
 import dev.holdfast.zookeeper.claim.OneShotListener;
 import dev.holdfast.zookeeper.node.AdmissionQueue;
@@ -165,7 +165,7 @@ public final class Acquire {
             discard(client, claimState);
             throw otherUse;
         }
-        if (queue.isHolder(index)) {
+        if (queue.isAdmitted(index)) {
             return held(client, claimState, queue, index);
         }
         Renewed answer = new Renewed.Waiting(queue.position(index), Duration.ZERO);
@@ -173,11 +173,9 @@ public final class Acquire {
             discard(client, claimState);
             return done(answer);
         }
-        if (queue.position(index) >= LockStore.MAX_QUEUE) {
+        if (queue.isFull(index)) {
             discard(client, claimState);
-            throw StoreException.refused(
-                    "\"" + claimState.name() + "\" has " + LockStore.MAX_QUEUE + " waiters already, which is the most",
-                    null);
+            throw SequencedQueue.full(claimState.name());
         }
         if (!claimState.queue()) {
             discard(client, claimState);
@@ -320,17 +318,11 @@ public final class Acquire {
         }
         if (listener == null) {
             int index = queue.indexOf(node);
-            boolean waits = index >= 0 && !queue.isHolder(index);
+            boolean waits = index >= 0 && !queue.isAdmitted(index);
             if (claimState.state() == ClaimState.State.WAITING && waits) {
                 return done(new Renewed.Waiting(queue.position(index), Duration.ZERO));
             }
-            if (claim.limit() != node.limit() || claim.permits() > node.permits()) {
-                throw StoreException.refused(
-                        "Claim " + claim.id() + " has " + node.permits() + " of " + node.limit() + " permits of \""
-                                + claim.name() + "\" and cannot be changed to " + claim.permits() + " of "
-                                + claim.limit(),
-                        null);
-            }
+            node.requireNoMore(claim);
             if (claim.permits() < node.permits() && !waits && !request.searchOnly()) {
                 return shrink(client, claimState, node, request, queue, searches);
             }

@@ -242,7 +242,7 @@ public final class AcquireAll {
             return false;
         }
         Acquire.requireSameUse(claimState, queue, index);
-        return queue.isHolder(index);
+        return queue.isAdmitted(index);
     }
 
     private static NodeName own(ClaimState claimState) {

@@ -67,7 +67,7 @@ public final class Inspect {
         List<ResourceState.Entry> waiters = new ArrayList<>();
         long counter = 0;
         for (int i = 0; i < entries.size(); i++) {
-            boolean holds = queue.isHolder(i);
+            boolean holds = queue.isAdmitted(i);
             ResourceState.Entry entry = entry(name, entries.get(i), holds);
             (holds ? holders : waiters).add(entry);
             counter = Math.max(counter, entry.counter());
@@ -129,7 +129,7 @@ public final class Inspect {
         for (int i = 0; i < CONCURRENT_LISTS && names.hasNext(); i++) {
             LockName name = names.next();
             pending = pending.thenCombine(client.children(context.paths().parent(name)), (list, reply) -> {
-                if (reply.isOk() && !AdmissionQueue.of(reply.get()).all().isEmpty()) {
+                if (reply.isOk() && !AdmissionQueue.of(reply.get()).entries().isEmpty()) {
                     list.add(name);
                 } else if (!reply.isOk() && !reply.isMissing()) {
                     throw reply.failure();

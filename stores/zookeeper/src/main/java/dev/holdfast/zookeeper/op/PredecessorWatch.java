@@ -3,6 +3,7 @@ package dev.holdfast.zookeeper.op;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.sequenced.SequencedQueue;
 import dev.holdfast.zookeeper.claim.ClaimState;
 import dev.holdfast.zookeeper.claim.NodeWatches;
 import dev.holdfast.zookeeper.claim.OneShotListener;
@@ -17,23 +18,12 @@ import java.util.concurrent.CompletionStage;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Notifies a claim in the queue when its turn has come, and a claim that holds when it is gone. Both watch their own
  * node, because others may delete it: a waiting claim from the beginning, one that holds from its first renewal on. A waiting
- * claim also watches one more node, chosen such that a release wakes only those claims that may then be granted:
- *
- * <table>
- * <caption>What is watched</caption>
- * <tr><th>claim</th><th>watches</th><th>when that changes</th></tr>
- * <tr><td>mutex</td><td>the node just before</td><td>holds if no other node was ahead, else lists again</td></tr>
- * <tr><td>write lock</td><td>the node just before</td><td>lists again</td></tr>
- * <tr><td>read lock</td><td>the last write lock before</td><td>lists again</td></tr>
- * <tr><td>permits, first waiter</td><td>the children of the parent node</td><td>lists again</td></tr>
- * <tr><td>permits, others</td><td>the node just before, and its data</td><td>lists again</td></tr>
- * <tr><td>wait set</td><td>nothing</td><td></td></tr>
- * </table>
+ * claim also watches one more node, which {@link SequencedQueue#blocker} names, or the children of the parent node if it waits
+ * for any of several holders. When that changes, it lists again, unless the change is the grant.
  *
  * <p>The deletion of the only node ahead is the grant of a mutex. This is safe for three reasons. The list was
  * taken after the claim's own node was created. No node is inserted ahead of it later. And events arrive in order:
@@ -67,11 +57,11 @@ public final class PredecessorWatch {
     void arm(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
         claimState.setPlace(index, queue.position(index));
         watchOwn(client, claimState);
-        NodeName own = queue.get(index);
-        if (own.limit() == 0) {
+        int blocker = queue.blocker(index);
+        if (blocker == SequencedQueue.NOTHING) {
             return;
         }
-        NodeName predecessor = target(queue, index, own);
+        NodeName predecessor = blocker == SequencedQueue.ALL_HOLDERS ? null : queue.get(blocker);
         String path = claimState.parent() + (predecessor == null ? "" : '/' + predecessor.text());
         String before = claimState.watched();
         if (!claimState.setWatch(path)) {
@@ -89,21 +79,6 @@ public final class PredecessorWatch {
                 }
             });
         }
-    }
-
-    // Returns null if all children of the parent node must be watched.
-    private static @Nullable NodeName target(AdmissionQueue queue, int index, NodeName own) {
-        if (own.isRead()) {
-            return queue.lastWriteBefore(index);
-        }
-        if (isForPermits(own) && queue.position(index) == 0) {
-            return null;
-        }
-        return queue.get(index - 1);
-    }
-
-    private static boolean isForPermits(NodeName node) {
-        return node.limit() != 1 && !node.isRead() && !node.isWrite();
     }
 
     /** Watches the node of a claim that waits or holds, unless it is watched already. */
@@ -165,16 +140,26 @@ public final class PredecessorWatch {
 
     // Whether the claim must still wait for that node, which is then watched.
     private CompletionStage<Boolean> readPredecessor(SessionClient client, ClaimState claimState, String path) {
-        NodeName own = claimState.node();
-        boolean forPermits = own != null && isForPermits(own);
+        boolean endsWhenGranted = waitsForWaiter(claimState, path);
         return watches.read(client, claimState, path, event -> changed(client, claimState, path, event))
                 .thenApply(reply -> {
-                    boolean blocks = reply.isOk() && !(forPermits && isGranted(reply.get()));
+                    boolean blocks = reply.isOk() && !(endsWhenGranted && isGranted(reply.get()));
                     if (!blocks) {
                         watches.leave(claimState, path);
                     }
                     return blocks;
                 });
+    }
+
+    // Whether permits are short, and the claim at that path was a waiter, too, when the queue was listed.
+    private static boolean waitsForWaiter(ClaimState claimState, String path) {
+        NodeName own = claimState.node();
+        NodeName before = NodeName.parse(path.substring(path.lastIndexOf('/') + 1));
+        return own != null
+                && before != null
+                && own.isForPermits()
+                && !before.isExclusive()
+                && claimState.position() > 0;
     }
 
     private static boolean isGranted(SessionClient.Data data) {
@@ -275,7 +260,7 @@ public final class PredecessorWatch {
         } else if (!waits) {
             claimState.adopt(queue.get(index));
             watchOwn(client, claimState);
-        } else if (queue.isHolder(index)) {
+        } else if (queue.isAdmitted(index)) {
             admitted(client, claimState, queue, index);
             grant(client, claimState);
         } else {
@@ -306,7 +291,7 @@ public final class PredecessorWatch {
             claimState.clearWatch(watched);
             watches.leave(claimState, watched);
         }
-        if (isForPermits(queue.get(index)) && !queue.isLast(index)) {
+        if (queue.get(index).isForPermits() && !queue.isLast(index)) {
             mark(client, claimState);
         }
     }

@@ -38,11 +38,11 @@ class NodeNameTest {
         assertThat(mutex.limit()).isEqualTo(1);
         assertThat(mutex.foreign()).isTrue();
         assertThat(mutex.id()).isEqualTo(new ClaimId("9f8d0b1e-65a1-4f0e-9f5c-3d0f6c1f0b6a", 7));
-        assertThat(NodeName.parse("_c_9f8d0b1e-65a1-4f0e-9f5c-3d0f6c1f0b6a-__READ__0000000001")
-                        .isRead())
-                .isTrue();
+        NodeName read = NodeName.parse("_c_9f8d0b1e-65a1-4f0e-9f5c-3d0f6c1f0b6a-__READ__0000000001");
+        assertThat(read.isExclusive()).isFalse();
+        assertThat(read.isForPermits()).isFalse();
         assertThat(NodeName.parse("_c_9f8d0b1e-65a1-4f0e-9f5c-3d0f6c1f0b6a-__WRIT__0000000001")
-                        .isWrite())
+                        .isExclusive())
                 .isTrue();
         assertThat(NodeName.parse("lock-0000000001").limit()).isEqualTo(1);
     }
@@ -74,22 +74,21 @@ class NodeNameTest {
                 "_c_a.1-2of5-0000000001",
                 "_c_c.1-2of5-0000000003",
                 "_c_b.1-2of5-0000000002"));
-        assertThat(queue.holders()).extracting(node -> node.id().client()).containsExactly("a", "b");
-        assertThat(queue.waiters()).extracting(node -> node.id().client()).containsExactly("c", "d");
+        assertThat(queue.entries()).extracting(node -> node.id().client()).containsExactly("a", "b", "c", "d");
+        assertThat(queue.admitted()).isEqualTo(2);
         AdmissionQueue readWrite = AdmissionQueue.of(List.of(
                 "_c_r.1-__READ__0000000001",
                 "_c_s.1-__READ__0000000002",
                 "_c_w.1-__WRIT__0000000003",
                 "_c_t.1-__READ__0000000004"));
-        assertThat(readWrite.holders()).hasSize(2);
-        assertThat(readWrite.lastWriteBefore(3)).isEqualTo(readWrite.get(2));
+        assertThat(readWrite.admitted()).isEqualTo(2);
     }
 
     @Test
     void nodeOfAnotherKindBlocksTheNodesBehindIt() {
         AdmissionQueue queue = AdmissionQueue.of(
                 List.of("_c_a.1-1of3-0000000001", "_c_b.1-lock-0000000002", "_c_c.1-1of3-0000000003"));
-        assertThat(queue.holders()).hasSize(1);
+        assertThat(queue.admitted()).isEqualTo(1);
         assertThat(queue.isOfAnotherKind(1)).isTrue();
         assertThat(queue.isOfAnotherKind(2)).isFalse();
     }
