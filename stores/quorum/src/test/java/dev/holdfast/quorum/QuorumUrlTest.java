@@ -123,6 +123,26 @@ class QuorumUrlTest {
                 .doesNotContain("SECRET");
     }
 
+    /** An acquisition with two rounds, and a renewal that is repeated, must end long before the lease. */
+    @Test
+    void nodeTimeoutOfMoreThanATenthOfTheLongestLeaseIsRefused() {
+        assertThatThrownBy(
+                        () -> QuorumUrl.parse("quorum:redis://a,redis://b,redis://c#nodeTimeout=2001ms&maxLease=20s"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("nodeTimeout")
+                .hasMessageContaining("PT2.001S")
+                .hasMessageContaining("maxLease")
+                .hasMessageContaining("PT20S")
+                .hasMessageContaining("2000 ms or less")
+                .hasMessageContaining("PT20.01S or more");
+        assertThatThrownBy(() -> new QuorumOptions(Duration.ofSeconds(5), Duration.ofMillis(501), false))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("PT0.501S");
+        assertThat(QuorumUrl.parse("quorum:redis://a,redis://b,redis://c#nodeTimeout=2s&maxLease=20s")
+                        .options())
+                .isEqualTo(new QuorumOptions(Duration.ofSeconds(20), Duration.ofSeconds(2), false));
+    }
+
     @Test
     void nodeOfAnUnknownKindIsNamed() {
         assertThatThrownBy(() -> new QuorumLockStoreProvider()
