@@ -17,7 +17,6 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Kinds;
 import dev.holdfast.spi.StoreTraits.Liveness;
-import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
 import java.time.Duration;
@@ -105,13 +104,7 @@ public final class QuorumLockStore implements LockStore {
     static QuorumLockStore over(
             List<LockStore> stores, QuorumOptions options, MonotonicClock clock, Function<Duration, Executor> later) {
         checkCount(stores.size());
-        for (LockStore store : stores) {
-            if (store.traits().node() == NodeRole.NONE) {
-                throw new IllegalArgumentException(
-                        store + " cannot be a node of a quorum: it cannot agree with others on"
-                                + " counters. Stores in memory and on one Redis server can");
-            }
-        }
+        RefusedNodes.check(stores);
         QuorumLockStore quorum = new QuorumLockStore(List.copyOf(stores), options, clock, later);
         quorum.check();
         return quorum;

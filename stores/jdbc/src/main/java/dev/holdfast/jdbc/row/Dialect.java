@@ -142,6 +142,25 @@ public abstract class Dialect {
         return "name IN (" + LockStatements.marks(names) + ") AND " + LockStatements.IS_IDLE;
     }
 
+    /** Whether the database can be a node of a quorum: {@link #readNodeMark} and {@link #writeNodeMark} tell its age. */
+    public boolean canBeNode() {
+        return false;
+    }
+
+    /**
+     * Reads the mark of the database's present incarnation: since when it has kept its data, the time, and whether the table of
+     * the mark is as it must be. The first is null if there is no mark of this incarnation. It is run in a transaction that has read
+     * the table of the locks before.
+     */
+    public String readNodeMark() {
+        throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");
+    }
+
+    /** Writes a mark of the present incarnation, unless there is one. It has no parameters. */
+    public String writeNodeMark() {
+        throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");
+    }
+
     /** A table expression with one row, to select the time from. */
     public String oneRow() {
         return "(SELECT 1 AS one) AS single";
