@@ -38,7 +38,6 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.NodeRole;
-import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.Bounds;
 import dev.holdfast.store.ResourceRecord;
@@ -104,7 +103,7 @@ final class RowLockStore implements LockStore {
                         true,
                         false,
                         true,
-                        TokenSurvival.RESTART,
+                        dialect.tokens(),
                         Liveness.LEASE,
                         Duration.ofNanos(1_000),
                         ticketTtl,

@@ -9,6 +9,7 @@ import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -110,6 +111,12 @@ public final class PostgresDialect extends ServerDialect {
     @Override
     public List<String> createTables() {
         return List.of(CREATE_LOCK, CREATE_SCHEMA, CREATE_NODE, TableSchema.INSERT_VERSION);
+    }
+
+    // A new counter is at least the time of the server. As a node of a quorum it must promise what the others do.
+    @Override
+    public TokenSurvival tokens() {
+        return TokenSurvival.DATA_LOSS;
     }
 
     @Override

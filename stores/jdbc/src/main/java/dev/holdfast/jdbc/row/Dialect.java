@@ -5,6 +5,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -140,6 +141,11 @@ public abstract class Dialect {
      */
     protected static String isIdle(int names) {
         return "name IN (" + LockStatements.marks(names) + ") AND " + LockStatements.IS_IDLE;
+    }
+
+    /** What the counters survive. */
+    public TokenSurvival tokens() {
+        return TokenSurvival.RESTART;
     }
 
     /** Whether the database can be a node of a quorum: {@link #readNodeMark} and {@link #writeNodeMark} tell its age. */
