@@ -41,7 +41,9 @@ class PostgresNodeTest extends Servers {
         run(url, A_DAY_AGO);
         NodeAttempt old = asked(store);
         assertThat(old.age()).hasHours(24);
-        assertThat(asked(open(url)).incarnation()).as("as another client sees it").isEqualTo(old.incarnation());
+        assertThat(asked(open(url)).incarnation())
+                .as("as another client sees it")
+                .isEqualTo(old.incarnation());
         return old;
     }
 
@@ -63,8 +65,8 @@ class PostgresNodeTest extends Servers {
     @ValueSource(strings = {"full", "relaxed"})
     void eachStartAndEachCrashIsNoticed(String durability) {
         PostgresServer server = closing(PostgresServer.start());
-        String url = server.newSchema() + "&holdfast.durability=" + durability;
-        LockStore store = open(url);
+        String url = server.newSchema();
+        LockStore store = open(url + "&holdfast.durability=" + durability);
         NodeAttempt old = old(store, url);
 
         // The server goes on with new processes, on the same data and with the same time of its start.

@@ -22,8 +22,8 @@ final class RefusedNodes {
         if (!refused.isEmpty()) {
             throw new IllegalArgumentException("A quorum cannot have these nodes: "
                     + refused.stream()
-                            .map(store -> store + ", because "
-                                    + reason(store.traits().product()))
+                            .map(store ->
+                                    store + ", because " + reason(store.traits().product()))
                             .collect(Collectors.joining("; "))
                     + ". Use single Redis servers, single PostgreSQL servers, and stores in memory");
         }

@@ -44,7 +44,8 @@ public final class PostgresDialect extends ServerDialect {
             )
             """;
 
-    // A crash empties this table, whether the server is started again or goes on with new processes, and so do the promotion of a
+    // A crash empties this table, whether the server is started again or goes on with new processes, and so do the
+    // promotion of a
     // replica and a start from a base backup.
     private static final String CREATE_NODE = """
             CREATE UNLOGGED TABLE IF NOT EXISTS holdfast_node (
@@ -53,7 +54,8 @@ public final class PostgresDialect extends ServerDialect {
             """;
 
     // What else changes when data may be lost. The start of the server: a copy of the data folder of a server that was
-    // stopped. The database: a copy of it in the same server. The tables and the file of the locks: rows that were dropped or
+    // stopped. The database: a copy of it in the same server. The tables and the file of the locks: rows that were
+    // dropped or
     // truncated, and perhaps restored.
     private static final String INCARNATION = """
             concat_ws(' ', CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint),

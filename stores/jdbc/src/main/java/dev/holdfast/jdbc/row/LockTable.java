@@ -216,8 +216,7 @@ public final class LockTable implements AutoCloseable {
     }
 
     private <T> Applied<T> transition(
-            Collection<LockName> names, Transition<T> transition, boolean mayWait, boolean asNode)
-            throws SQLException {
+            Collection<LockName> names, Transition<T> transition, boolean mayWait, boolean asNode) throws SQLException {
         long patience = mayWait ? Math.min(patienceNanos, PATIENCE.toNanos()) : 0;
         List<LockName> sorted = names.stream().distinct().sorted().toList();
         long lockedSince = clock.nanoTime();
@@ -353,8 +352,7 @@ public final class LockTable implements AutoCloseable {
         return apply(rows, null, transition, changed);
     }
 
-    private <T> Applied<T> apply(
-            Rows rows, @Nullable NodeMark mark, Transition<T> transition, List<LockRow> changed) {
+    private <T> Applied<T> apply(Rows rows, @Nullable NodeMark mark, Transition<T> transition, List<LockRow> changed) {
         Map<LockName, ResourceRecord> records = new TreeMap<>();
         rows.byName().forEach((name, row) -> records.put(name, row.toRecord(ticketTtl, entryCache)));
         T answer = null;

@@ -4,7 +4,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.sql.SQLException;
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
+import java.util.Optional;
 
 /**
  * Since when a database that is a node of a quorum has kept its data without an event in which it may have lost some.
@@ -19,22 +19,18 @@ public record NodeMark(long since, Duration age) {
      * the locks before, so that nobody replaces that table until the transaction ends.
      */
     static NodeMark read(LockStatements statements, Dialect dialect) throws SQLException {
-        NodeMark known = readOnce(statements, dialect);
-        if (known != null) {
-            return known;
+        Optional<NodeMark> known = readOnce(statements, dialect);
+        if (known.isPresent()) {
+            return known.get();
         }
         // Another client may do the same: then this statement waits for it, and does nothing.
         statements.change(dialect.ready("write mark", dialect::writeNodeMark), statement -> {});
-        NodeMark written = readOnce(statements, dialect);
-        if (written == null) {
-            throw StoreException.unavailable(
-                    Effect.NONE, dialect.tables().in("Table holdfast_node was changed by another client"), null);
-        }
-        return written;
+        return readOnce(statements, dialect)
+                .orElseThrow(() -> StoreException.unavailable(
+                        Effect.NONE, dialect.tables().in("Table holdfast_node was changed by another client"), null));
     }
 
-    private static @Nullable NodeMark readOnce(LockStatements statements, Dialect dialect)
-            throws SQLException {
+    private static Optional<NodeMark> readOnce(LockStatements statements, Dialect dialect) throws SQLException {
         return statements.query(dialect.ready("read mark", dialect::readNodeMark), statement -> {}, rows -> {
             if (!rows.next() || !rows.getBoolean(3)) {
                 throw StoreException.refused(
@@ -44,11 +40,12 @@ public record NodeMark(long since, Duration age) {
                                         + " --store URL\" prints it"),
                         null);
             }
+            long now = rows.getLong(2);
             long since = rows.getLong(1);
             // The clock may have been set back.
             return rows.wasNull()
-                    ? null
-                    : new NodeMark(since, RowCodec.duration(Math.max(0, rows.getLong(2) - since)));
+                    ? Optional.empty()
+                    : Optional.of(new NodeMark(since, RowCodec.duration(Math.max(0, now - since))));
         });
     }
 }
