@@ -148,7 +148,7 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** Starts it after {@link #stop} or {@link #kill}, on the same port and data. */
-    void startAgain() {
+    public void startAgain() {
         process.start(
                 programs.resolve("postgres").toString(),
                 "-D",
