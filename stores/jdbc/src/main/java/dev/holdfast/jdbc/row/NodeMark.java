@@ -35,9 +35,10 @@ public record NodeMark(long since, Duration age) {
             if (!rows.next() || !rows.getBoolean(3)) {
                 throw StoreException.refused(
                         dialect.tables()
-                                .in("Table holdfast_node must be one that a crash empties (UNLOGGED), or a crash that loses"
-                                        + " grants would not be noticed. Drop it, and make it as \"holdfast schema"
-                                        + " --store URL\" prints it"),
+                                .in(
+                                        "Table holdfast_node must be one that a crash empties (UNLOGGED), or a crash that loses"
+                                                + " grants would not be noticed. Drop it, and make it as \"holdfast schema"
+                                                + " --store URL\" prints it"),
                         null);
             }
             long now = rows.getLong(2);
