@@ -62,6 +62,7 @@ public record StoreUrl(
     /** Longer texts are not in a message by chance. */
     private static final int LONGEST_BY_CHANCE = 3;
 
+    private static final String JDBC = "jdbc:";
     private static final String MASK = "***";
 
     private static final Pattern SERVER = Pattern.compile("(\\[[0-9A-Fa-f:.%]+]|[^:\\[\\]]+)(?::(\\d{1,5}))?");
@@ -239,7 +240,8 @@ public record StoreUrl(
      * user stays.
      */
     public static String withoutPassword(String url) {
-        Matcher option = (isOfJdbc(url) ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
+        // A database may also be a node of a quorum.
+        Matcher option = (url.contains(JDBC) ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
         if (!option.find()) {
             return withoutLogin(url);
         }
@@ -282,6 +284,6 @@ public record StoreUrl(
     }
 
     private static boolean isOfJdbc(String url) {
-        return url.startsWith("jdbc:");
+        return url.startsWith(JDBC);
     }
 }

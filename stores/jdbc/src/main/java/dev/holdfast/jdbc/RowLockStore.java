@@ -8,6 +8,7 @@ import dev.holdfast.jdbc.connection.SerialConnection.Turn;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.row.NodeMark;
 import dev.holdfast.jdbc.row.RememberedNames;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.row.RowLockedException;
@@ -28,6 +29,7 @@ import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.Renewed;
@@ -35,7 +37,7 @@ import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
-import dev.holdfast.spi.StoreTraits.TokenSurvival;
+import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.Bounds;
 import dev.holdfast.store.ResourceRecord;
@@ -48,6 +50,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -96,16 +99,17 @@ final class RowLockStore implements LockStore {
         this.source = source;
         this.ticketTtl = options.ticketTtl();
         this.traits = new StoreTraits(
-                dialect.product(),
-                true,
-                false,
-                true,
-                TokenSurvival.RESTART,
-                Liveness.LEASE,
-                Duration.ofNanos(1_000),
-                ticketTtl,
-                // A call may wait for a thread, and then for its connection.
-                options.busyTimeout().plus(options.callTimeout()).plus(wiring.statementTimeout()));
+                        dialect.product(),
+                        true,
+                        false,
+                        true,
+                        dialect.tokens(),
+                        Liveness.LEASE,
+                        Duration.ofNanos(1_000),
+                        ticketTtl,
+                        // A call may wait for a thread, and then for its connection.
+                        options.busyTimeout().plus(options.callTimeout()).plus(wiring.statementTimeout()))
+                .withNode(dialect.canBeNode() ? NodeRole.BLOCKING : NodeRole.NONE);
         Supplier<SerialConnection> connections =
                 () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
         String threads = "holdfast-" + dialect.product();
@@ -157,6 +161,38 @@ final class RowLockStore implements LockStore {
         } catch (RowLockedException isLocked) {
             return new Applied<>(new Attempt.Busy(LockTable.PATIENCE), null, List.of(), 0, true);
         }
+    }
+
+    @Override
+    public CompletionStage<NodeAttempt> tryAcquireAsNode(Claim claim, long counter, boolean raise) {
+        if (traits.node() == NodeRole.NONE) {
+            throw new UnsupportedOperationException(traits.product() + " cannot be a node of a quorum");
+        }
+        return lanes.call(claim.name(), work -> {
+            Applied<NodeAttempt> applied = work.call(turn -> {
+                idleRowCleaner.begin(claim.name());
+                return onRows(
+                        List.of(claim.name()),
+                        mayWait -> turn.further()
+                                .asNode(claim.name(), read -> acquireAsNode(claim, counter, raise, read), mayWait));
+            });
+            contended.saw(claim.name(), applied.contended());
+            locked.saw(claim.name(), false);
+            notifyWaiters(applied.handed(), work);
+            return applied.answerOrThrow();
+        });
+    }
+
+    private static NodeAttempt acquireAsNode(Claim claim, long counter, boolean raise, Read read) {
+        NodeMark mark = Objects.requireNonNull(read.mark());
+        ResourceRecord record = read.only();
+        long tolerance = RowCodec.micros(NodeAttempt.CLOCK_TOLERANCE);
+        long wanted = Math.min(Math.max(counter, read.epoch() - tolerance), read.epoch() + tolerance);
+        if (raise) {
+            record.raise(claim.id(), counter);
+        }
+        Attempt attempt = record.tryAcquire(claim, read.now(), raise ? counter : wanted);
+        return new NodeAttempt(attempt, mark.since(), mark.age());
     }
 
     @Override

@@ -7,7 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -17,6 +19,9 @@ import java.util.stream.Stream;
 public final class PostgresServer implements AutoCloseable {
 
     private static final Path VERSIONS = Path.of("/usr/lib/postgresql");
+
+    private static final String WAL_WRITER =
+            "SELECT COALESCE(max(pid), 0) FROM pg_stat_activity WHERE backend_type = 'walwriter'";
 
     private static final AtomicInteger SCHEMAS = new AtomicInteger();
     private static PostgresServer shared;
@@ -36,7 +41,7 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** A server of the test's own, which it may stop and kill. */
-    static PostgresServer start() {
+    public static PostgresServer start() {
         PostgresServer server = new PostgresServer();
         server.process.runAsUser(
                 server.programs.resolve("initdb").toString(),
@@ -80,6 +85,51 @@ public final class PostgresServer implements AutoCloseable {
         process.runAsUser(programs.resolve("pg_ctl").toString(), "promote", "-w", "-D", data());
     }
 
+    /** Crashes one of its processes: then the server ends all others, and goes on with new ones after a recovery. */
+    void crashProcesses() {
+        String writer = text(WAL_WRITER);
+        ProcessHandle.of(Long.parseLong(writer)).orElseThrow().destroyForcibly();
+        // Until its main process has noticed, the server goes on as if nothing had happened.
+        process.awaitReady(() -> hasAnotherWriter(writer));
+    }
+
+    private boolean hasAnotherWriter(String than) {
+        try (Connection connection = connect("public")) {
+            String writer = text(connection, WAL_WRITER);
+            return !writer.equals(than) && !writer.equals("0");
+        } catch (SQLException notYet) {
+            return false;
+        }
+    }
+
+    /** Copies the data of a server that was stopped. */
+    void copyData(String name) {
+        process.runAsUser("cp", "-a", data(), process.folder().resolve(name).toString());
+    }
+
+    /** Replaces the data of a server that was stopped by a copy. */
+    void restoreData(String name) {
+        process.runAsUser("rm", "-r", data());
+        process.runAsUser("cp", "-a", process.folder().resolve(name).toString(), data());
+    }
+
+    /** What a query answers. */
+    String text(String query) {
+        try (Connection connection = connect("public")) {
+            return text(connection, query);
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    private static String text(Connection connection, String query) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return String.valueOf(rows.getString(1));
+        }
+    }
+
     private static Path programs() {
         try (Stream<Path> versions = Files.isDirectory(VERSIONS) ? Files.list(VERSIONS) : Stream.empty()) {
             Path newest = versions.max(
@@ -98,7 +148,7 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** Starts it after {@link #stop} or {@link #kill}, on the same port and data. */
-    void startAgain() {
+    public void startAgain() {
         process.start(
                 programs.resolve("postgres").toString(),
                 "-D",
@@ -153,7 +203,7 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** Crashes it: nothing is written any more. */
-    void kill() {
+    public void kill() {
         end("KILL");
     }
 

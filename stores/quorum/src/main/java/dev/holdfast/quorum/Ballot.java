@@ -276,7 +276,9 @@ final class Ballot {
         if (refused) {
             reply.failed(StoreException.unavailable(Effect.NONE, "it was released meanwhile", null));
         } else {
-            node.acquire(inner(outer), counter, raise, call);
+            // When the lease is over, a vote is worth nothing.
+            Duration useful = outer.lease().minusNanos(clock.nanoTime() - sent);
+            node.acquire(inner(outer), counter, raise, useful, call);
         }
     }
 

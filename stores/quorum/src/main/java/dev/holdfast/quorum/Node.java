@@ -107,6 +107,14 @@ final class Node {
 
     /** Makes a call. A node that is asked never blocks the caller. */
     <T> void ask(Lane lane, Function<LockStore, CompletionStage<T>> call, Reply<T> reply) {
+        ask(lane, options.nodeTimeout(), call, reply);
+    }
+
+    /**
+     * Makes a call whose answer is of no use after a time that may be shorter than the time limit of the node. An answer that comes
+     * later than that, but within the time limit, is no sign that the node is away.
+     */
+    <T> void ask(Lane lane, Duration useful, Function<LockStore, CompletionStage<T>> call, Reply<T> reply) {
         if (open.get() >= MAX_OPEN) {
             reply.failed(StoreException.unavailable(
                     Effect.NONE, "Not sent: " + MAX_OPEN + " calls have not been answered yet", null));
@@ -114,6 +122,8 @@ final class Node {
         }
         open.incrementAndGet();
         AtomicBoolean missed = new AtomicBoolean();
+        AtomicBoolean overdue = new AtomicBoolean();
+        AtomicBoolean ended = new AtomicBoolean();
         // Before the time limit begins, so that a call that waits for a thread until then fails, instead of being
         // overdue.
         CompletionStage<T> answer = start(lane, call);
@@ -121,9 +131,12 @@ final class Node {
             if (missed.compareAndSet(false, true)) {
                 missed();
             }
-            reply.overdue();
+            if (overdue.compareAndSet(false, true)) {
+                reply.overdue();
+            }
         });
         answer.whenComplete((value, failure) -> {
+            ended.set(true);
             inTime.end();
             open.decrementAndGet();
             if (failure == null) {
@@ -139,6 +152,14 @@ final class Node {
             }
             reply.failed(cause);
         });
+        // Few leases are so short, so a timer for each call is good enough.
+        if (useful.compareTo(options.nodeTimeout()) < 0 && !ended.get()) {
+            later.apply(useful.isNegative() ? Duration.ZERO : useful).execute(() -> {
+                if (!ended.get() && overdue.compareAndSet(false, true)) {
+                    reply.overdue();
+                }
+            });
+        }
     }
 
     private <T> CompletionStage<T> start(Lane lane, Function<LockStore, CompletionStage<T>> call) {
@@ -154,9 +175,9 @@ final class Node {
                 .thenCompose(Function.identity());
     }
 
-    /** Acquires at this node. */
-    void acquire(Claim claim, long counter, boolean raise, Reply<NodeAttempt> reply) {
-        ask(Lane.ACQUIRE, asked -> asked.tryAcquireAsNode(claim, counter, raise), reply);
+    /** Acquires at this node. The answer is of no use after the given time. */
+    void acquire(Claim claim, long counter, boolean raise, Duration useful, Reply<NodeAttempt> reply) {
+        ask(Lane.ACQUIRE, useful, asked -> asked.tryAcquireAsNode(claim, counter, raise), reply);
     }
 
     /** Releases at this node. */

@@ -17,7 +17,6 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Kinds;
 import dev.holdfast.spi.StoreTraits.Liveness;
-import dev.holdfast.spi.StoreTraits.NodeRole;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import dev.holdfast.store.Bounds;
 import java.time.Duration;
@@ -26,11 +25,14 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -102,13 +104,7 @@ public final class QuorumLockStore implements LockStore {
     static QuorumLockStore over(
             List<LockStore> stores, QuorumOptions options, MonotonicClock clock, Function<Duration, Executor> later) {
         checkCount(stores.size());
-        for (LockStore store : stores) {
-            if (store.traits().node() == NodeRole.NONE) {
-                throw new IllegalArgumentException(
-                        store + " cannot be a node of a quorum: it cannot agree with others on"
-                                + " counters. Stores in memory and on one Redis server can");
-            }
-        }
+        RefusedNodes.check(stores);
         QuorumLockStore quorum = new QuorumLockStore(List.copyOf(stores), options, clock, later);
         quorum.check();
         return quorum;
@@ -172,7 +168,7 @@ public final class QuorumLockStore implements LockStore {
             }
         };
         for (Node node : nodes) {
-            node.acquire(claim, clock.epochMicros(), false, new OneEnd<NodeAttempt>(end) {
+            node.acquire(claim, clock.epochMicros(), false, options.nodeTimeout(), new OneEnd<NodeAttempt>(end) {
                 @Override
                 void in(NodeAttempt attempt) {
                     node.seenAtTheStart(attempt);
@@ -245,9 +241,39 @@ public final class QuorumLockStore implements LockStore {
         }
         List<Claim> batch = Bounds.batch(claims);
         List<Claim> sent = batch.stream().filter(claim -> !isTooLong(claim)).toList();
-        return new Renewal(nodes, table, clock, sent)
-                .run()
+        return renewAll(sent)
                 .thenApply(renewed -> sent.size() == batch.size() ? renewed : withRefusals(batch, renewed));
+    }
+
+    // Claims whose leases are so short that a slow node could use them up are renewed apart from the others, which have
+    // the time
+    // to wait for it.
+    private CompletionStage<List<Renewed>> renewAll(List<Claim> batch) {
+        Map<Duration, List<Claim>> apart = new LinkedHashMap<>();
+        for (Claim claim : batch) {
+            Duration half = claim.lease().dividedBy(2);
+            Duration useful = half.compareTo(options.nodeTimeout()) < 0 ? half : options.nodeTimeout();
+            apart.computeIfAbsent(useful, unused -> new ArrayList<>()).add(claim);
+        }
+        if (apart.size() == 1) {
+            return renewAll(apart.keySet().iterator().next(), batch);
+        }
+        Map<ClaimId, Renewed> answers = new ConcurrentHashMap<>();
+        List<CompletableFuture<Void>> renewals = new ArrayList<>();
+        apart.forEach((useful, claims) -> renewals.add(renewAll(useful, claims)
+                .thenAccept(renewed -> {
+                    for (int i = 0; i < renewed.size(); i++) {
+                        answers.put(claims.get(i).id(), renewed.get(i));
+                    }
+                })
+                .toCompletableFuture()));
+        return CompletableFuture.allOf(renewals.toArray(CompletableFuture[]::new))
+                .thenApply(done ->
+                        batch.stream().map(claim -> answers.get(claim.id())).toList());
+    }
+
+    private CompletionStage<List<Renewed>> renewAll(Duration useful, List<Claim> claims) {
+        return new Renewal(nodes, table, clock, useful, claims).run();
     }
 
     // Also a renewal must not outlast the time for which a node that lost its data is not counted.

@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * <tr><th>name</th><th>default</th><th>meaning</th></tr>
  * <tr><td>{@code maxLease}</td><td>1m</td><td>the longest lease, 5s to 24h; the same in all clients. A node that may have
  *     lost data is not counted for this time</td></tr>
- * <tr><td>{@code nodeTimeout}</td><td>500ms</td><td>how long a node is waited for, 10ms to 10s</td></tr>
+ * <tr><td>{@code nodeTimeout}</td><td>500ms</td><td>how long a node is waited for, 10ms to 10s and at most a tenth of
+ *     {@code maxLease}</td></tr>
  * <tr><td>{@code newNodes}</td><td>false</td><td>whether nodes count at once that have just begun to keep data; for the
  *     first start of new nodes only</td></tr>
  * </table>

@@ -22,8 +22,12 @@ record QuorumUrl(List<String> nodes, QuorumOptions options) {
 
     private static final String PRODUCT = "a quorum";
 
-    /** Between nodes is a comma before a scheme; in the URL of one store a host follows it. */
-    private static final Pattern BETWEEN_NODES = Pattern.compile(",(?=[a-z][a-z0-9+-]*://|memory:)");
+    /**
+     * Between nodes is a comma before a scheme; in the URL of one store a host follows it. No slashes follow the scheme of some
+     * stores, which could also be a host with a port.
+     */
+    private static final Pattern BETWEEN_NODES =
+            Pattern.compile(",(?=[a-z][a-z0-9+-]*://|(?:jdbc|sqlite|memory|quorum):(?!\\d+(?:[,/?]|$)))");
 
     private static final Pattern OPTIONS = Pattern.compile("[A-Za-z]+=[A-Za-z0-9]+(&[A-Za-z]+=[A-Za-z0-9]+)*");
 

@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Overview for maintainers</h2>
  *
- * <p>First each node is asked, once and all at once, to renew those claims that it keeps by what this client knows. Then a claim
+ * <p>First each node is asked, once and all at once, to renew those claims that it keeps by what this client knows. When a majority
+ * has renewed all of them, the outcome is known, and what the other nodes answer is noted later. Then a claim
  * is given to nodes that do not keep it, because they were away or their vote has ended, by an acquisition with its own token,
  * which shows whether the node may be counted. The outcome waits for that only if there is no majority without it. A node
  * that is {@linkplain Ballot barred} is not given the claim. A node that has not confirmed a downgrade is asked for it again.
@@ -42,14 +43,17 @@ final class Renewal {
 
     private final Nodes nodes;
     private final MonotonicClock clock;
+    private final Duration useful;
     private final long sent;
     private final List<Item> items;
     private final boolean[] worth;
     private final CompletableFuture<List<Renewed>> result = new CompletableFuture<>();
 
-    Renewal(Nodes nodes, ClaimTable table, MonotonicClock clock, List<Claim> batch) {
+    /** @param useful how long a node is waited for, if that is shorter than its time limit */
+    Renewal(Nodes nodes, ClaimTable table, MonotonicClock clock, Duration useful, List<Claim> batch) {
         this.nodes = nodes;
         this.clock = clock;
+        this.useful = useful;
         this.sent = clock.nanoTime();
         this.worth = nodes.worthAsking();
         this.items = batch.stream().map(claim -> new Item(claim, table)).toList();
@@ -147,15 +151,26 @@ final class Renewal {
                             Effect.NONE, node + ": another claim is there at the moment", null));
         }
 
+        /** What the claim has if a majority has renewed it; else null. */
+        private @Nullable Renewed held() {
+            if (isOver() || count(Granted.class) < nodes.majority()) {
+                return null;
+            }
+            return ballot == null ? heldByAnother() : held(ballot);
+        }
+
+        private boolean isOver() {
+            return over != null
+                    || (ballot != null && ballot.hasLapsed()); // this process may have been paused meanwhile
+        }
+
         private Renewed outcome() {
-            if (over != null || (ballot != null && ballot.hasLapsed())) { // this process may have been paused meanwhile
+            if (isOver()) {
                 return isGone(false);
             }
-            if (count(Granted.class) >= nodes.majority()) {
-                Renewed held = ballot == null ? heldByAnother() : held(ballot);
-                if (held != null) {
-                    return held;
-                }
+            Renewed held = held();
+            if (held != null) {
+                return held;
             }
             int lost = 0;
             for (Node node : nodes) {
@@ -247,20 +262,42 @@ final class Renewal {
 
     private void ask(Node node, List<Item> kept, Runnable end) {
         List<Claim> claims = kept.stream().map(item -> item.asked(node)).toList();
-        node.ask(Node.Lane.UPKEEP, store -> store.renew(claims), new OneEnd<List<Renewed>>(end) {
+        node.ask(Node.Lane.UPKEEP, useful, store -> store.renew(claims), new OneEnd<List<Renewed>>(end) {
             @Override
             void in(List<Renewed> renewed) {
-                for (int i = 0; i < renewed.size(); i++) {
-                    kept.get(i).note(node, renewed.get(i));
+                List<Renewed> held;
+                synchronized (items) {
+                    for (int i = 0; i < renewed.size(); i++) {
+                        kept.get(i).note(node, renewed.get(i));
+                    }
+                    held = heldByNow();
+                }
+                if (held.size() == items.size()) {
+                    result.complete(held);
                 }
             }
 
             @Override
             void out(@Nullable StoreException cause) {
                 Renewed failed = unanswered(node, cause);
-                kept.forEach(item -> item.answers[node.index()] = failed);
+                synchronized (items) {
+                    kept.forEach(item -> item.answers[node.index()] = failed);
+                }
             }
         });
+    }
+
+    // Up to the first claim of which nobody knows yet. What this client does not know, any node may know better.
+    private List<Renewed> heldByNow() {
+        List<Renewed> all = new ArrayList<>(items.size());
+        for (Item item : items) {
+            Renewed held = item.ballot == null ? null : item.held();
+            if (held == null) {
+                return all;
+            }
+            all.add(held);
+        }
+        return all;
     }
 
     private static Renewed unanswered(Node node, @Nullable StoreException cause) {
@@ -272,7 +309,7 @@ final class Renewal {
     private void give() {
         AtomicInteger open = new AtomicInteger(1);
         Runnable end = () -> {
-            if (open.decrementAndGet() == 0) {
+            if (open.decrementAndGet() == 0 && !result.isDone()) {
                 result.complete(items.stream().map(Item::outcome).toList());
             }
         };

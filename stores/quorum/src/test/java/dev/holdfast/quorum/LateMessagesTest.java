@@ -39,6 +39,8 @@ class LateMessagesTest extends StoreTest {
     private static final Duration LEASE = Duration.ofSeconds(30);
     private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
     private static final QuorumOptions OPTIONS = new QuorumOptions(Duration.ofMinutes(1), NODE_TIMEOUT, true);
+    /** Shorter than the time limit of a node. */
+    private static final Duration SHORT_LEASE = Duration.ofMillis(400);
     /** Longer than all time limits and repetitions, and far shorter than a lease. */
     private static final Duration SOON = Duration.ofSeconds(5);
 
@@ -80,6 +82,70 @@ class LateMessagesTest extends StoreTest {
             get(node.tryAcquireAsNode(claim, high, true));
             released(node, claim);
         }
+    }
+
+    /** It used to wait for the frozen node: for longer than the lease, so that the lock was lost. */
+    @Test
+    void renewalDoesNotWaitForAFrozenMinority() {
+        Claim claim = carol.mutex(name).withLease(SHORT_LEASE);
+        granted(store, claim);
+        nodes.node(1).isFrozen();
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Granted.class);
+    }
+
+    @Test
+    void whatAFrozenMinorityAnswersAfterTheRenewalIsNoted() {
+        Claim claim = carol.mutex(name).withLease(SHORT_LEASE);
+        granted(store, claim);
+        nodes.node(1).isFrozen();
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Granted.class);
+        nodes.node(1).delivers();
+        nodes.node(0).isDown(true);
+        time.run(SHORT_LEASE.dividedBy(3));
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Granted.class);
+    }
+
+    /** Without the frozen node there is no majority. Half of the lease is left, so that the engine can repeat the renewal. */
+    @Test
+    void renewalWaitsForNoLongerThanHalfOfTheLease() {
+        Claim claim = carol.mutex(name).withLease(SHORT_LEASE);
+        granted(store, claim);
+        nodes.node(0).isDown(true);
+        nodes.node(1).isFrozen();
+        Renewed answer = renewedAfter(SHORT_LEASE.dividedBy(2), claim);
+        assertThat(answer).isInstanceOf(Renewed.Failed.class);
+        nodes.node(1).delivers();
+        assertThat(renewedAfter(Duration.ZERO, claim)).isInstanceOf(Granted.class);
+    }
+
+    /** Each kind of lease has its own limit: a short one does not make a slow node fail a long one. */
+    @Test
+    void longLeaseInTheSameRenewalIsWaitedForAsLongAsUsual() {
+        Claim brief = carol.mutex(name).withLease(SHORT_LEASE);
+        Claim longer = carol.mutex(new LockName("longer"));
+        granted(store, brief);
+        granted(store, longer);
+        nodes.node(0).isDown(true);
+        nodes.node(1).isFrozen();
+        CompletableFuture<List<Renewed>> renewal =
+                store.renew(List.of(longer, brief)).toCompletableFuture();
+        time.run(SHORT_LEASE.dividedBy(2));
+        assertThat(renewal).isNotDone();
+        nodes.node(1).delivers();
+        assertThat(get(renewal).get(0)).isInstanceOf(Granted.class);
+        assertThat(get(renewal).get(1)).isInstanceOf(Renewed.Failed.class);
+    }
+
+    /** What is granted after the lease is over is worth nothing. */
+    @Test
+    void acquisitionWaitsForNoLongerThanTheLease() {
+        Claim claim = carol.mutex(name).withLease(SHORT_LEASE);
+        nodes.node(0).delays("tryAcquireAsNode");
+        nodes.node(1).delays("tryAcquireAsNode");
+        CompletableFuture<Attempt> attempt = store.tryAcquire(claim).toCompletableFuture();
+        time.run(SHORT_LEASE.minusMillis(1));
+        assertThat(attempt).isNotDone();
+        assertThat(failure(after(Duration.ofMillis(1), attempt))).hasMessageContaining("no answer in time");
     }
 
     @Test

@@ -148,7 +148,7 @@ final class MemoryNodes {
         }
 
         // Closing it closes no other handle.
-        private LockStore handle() {
+        LockStore handle() {
             return (LockStore) Proxy.newProxyInstance(
                     LockStore.class.getClassLoader(),
                     new Class<?>[] {LockStore.class},

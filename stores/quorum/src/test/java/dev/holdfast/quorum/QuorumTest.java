@@ -333,7 +333,7 @@ class QuorumTest extends StoreTest {
         List<LockStore> stores = List.of(new MemoryLockStore(), new MemoryLockStore(), quorum);
         assertThatThrownBy(() -> QuorumLockStore.over(stores, OPTIONS))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("cannot be a node");
+                .hasMessageContaining("cannot have these nodes");
     }
 
     @Test

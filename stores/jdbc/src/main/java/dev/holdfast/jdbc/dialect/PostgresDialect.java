@@ -9,6 +9,7 @@ import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -41,6 +42,26 @@ public class PostgresDialect extends ServerDialect {
             CREATE TABLE IF NOT EXISTS holdfast_schema (
               version integer NOT NULL PRIMARY KEY, clock text NOT NULL, origin bigint NOT NULL
             )
+            """;
+
+    // A crash empties this table, whether the server is started again or goes on with new processes, and so do the
+    // promotion of a
+    // replica and a start from a base backup.
+    private static final String CREATE_NODE = """
+            CREATE UNLOGGED TABLE IF NOT EXISTS holdfast_node (
+              one integer NOT NULL PRIMARY KEY, server text NOT NULL, since bigint NOT NULL
+            )
+            """;
+
+    // What else changes when data may be lost. The start of the server: a copy of the data folder of a server that was
+    // stopped. The database: a copy of it in the same server. The tables and the file of the locks: rows that were
+    // dropped or
+    // truncated, and perhaps restored.
+    private static final String INCARNATION = """
+            concat_ws(' ', CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint),
+              (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()),
+              CAST(to_regclass('holdfast_lock') AS oid), pg_relation_filenode(to_regclass('holdfast_lock')),
+              CAST(to_regclass('holdfast_node') AS oid))
             """;
 
     // The limits of a statement's own transaction. A client that vanishes in the midst of one, without a word from its
@@ -91,7 +112,37 @@ public class PostgresDialect extends ServerDialect {
 
     @Override
     public List<String> createTables() {
-        return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
+        return List.of(CREATE_LOCK, CREATE_SCHEMA, CREATE_NODE, TableSchema.INSERT_VERSION);
+    }
+
+    // A new counter is at least the time of the server. As a node of a quorum it must promise what the others do.
+    @Override
+    public TokenSurvival tokens() {
+        return TokenSurvival.DATA_LOSS;
+    }
+
+    @Override
+    public boolean canBeNode() {
+        return true;
+    }
+
+    @Override
+    public String readNodeMark() {
+        return """
+                SELECT n.since, $now, c.relpersistence = 'u'
+                FROM pg_catalog.pg_class AS c LEFT JOIN holdfast_node AS n ON n.server = %s
+                WHERE c.oid = to_regclass('holdfast_node')
+                """.formatted(INCARNATION.strip());
+    }
+
+    @Override
+    public String writeNodeMark() {
+        return """
+                INSERT INTO holdfast_node AS n (one, server, since)
+                SELECT 1, %s, $now FROM (SELECT %s AS waits) AS c WHERE c.waits IS NOT NULL
+                ON CONFLICT (one) DO UPDATE SET server = excluded.server, since = excluded.since
+                WHERE n.server <> excluded.server
+                """.formatted(INCARNATION.strip(), NO_LONG_WAIT);
     }
 
     // The settings are made while the row to insert is computed, before an existing row is locked. The time is read
@@ -297,7 +348,8 @@ public class PostgresDialect extends ServerDialect {
         }
         return stateIs(failure, List.of("42501"))
                 ? tables().in(
-                                ". This user needs SELECT, INSERT, UPDATE and DELETE on holdfast_lock and SELECT on holdfast_schema")
+                                ". This user needs SELECT, INSERT, UPDATE and DELETE on holdfast_lock and SELECT on holdfast_schema,"
+                                        + " and for a node of a quorum SELECT, INSERT and UPDATE on holdfast_node")
                 : "";
     }
 }

@@ -5,6 +5,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -140,6 +141,30 @@ public abstract class Dialect {
      */
     protected static String isIdle(int names) {
         return "name IN (" + LockStatements.marks(names) + ") AND " + LockStatements.IS_IDLE;
+    }
+
+    /** What the counters survive. */
+    public TokenSurvival tokens() {
+        return TokenSurvival.RESTART;
+    }
+
+    /** Whether the database can be a node of a quorum: {@link #readNodeMark} and {@link #writeNodeMark} tell its age. */
+    public boolean canBeNode() {
+        return false;
+    }
+
+    /**
+     * Reads the mark of the database's present incarnation: since when it has kept its data, the time, and whether the table of
+     * the mark is as it must be. The first is null if there is no mark of this incarnation. It is run in a transaction that has read
+     * the table of the locks before.
+     */
+    public String readNodeMark() {
+        throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");
+    }
+
+    /** Writes a mark of the present incarnation, unless there is one. It has no parameters. */
+    public String writeNodeMark() {
+        throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");
     }
 
     /** A table expression with one row, to select the time from. */

@@ -63,6 +63,9 @@ public final class LockTable implements AutoCloseable {
     /** The longest pause between two tries of a transition. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+    /** The row of the lock and that of the mark: so the vote of a node is always a transaction. */
+    private static final int ROWS_OF_A_NODE = 2;
+
     /** How much longer than its limit a call may take. So the common call need not set a limit on the connection. */
     private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -201,6 +204,19 @@ public final class LockTable implements AutoCloseable {
      */
     public <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition, boolean mayWait)
             throws SQLException {
+        return transition(names, transition, mayWait, false);
+    }
+
+    /**
+     * Like {@link #transition}, for a node of a quorum: the mark of its incarnation is read in the same transaction as the row, so
+     * that both are of one incarnation, also if a pooler gives each transaction another session.
+     */
+    public <T> Applied<T> asNode(LockName name, Transition<T> transition, boolean mayWait) throws SQLException {
+        return transition(List.of(name), transition, mayWait, true);
+    }
+
+    private <T> Applied<T> transition(
+            Collection<LockName> names, Transition<T> transition, boolean mayWait, boolean asNode) throws SQLException {
         long patience = mayWait ? Math.min(patienceNanos, PATIENCE.toNanos()) : 0;
         List<LockName> sorted = names.stream().distinct().sorted().toList();
         long lockedSince = clock.nanoTime();
@@ -211,7 +227,7 @@ public final class LockTable implements AutoCloseable {
             refused = null;
             SQLException locked = null;
             try {
-                Applied<T> guessed = sorted.size() == 1 ? attemptUnread(sorted.get(0), transition) : null;
+                Applied<T> guessed = sorted.size() == 1 && !asNode ? attemptUnread(sorted.get(0), transition) : null;
                 if (guessed != null) {
                     return guessed;
                 }
@@ -219,7 +235,7 @@ public final class LockTable implements AutoCloseable {
                 if (!limitWait()) {
                     break;
                 }
-                Tried<T> tried = attempt(sorted, transition, readFirst);
+                Tried<T> tried = attempt(sorted, transition, readFirst, asNode);
                 if (tried.applied() != null) {
                     return tried.applied();
                 }
@@ -297,18 +313,19 @@ public final class LockTable implements AutoCloseable {
      *     JVM that has just started: on a busy machine its first transition loads classes for most of a second, and
      *     twenty such processes had each other wait for longer than the limit.
      */
-    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition, boolean readFirst)
+    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition, boolean readFirst, boolean asNode)
             throws SQLException {
         boolean begun = false;
         boolean ended = false;
         try {
             if (!readFirst) {
                 begun = true;
-                statements.begin(sorted.size());
+                statements.begin(asNode ? ROWS_OF_A_NODE : sorted.size());
             }
             Rows rows = statements.read(sorted);
+            NodeMark mark = asNode ? NodeMark.read(statements, dialect) : null;
             List<LockRow> changed = new ArrayList<>();
-            Applied<T> applied = apply(rows, transition, changed);
+            Applied<T> applied = apply(rows, mark, transition, changed);
             if (readFirst && changed.size() > 1) {
                 begun = true;
                 statements.begin(changed.size());
@@ -332,12 +349,16 @@ public final class LockTable implements AutoCloseable {
     }
 
     private <T> Applied<T> apply(Rows rows, Transition<T> transition, List<LockRow> changed) {
+        return apply(rows, null, transition, changed);
+    }
+
+    private <T> Applied<T> apply(Rows rows, @Nullable NodeMark mark, Transition<T> transition, List<LockRow> changed) {
         Map<LockName, ResourceRecord> records = new TreeMap<>();
         rows.byName().forEach((name, row) -> records.put(name, row.toRecord(ticketTtl, entryCache)));
         T answer = null;
         StoreException refusal = null;
         try {
-            answer = transition.apply(new Read(records, rows.now(), rows.epoch()));
+            answer = transition.apply(new Read(records, rows.now(), rows.epoch(), mark));
         } catch (StoreException refused) {
             refusal = refused;
         }

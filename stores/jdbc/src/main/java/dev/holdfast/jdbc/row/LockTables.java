@@ -7,23 +7,25 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names of a store's two tables. In the SQL of this store {@code holdfast_lock} and {@code holdfast_schema} stand for
- * them.
+ * The names of a store's tables. In the SQL of this store {@code holdfast_lock}, {@code holdfast_schema} and {@code
+ * holdfast_node} stand for them.
  *
  * @param lock the table of the locks
  * @param schema the table with the version of their format
+ * @param node the table that says since when a node of a quorum has kept its data, where there is one
  */
-public record LockTables(String lock, String schema) {
+public record LockTables(String lock, String schema, String node) {
 
     private static final String LOCK = "holdfast_lock";
     private static final String SCHEMA = "holdfast_schema";
-    private static final Pattern EITHER = Pattern.compile(LOCK + "|" + SCHEMA);
+    private static final String NODE = "holdfast_node";
+    private static final Pattern ANY = Pattern.compile(LOCK + "|" + SCHEMA + "|" + NODE);
 
-    public static final LockTables STANDARD = new LockTables(LOCK, SCHEMA);
+    public static final LockTables STANDARD = new LockTables(LOCK, SCHEMA, NODE);
 
     /**
-     * The table of this name, and in the same database schema one whose name has {@code _schema} at its end; {@code
-     * holdfast_schema} for {@code holdfast_lock}.
+     * The table of this name, and in the same database schema those whose names have {@code _schema} and {@code _node} at their
+     * ends; {@code holdfast_schema} and {@code holdfast_node} for {@code holdfast_lock}.
      *
      * @param lock the name; null for the standard one
      */
@@ -34,9 +36,12 @@ public record LockTables(String lock, String schema) {
         String text = lock.text();
         // Many databases ignore case: whoever writes it in another one shares the second table, too.
         String lower = text.toLowerCase(Locale.ROOT);
-        return lower.equals(LOCK) || lower.endsWith("." + LOCK)
-                ? new LockTables(text, text.substring(0, text.length() - LOCK.length()) + SCHEMA)
-                : new LockTables(text, lock.with("_schema").text());
+        if (lower.equals(LOCK) || lower.endsWith("." + LOCK)) {
+            String place = text.substring(0, text.length() - LOCK.length());
+            return new LockTables(text, place + SCHEMA, place + NODE);
+        }
+        return new LockTables(
+                text, lock.with("_schema").text(), lock.with("_node").text());
     }
 
     /** The name of the table of the locks without a schema and quotes. */
@@ -48,8 +53,14 @@ public record LockTables(String lock, String schema) {
     public String in(String text) {
         return equals(STANDARD)
                 ? text
-                : EITHER.matcher(text)
-                        .replaceAll(
-                                found -> Matcher.quoteReplacement(found.group().equals(LOCK) ? lock : schema));
+                : ANY.matcher(text).replaceAll(found -> Matcher.quoteReplacement(named(found.group())));
+    }
+
+    private String named(String standard) {
+        return switch (standard) {
+            case LOCK -> lock;
+            case SCHEMA -> schema;
+            default -> node;
+        };
     }
 }

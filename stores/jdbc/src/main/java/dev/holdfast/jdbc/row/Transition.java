@@ -18,9 +18,13 @@ public interface Transition<T> {
 
     /**
      * The records that were read. {@code now} is on the store's clock; {@code epoch} is the least counter for a new
-     * grant.
+     * grant. The mark is null unless the transition is that of a node of a quorum.
      */
-    record Read(Map<LockName, ResourceRecord> records, long now, long epoch) {
+    record Read(
+            Map<LockName, ResourceRecord> records,
+            long now,
+            long epoch,
+            @Nullable NodeMark mark) {
 
         public ResourceRecord record(LockName name) {
             ResourceRecord record = records.get(name);

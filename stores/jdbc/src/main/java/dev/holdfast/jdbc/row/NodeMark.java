@@ -1,0 +1,52 @@
+package dev.holdfast.jdbc.row;
+
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * Since when a database that is a node of a quorum has kept its data without an event in which it may have lost some.
+ *
+ * @param since the time at which the present incarnation was first seen; no two incarnations have the same
+ * @param age how long ago that was
+ */
+public record NodeMark(long since, Duration age) {
+
+    /**
+     * Reads the mark, and writes it if there is none of the present incarnation. It runs in a transaction that has read the table of
+     * the locks before, so that nobody replaces that table until the transaction ends.
+     */
+    static NodeMark read(LockStatements statements, Dialect dialect) throws SQLException {
+        Optional<NodeMark> known = readOnce(statements, dialect);
+        if (known.isPresent()) {
+            return known.get();
+        }
+        // Another client may do the same: then this statement waits for it, and does nothing.
+        statements.change(dialect.ready("write mark", dialect::writeNodeMark), statement -> {});
+        return readOnce(statements, dialect)
+                .orElseThrow(() -> StoreException.unavailable(
+                        Effect.NONE, dialect.tables().in("Table holdfast_node was changed by another client"), null));
+    }
+
+    private static Optional<NodeMark> readOnce(LockStatements statements, Dialect dialect) throws SQLException {
+        return statements.query(dialect.ready("read mark", dialect::readNodeMark), statement -> {}, rows -> {
+            if (!rows.next() || !rows.getBoolean(3)) {
+                throw StoreException.refused(
+                        dialect.tables()
+                                .in(
+                                        "Table holdfast_node must be one that a crash empties (UNLOGGED), or a crash that loses"
+                                                + " grants would not be noticed. Drop it, and make it as \"holdfast schema"
+                                                + " --store URL\" prints it"),
+                        null);
+            }
+            long now = rows.getLong(2);
+            long since = rows.getLong(1);
+            // The clock may have been set back.
+            return rows.wasNull()
+                    ? Optional.empty()
+                    : Optional.of(new NodeMark(since, RowCodec.duration(Math.max(0, now - since))));
+        });
+    }
+}
