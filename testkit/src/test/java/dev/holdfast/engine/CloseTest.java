@@ -126,6 +126,18 @@ class CloseTest extends EngineFixture {
     }
 
     @Test
+    void aGrantOfSeveralNamesThatCrossesTheCloseIsGivenBack() {
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG_REPLY);
+        CompletableFuture<Boolean> trying = a.start(locks.multiLock("x", "y")::tryLock);
+        Wait.until("the reply hangs", () -> network.hanging() == 1);
+        locks.close();
+        network.letGo();
+        Actor.failure(LockException.class, trying);
+        awaitUnused("x");
+        awaitUnused("y");
+    }
+
+    @Test
     void closeIsIdempotentAndHarmsNoOtherClientOfTheStore() {
         a.run(rival.lock("other")::lock);
         locks.close();
