@@ -63,10 +63,14 @@ class GrantTimeTest extends EngineFixture {
         lease.release();
     }
 
-    /** A store whose releases answer with what they have granted, as those of servers do, and which pushes nothing. */
+    /**
+     * A store whose releases answer with what they have granted, as those of servers do. What it pushes is on its way until the
+     * test lets it go.
+     */
     private static final class HandingStore extends ForwardingStore {
 
         private final List<Released.Handed> handed = new ArrayList<>();
+        private final List<Runnable> pushes = new ArrayList<>();
 
         private HandingStore(MemoryLockStore memory) {
             super(memory);
@@ -87,6 +91,7 @@ class GrantTimeTest extends EngineFixture {
                 public void granted(Granted granted) {
                     if (waits) {
                         handed.add(new Released.Handed(claim.id(), granted));
+                        pushes.add(() -> listener.granted(granted));
                     } else {
                         listener.granted(granted);
                     }
@@ -112,6 +117,21 @@ class GrantTimeTest extends EngineFixture {
                 return answer;
             });
         }
+    }
+
+    @Test
+    void whatIsPushedCountsFromTheLastAnswerThatSaidStillWaiting() {
+        HandingStore slow = new HandingStore(memory);
+        c.run(rival.lock("time")::lock);
+        CompletableFuture<Lease> waiting = b.park(client(slow).lock("time")::acquire);
+        clock.advance(HAND_OFF_TIME);
+        c.run(rival.lock("time")::unlock);
+        clock.advance(ON_ITS_WAY);
+        slow.pushes.forEach(Runnable::run);
+        Lease lease = Actor.end(waiting);
+        assertThat(lease.remaining())
+                .isEqualTo(leftOf(MemoryLockStore.TICKET_TTL).minus(HAND_OFF_TIME));
+        lease.release();
     }
 
     @Test

@@ -39,6 +39,9 @@ final class FaultyClient implements EtcdClient {
     /** Answers to renewals of leases are kept until this is complete. */
     volatile CompletionStage<?> keepAlivesWaitFor = CompletableFuture.completedStage(null);
 
+    /** Answers to requests for a lease are kept until this is complete. */
+    volatile CompletionStage<?> grantsWaitFor = CompletableFuture.completedStage(null);
+
     /** Answers to these transactions are kept until {@link #delayedWaitFor} is complete. */
     volatile Predicate<TxnRequest> delaysAnswer = request -> false;
 
@@ -94,7 +97,8 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<LeaseGranted> grant(long ttlSeconds) {
-        return delegate.grant(ttlSeconds);
+        CompletionStage<?> gate = grantsWaitFor;
+        return delegate.grant(ttlSeconds).thenCombine(gate, (granted, open) -> granted);
     }
 
     @Override
