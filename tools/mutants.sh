@@ -8,7 +8,8 @@
 #   # Breaks: The promise.
 #   # Tests: SomeTest,OtherTest#someMethod
 # Where those pass, the wider tests of the module (WIDER below) are run before the fault counts as a survivor. The copy holds
-# what is not committed, too. HOLDFAST_MUTANT_SECONDS is the time limit of one run of tests (default 240).
+# what is not committed, too. HOLDFAST_MUTANT_SECONDS is the time limit of one run of tests (default 240), and
+# HOLDFAST_MUTANT_MAVEN holds further arguments of Maven, such as -o.
 # The exit status is 0 if every fault was killed, and 1 if not: it survived, did not apply, did not compile or met the time limit.
 set -euo pipefail
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -65,12 +66,13 @@ failed_tests() {
 
 tests_run() { find "$copy" -path '*/surefire-reports/TEST-*.xml' -exec grep -h '<testcase ' {} + | wc -l; }
 
-# Runs tests with the classes as they are compiled, and sets outcome and detail.
+# Runs tests with the classes as they are compiled, and sets outcome and detail. The phase is "test" because the tests of some
+# modules need those of others, which Maven finds in target from that phase on only.
 run_tests() { # MODULE TESTS
     local status=0
     find "$copy" -path '*/surefire-reports/TEST-*.xml' -delete
-    maven compile surefire:test -Dmaven.main.skip=true -Dmaven.resources.skip=true -Dsurefire.skipAfterFailureCount=1 \
-        -pl "$(test_module "$1")" -am -Dtest="$2" || status=$?
+    maven test -Dmaven.main.skip=true -Dmaven.resources.skip=true -Dmaven.compiler.useIncrementalCompilation=false \
+        -Dsurefire.skipAfterFailureCount=1 -pl "$(test_module "$1")" -am -Dtest="$2" || status=$?
     detail=$(failed_tests | head -1)
     if [[ -n $detail ]]; then
         outcome=killed
