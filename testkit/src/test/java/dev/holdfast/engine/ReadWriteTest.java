@@ -12,6 +12,7 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
@@ -249,8 +250,10 @@ class ReadWriteTest extends EngineFixture {
         ForwardingStore restored = new ForwardingStore(memory) {
             @Override
             public CompletionStage<Attempt> tryAcquire(Claim claim) {
-                memory.release(claim.withPermits(claim.limit()));
-                return super.tryAcquire(claim);
+                return super.tryAcquire(claim).thenApply(attempt -> {
+                    Granted granted = (Granted) attempt;
+                    return new Granted(granted.counter() + 1, granted.lease());
+                });
             }
         };
         DistributedReadWriteLock mine = client(restored).readWriteLock("book");

@@ -57,7 +57,8 @@ class KeptLeaseTest extends WithServer {
             assertThat(told.lease()).isPositive();
             assertThat(ends - sentAt)
                     .as("microseconds from before the request to the end that the server keeps: %s", kept)
-                    .isGreaterThanOrEqualTo(TimeUnit.NANOSECONDS.toMicros(told.lease().toNanos()));
+                    .isGreaterThanOrEqualTo(
+                            TimeUnit.NANOSECONDS.toMicros(told.lease().toNanos()));
         }
     }
 }
