@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
@@ -19,6 +20,7 @@ import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -61,6 +63,20 @@ class GrantTimeTest extends EngineFixture {
         Lease lease = Actor.end(acquiring);
         assertThat(lease.remaining()).isEqualTo(leftOf(LEASE));
         lease.release();
+    }
+
+    /** Less than half of the lease is left when the reply comes, so that nobody gets the grants. */
+    @Test
+    void severalThatAreHalfOverAreNotHandedOut() {
+        LockOptions brief = LockOptions.defaults().withFixedLease(ON_ITS_WAY.multipliedBy(3).dividedBy(2));
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG_REPLY);
+        CompletableFuture<Optional<Lease>> acquiring =
+                a.park(locks.multiLock(List.of("time", "other"), brief)::tryAcquire);
+        clock.advance(ON_ITS_WAY);
+        network.letGo();
+        assertThat(Actor.end(acquiring)).isEmpty();
+        awaitUnused("time");
+        awaitUnused("other");
     }
 
     /**
