@@ -68,7 +68,8 @@ class GrantTimeTest extends EngineFixture {
     /** Less than half of the lease is left when the reply comes, so that nobody gets the grants. */
     @Test
     void severalThatAreHalfOverAreNotHandedOut() {
-        LockOptions brief = LockOptions.defaults().withFixedLease(ON_ITS_WAY.multipliedBy(3).dividedBy(2));
+        LockOptions brief =
+                LockOptions.defaults().withFixedLease(ON_ITS_WAY.multipliedBy(3).dividedBy(2));
         network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG_REPLY);
         CompletableFuture<Optional<Lease>> acquiring =
                 a.park(locks.multiLock(List.of("time", "other"), brief)::tryAcquire);
