@@ -125,6 +125,37 @@ class CloseTest extends EngineFixture {
         awaitUnused("close");
     }
 
+    /** Nothing can be sent any more when the reply comes. */
+    @Test
+    void aGrantOfSeveralNamesThatCrossesTheCloseIsGivenBack() {
+        CompletableFuture<Boolean> trying = trySeveralWithoutAReply();
+        locks.close();
+        assertThat(isUnused("x") && isUnused("y")).isTrue();
+        Actor.failure(LockException.class, trying);
+        network.letGo();
+        assertThat(isUnused("x") && isUnused("y")).isTrue();
+    }
+
+    /** The reply has come, but the thread that asked takes it up after the close. */
+    @Test
+    void aGrantOfSeveralNamesIsNotTakenUpAfterTheClose() {
+        CompletableFuture<Boolean> trying = trySeveralWithoutAReply();
+        Runnable goOn = clock.holdBack("A");
+        network.letGo();
+        locks.close();
+        goOn.run();
+        Actor.failure(LockException.class, trying);
+        awaitUnused("x");
+        awaitUnused("y");
+    }
+
+    private CompletableFuture<Boolean> trySeveralWithoutAReply() {
+        network.next(Verb.TRY_ACQUIRE_ALL, Fault.HANG_REPLY);
+        CompletableFuture<Boolean> trying = a.park(locks.multiLock("x", "y")::tryLock);
+        assertThat(network.hanging()).isEqualTo(1);
+        return trying;
+    }
+
     @Test
     void closeIsIdempotentAndHarmsNoOtherClientOfTheStore() {
         a.run(rival.lock("other")::lock);

@@ -149,6 +149,22 @@ class LossTest extends EngineFixture {
         awaitUnused("loss");
     }
 
+    /** The outage was over, and a renewal had worked since. */
+    @Test
+    void aPauseAfterAnOutageEndsTheHoldAsExpired() throws InterruptedException {
+        Lease lease = lock.acquire();
+        CompletableFuture<LossReason> reported = reasonOf(lease);
+        network.partition();
+        pass(Duration.ofSeconds(12));
+        network.heal();
+        pass(Duration.ofSeconds(3));
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(25));
+        clock.advance(Duration.ofMinutes(5));
+        assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
+        assertLost(lease, LossReason.EXPIRED);
+        awaitUnused("loss");
+    }
+
     @Test
     void aPauseWithinTheLeaseIsRepairedByTheNextRenewal() throws InterruptedException {
         Lease lease = lock.acquire();

@@ -8,6 +8,9 @@ import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
@@ -17,6 +20,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -257,6 +261,31 @@ class OneContenderTest extends EngineFixture {
         Actor.end(waiting);
         a.run(mine.lock("one")::unlock);
         awaitUnused("one");
+    }
+
+    /** The push was on its way when the ticket of its claim ran out, and comes when the waiter has a new claim. */
+    @Test
+    void aLatePushAboutAnOldClaimIsNotBelieved() {
+        List<ClaimListener> listeners = new CopyOnWriteArrayList<>();
+        ForwardingStore remembering = new ForwardingStore(memory) {
+            @Override
+            public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
+                listeners.add(listener);
+                return super.enqueue(claim, listener);
+            }
+        };
+        DistributedLock mine = client(remembering).lock("one");
+        c.run(theirs::lock);
+        CompletableFuture<Void> waiting = a.parkIn(mine::lock);
+        clock.advanceAndSettle(Duration.ofSeconds(6));
+        assertThat(listeners).hasSize(2);
+        listeners.get(0).granted(new Granted(1, LEASE));
+        clock.settle();
+        assertThat(waiting).isNotDone();
+        assertThat(waiters("one")).isEqualTo(1);
+        c.run(theirs::unlock);
+        Actor.end(waiting);
+        a.run(mine::unlock);
     }
 
     @Test

@@ -8,12 +8,19 @@ import dev.holdfast.DistributedReadWriteLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.testkit.fault.Fault;
+import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -234,6 +241,27 @@ class ReadWriteTest extends EngineFixture {
         clock.advanceUntil("the other client reads too", Duration.ofMillis(100), reader::isDone);
         c.run(theirRead::unlock);
         a.run(read::unlock);
+        awaitUnused("book");
+    }
+
+    /** The store has lost the write grant, and granted the smaller claim anew. */
+    @Test
+    void aDowngradeThatIsAnsweredWithAnotherGrantIsALoss() {
+        ForwardingStore restored = new ForwardingStore(memory) {
+            @Override
+            public CompletionStage<Attempt> tryAcquire(Claim claim) {
+                return super.tryAcquire(claim).thenApply(attempt -> {
+                    Granted granted = (Granted) attempt;
+                    return new Granted(granted.counter() + 1, granted.lease());
+                });
+            }
+        };
+        DistributedReadWriteLock mine = client(restored).readWriteLock("book");
+        a.run(mine.writeLock()::lock);
+        a.run(mine.readLock()::lock);
+        a.run(mine.writeLock()::unlock);
+        LockLostException lost = Actor.failure(LockLostException.class, a.begin(mine.readLock()::unlock));
+        assertThat(lost.reason()).isEqualTo(LossReason.TAKEN);
         awaitUnused("book");
     }
 

@@ -16,6 +16,7 @@ import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.fault.Fault;
+import dev.holdfast.testkit.fault.FaultyStore;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
@@ -278,6 +279,27 @@ class RenewalTest extends EngineFixture {
         Lease lease = Actor.end(waiting);
         assertThat(lease.remaining()).isBetween(Duration.ofSeconds(29), LEASE);
         lease.release();
+    }
+
+    /** The holder has died. The second waiter lets the first one ask before it asks itself. */
+    @Test
+    void waitersDoNotAskTogetherWhenALeaseIsOver() throws InterruptedException {
+        FaultyStore cut = new FaultyStore(memory);
+        client(cut).lock("orphan").acquire();
+        cut.partition();
+        clock.advanceAndSettle(LEASE.minusSeconds(1));
+        CompletableFuture<Void> first = a.parkIn(rival.lock("orphan")::lock);
+        CompletableFuture<Void> second = b.parkIn(locks.lock("orphan")::lock);
+        store.reset();
+        clock.advanceAndSettle(Duration.ofMillis(1_050));
+        assertThat(store.count(Verb.RENEW)).isZero();
+        Actor.end(first);
+        clock.advanceAndSettle(Duration.ofMillis(1));
+        assertThat(store.count(Verb.RENEW)).isEqualTo(1);
+        cut.heal();
+        a.run(rival.lock("orphan")::unlock);
+        Actor.end(second);
+        b.run(locks.lock("orphan")::unlock);
     }
 
     /**

@@ -6,6 +6,7 @@ import dev.holdfast.LockException;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.internal.ClosesFirst;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.calls.RepeatedCall;
 import dev.holdfast.internal.cohort.CohortLock;
@@ -285,7 +286,7 @@ public final class Several implements Wakeable {
     }
 
     /** The attempt to get all in one step. Who would wait makes it once; who would not repeats it if it fails. */
-    private final class OneStep extends RepeatedCall<List<Attempt>> {
+    private final class OneStep extends RepeatedCall<List<Attempt>> implements ClosesFirst {
 
         private final CompletableFuture<List<Attempt>> answer = new CompletableFuture<>();
         private volatile List<Claim> claims = specs.stream()
@@ -300,7 +301,13 @@ public final class Several implements Wakeable {
         }
 
         private void begin() {
-            start();
+            engine.closeFirst(this);
+            if (engine.isClosed()) {
+                // The close may have looked before this was there.
+                giveUp();
+            } else {
+                start();
+            }
             long left = Nanos.until(deadline, engine.now());
             long timeout = Math.min(specs.get(0).storeTimeout(), once ? Nanos.NEVER : left);
             engine.calls()
@@ -318,6 +325,16 @@ public final class Several implements Wakeable {
         private void giveUp() {
             answer.completeExceptionally(
                     StoreException.unavailable(StoreException.Effect.UNKNOWN, "The wait was given up", null));
+        }
+
+        // What was or will be granted is released while requests can still be sent.
+        @Override
+        public CompletableFuture<@Nullable Void> leave() {
+            giveUp();
+            return CompletableFuture.allOf(claims.stream()
+                    .map(Claim::again)
+                    .map(engine.releases()::sendLater)
+                    .toArray(CompletableFuture[]::new));
         }
 
         @Override
@@ -360,6 +377,7 @@ public final class Several implements Wakeable {
     }
 
     private void oneStepEnded() {
+        oneStepIsOver();
         if (failure != null || givenUp != null) {
             rollBack(givenUp == null ? Outcome.FAILED : givenUp, failure);
         } else if (once) {
@@ -369,10 +387,19 @@ public final class Several implements Wakeable {
         }
     }
 
+    private void oneStepIsOver() {
+        OneStep attempt = oneStep;
+        if (attempt != null) {
+            engine.closesAlone(attempt);
+        }
+    }
+
     private void oneStepFailed(List<Claim> claims, StoreException cause) {
         // An attempt that is not answered may still be granted.
         boolean unknown = cause.effect() == StoreException.Effect.UNKNOWN;
-        if (cause instanceof KindConflictException) {
+        if (engine.isClosed()) {
+            failure = engine.closedException(specs.get(0).name());
+        } else if (cause instanceof KindConflictException) {
             failure = new LockConflictException(String.valueOf(cause.getMessage()), cause);
         } else if (once) {
             failure = unavailable(cause);
@@ -578,6 +605,7 @@ public final class Several implements Wakeable {
 
     private void end(Outcome outcome, @Nullable RuntimeException cause) {
         failure = cause;
+        oneStepIsOver();
         done.complete(outcome);
     }
 }

@@ -39,6 +39,9 @@ final class FaultyClient implements EtcdClient {
     /** Answers to renewals of leases are kept until this is complete. */
     volatile CompletionStage<?> keepAlivesWaitFor = CompletableFuture.completedStage(null);
 
+    /** Runs when the server has answered about a lease, before the client hears it. */
+    volatile Runnable beforeLeaseAnswer = () -> {};
+
     /** Answers to these transactions are kept until {@link #delayedWaitFor} is complete. */
     volatile Predicate<TxnRequest> delaysAnswer = request -> false;
 
@@ -94,7 +97,7 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<LeaseGranted> grant(long ttlSeconds) {
-        return delegate.grant(ttlSeconds);
+        return delegate.grant(ttlSeconds).whenComplete((granted, failure) -> beforeLeaseAnswer.run());
     }
 
     @Override
@@ -104,7 +107,9 @@ final class FaultyClient implements EtcdClient {
             return CompletableFuture.completedStage(answer);
         }
         CompletionStage<?> gate = keepAlivesWaitFor;
-        return delegate.keepAlive(lease).thenCombine(gate, (seconds, open) -> seconds);
+        return delegate.keepAlive(lease)
+                .whenComplete((seconds, failure) -> beforeLeaseAnswer.run())
+                .thenCombine(gate, (seconds, open) -> seconds);
     }
 
     @Override

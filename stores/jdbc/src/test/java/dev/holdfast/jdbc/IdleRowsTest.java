@@ -7,11 +7,13 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.RecordingListener;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -100,6 +102,21 @@ class IdleRowsTest extends Servers {
             user.rollback();
         }
         awaitUntil(() -> rows(url) == 1, "the row is left");
+    }
+
+    /** Rows from the future are what is left when the server's clock was set back. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb", "mysql", "h2"})
+    void tokensGrowAlthoughTheClockWasSetBack(String product) {
+        String url = url(product);
+        LockStore store = open(url);
+        long last = used(store, idle) + TimeUnit.HOURS.toMicros(1);
+        age(url, Duration.ofHours(-1));
+        Claim holder = alice.mutex(idle);
+        assertThat(granted(store, holder).counter()).isEqualTo(last + 1);
+        RecordingListener next = waiting(store, bob.mutex(idle));
+        assertThat(released(store, holder)).isTrue();
+        assertThat(awaitGrant(next).counter()).isEqualTo(last + 2);
     }
 
     private long used(LockStore store, LockName name) {

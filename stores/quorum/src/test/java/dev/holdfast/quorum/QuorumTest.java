@@ -106,6 +106,19 @@ class QuorumTest extends StoreTest {
         assertThat(holders(store, name)).extracting(Claim::permits).containsExactly(1);
     }
 
+    /** A renewal has reached one node only, which keeps nothing alone. */
+    @Test
+    void leaseIsThatForWhichAMajorityKeepsTheClaim() {
+        Duration passed = LEASE.dividedBy(3);
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        clock.advance(passed);
+        nodesAreDown(true, 1, 2);
+        assertThat(renewed(store, claim)).isInstanceOf(Renewed.Failed.class);
+        nodesAreDown(false, 1, 2);
+        assertThat(granted(store, claim).lease()).isPositive().isLessThanOrEqualTo(LEASE.minus(passed));
+    }
+
     @Test
     void splitVoteLeavesNothing() {
         granted(nodes.node(0).store(), carol.mutex(name));

@@ -98,6 +98,16 @@ class IdleKeysTest extends WithServer {
     }
 
     @Test
+    void tokensOfASharedLockGrowAlthoughTheClockWasSetBack() {
+        LockStore store = open("");
+        Claim first = alice.claim(name, 1, 3);
+        long last = granted(store, first).counter() + TimeUnit.HOURS.toMicros(1);
+        server.ask(jedis -> jedis.hset("holdfast:{" + name + "}", "counter", Long.toString(last)));
+        assertThat(granted(store, bob.claim(name, 1, 3)).counter()).isEqualTo(last + 1);
+        assertThat(granted(store, bob.claim(name, 1, 3)).counter()).isEqualTo(last + 2);
+    }
+
+    @Test
     void defaultIsAnHourAtLeastAndTwoAtMost() {
         LockStore store = open("");
         Claim claim = alice.mutex(name);
