@@ -186,10 +186,26 @@ public final class LockTable implements AutoCloseable {
 
     /** Like {@link #transition}, for one that often changes nothing: then it is only a single read. */
     public <T> Applied<T> look(LockName name, Transition<T> transition, boolean mayWait) throws SQLException {
+        return look(name, transition, mayWait, Companion.NONE);
+    }
+
+    /**
+     * The same for a row that has a companion.
+     *
+     * @throws Companion.TakenElsewhereException if the companion does not admit the change
+     */
+    public <T> Applied<T> look(LockName name, Transition<T> transition, boolean mayWait, Companion companion)
+            throws SQLException {
         Rows rows = statements.read(List.of(name));
         List<LockRow> changed = new ArrayList<>();
         Applied<T> applied = apply(rows, transition, changed);
-        return changed.isEmpty() ? applied : transition(List.of(name), transition, mayWait);
+        if (changed.isEmpty()) {
+            return applied;
+        }
+        if (!companion.admits(statements, rows.row(name), changed.get(0))) {
+            throw new Companion.TakenElsewhereException();
+        }
+        return transition(List.of(name), transition, mayWait, companion);
     }
 
     /**
@@ -201,6 +217,13 @@ public final class LockTable implements AutoCloseable {
      */
     public <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition, boolean mayWait)
             throws SQLException {
+        return transition(names, transition, mayWait, Companion.NONE);
+    }
+
+    /** The same for rows that have a companion, which changes together with them or not at all. */
+    public <T> Applied<T> transition(
+            Collection<LockName> names, Transition<T> transition, boolean mayWait, Companion companion)
+            throws SQLException {
         long patience = mayWait ? Math.min(patienceNanos, PATIENCE.toNanos()) : 0;
         List<LockName> sorted = names.stream().distinct().sorted().toList();
         long lockedSince = clock.nanoTime();
@@ -211,7 +234,9 @@ public final class LockTable implements AutoCloseable {
             refused = null;
             SQLException locked = null;
             try {
-                Applied<T> guessed = sorted.size() == 1 ? attemptUnread(sorted.get(0), transition) : null;
+                Applied<T> guessed = sorted.size() == 1 && companion == Companion.NONE
+                        ? attemptUnread(sorted.get(0), transition)
+                        : null;
                 if (guessed != null) {
                     return guessed;
                 }
@@ -219,7 +244,7 @@ public final class LockTable implements AutoCloseable {
                 if (!limitWait()) {
                     break;
                 }
-                Tried<T> tried = attempt(sorted, transition, readFirst);
+                Tried<T> tried = attempt(sorted, transition, readFirst, companion);
                 if (tried.applied() != null) {
                     return tried.applied();
                 }
@@ -297,26 +322,30 @@ public final class LockTable implements AutoCloseable {
      *     JVM that has just started: on a busy machine its first transition loads classes for most of a second, and
      *     twenty such processes had each other wait for longer than the limit.
      */
-    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition, boolean readFirst)
+    private <T> Tried<T> attempt(
+            List<LockName> sorted, Transition<T> transition, boolean readFirst, Companion companion)
             throws SQLException {
+        int companions = companion == Companion.NONE ? 0 : 1;
         boolean begun = false;
         boolean ended = false;
         try {
             if (!readFirst) {
                 begun = true;
-                statements.begin(sorted.size());
+                statements.begin(sorted.size() + companions);
             }
             Rows rows = statements.read(sorted);
             List<LockRow> changed = new ArrayList<>();
             Applied<T> applied = apply(rows, transition, changed);
-            if (readFirst && changed.size() > 1) {
+            if (readFirst && changed.size() + companions > 1) {
                 begun = true;
-                statements.begin(changed.size());
+                statements.begin(changed.size() + companions);
             }
             for (LockRow row : changed) {
                 if (!statements.write(row, rows.epoch())) {
                     return new Tried<>(null, row);
                 }
+                // After our row, so that all clients lock both in the same order.
+                companion.follow(statements, rows.row(row.name()), row);
             }
             if (begun) {
                 statements.commit();
@@ -428,6 +457,16 @@ public final class LockTable implements AutoCloseable {
             }
             throw failure;
         }
+    }
+
+    /** Some of the names whose holder's lease is over, or that have further entries, which may be over. */
+    public List<LockName> over(int most) throws SQLException {
+        return statements.names(LockStatements.OVER, most, statement -> {});
+    }
+
+    /** Some of the names without a holder that were not granted for so long. */
+    public List<LockName> unheld(long micros, int most) throws SQLException {
+        return statements.names(LockStatements.UNHELD, most, statement -> statement.setLong(1, micros));
     }
 
     /** Clears rows that have nothing but entries whose time is over, as if they never had them. Returns their names. */
