@@ -59,11 +59,16 @@ final class ClassicProgram implements AutoCloseable {
 
     /** Whether anybody has the lock, as this program sees it. */
     boolean isLocked(String name) throws SQLException {
-        String sql = "SELECT 1 FROM job_lock WHERE name = ?" + (flags ? " AND busy = 1" : "");
+        String sql = "SELECT 1 FROM job_lock" + ifHeld() + " AND name = ?";
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setString(1, name);
             return statement.executeQuery().next();
         }
+    }
+
+    /** The condition for the rows of held locks. */
+    String ifHeld() {
+        return " WHERE " + (flags ? "busy = 1" : "1 = 1");
     }
 
     /** Prepares a name, which such programs with flags do once. */
