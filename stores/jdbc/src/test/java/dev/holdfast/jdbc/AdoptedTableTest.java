@@ -80,7 +80,9 @@ class AdoptedTableTest extends Servers {
         Claim second = bob.mutex(claim.name());
         granted(store, second);
         theirs.unlock(LOCK);
-        assertThat(released(store, second)).as("the release finds that it was gone").isFalse();
+        assertThat(released(store, second))
+                .as("the release finds that it was gone")
+                .isFalse();
     }
 
     @ParameterizedTest
@@ -91,7 +93,9 @@ class AdoptedTableTest extends Servers {
         granted(store, dies);
         assertThat(theirs.tryLock(LOCK)).isFalse();
         awaitUntil(() -> tryTheirs(LOCK));
-        assertThat(released(store, dies.again())).as("the dead one's late release").isFalse();
+        assertThat(released(store, dies.again()))
+                .as("the dead one's late release")
+                .isFalse();
         assertThat(theirs.isLocked(LOCK)).isTrue();
         theirs.unlock(LOCK);
 
@@ -183,8 +187,8 @@ class AdoptedTableTest extends Servers {
         url = url(product);
         run(
                 url,
-                "CREATE TABLE app_lock (name VARCHAR(100) PRIMARY KEY, busy CHAR(1) NOT NULL, locked_by VARCHAR(80), beat " + type
-                        + " NULL)",
+                "CREATE TABLE app_lock (name VARCHAR(100) PRIMARY KEY, busy CHAR(1) NOT NULL, locked_by VARCHAR(80), beat "
+                        + type + " NULL)",
                 "INSERT INTO app_lock VALUES ('" + LOCK + "', 'Y', 'dead', TIMESTAMP '2020-01-01 00:00:00')",
                 "INSERT INTO app_lock VALUES ('lives', 'Y', 'b', CURRENT_TIMESTAMP)",
                 "INSERT INTO app_lock VALUES ('says-nothing', 'Y', 'c', NULL)");
@@ -199,7 +203,8 @@ class AdoptedTableTest extends Servers {
         assertThat(taken).doesNotStartWith("2020");
         awaitUntil(() -> {
             assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
-            return !text("SELECT beat FROM app_lock WHERE name = '" + LOCK + "'").equals(taken);
+            return !text("SELECT beat FROM app_lock WHERE name = '" + LOCK + "'")
+                    .equals(taken);
         });
         assertThat(failure(store.tryAcquire(bob.mutex(new LockName("new")).withLease(Duration.ofMinutes(31)))))
                 .hasMessageContaining("1860000 ms")

@@ -31,7 +31,8 @@ final class ClassicProgram implements AutoCloseable {
                 url,
                 "CREATE TABLE " + TABLE + " (name VARCHAR(100) NOT NULL PRIMARY KEY"
                         + (flags ? ", busy SMALLINT DEFAULT 0 NOT NULL)" : ")"));
-        return "&holdfast.layout=" + layout + "&holdfast.theirTable=" + TABLE + (flags ? "&holdfast.flagColumn=busy" : "");
+        return "&holdfast.layout=" + layout + "&holdfast.theirTable=" + TABLE
+                + (flags ? "&holdfast.flagColumn=busy" : "");
     }
 
     boolean tryLock(String name) throws SQLException {

@@ -12,7 +12,8 @@ class FlagLayoutLockStoreTest extends LockStoreTck {
 
     @BeforeAll
     static void makeTheirTable() {
-        Servers.run(DATABASE, "CREATE TABLE IF NOT EXISTS job_lock (name VARCHAR(255) PRIMARY KEY, busy BOOLEAN NOT NULL)");
+        Servers.run(
+                DATABASE, "CREATE TABLE IF NOT EXISTS job_lock (name VARCHAR(255) PRIMARY KEY, busy BOOLEAN NOT NULL)");
     }
 
     @Override

@@ -20,6 +20,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -158,10 +159,11 @@ public final class AdoptedTable {
     }
 
     private @Nullable TheirRow read(LockStatements statements, LockName lock, String locking) throws SQLException {
-        return reported(() -> statements.query(
+        Optional<TheirRow> found = reported(() -> statements.query(
                 select + where + locking,
                 with(flagValue(layout.free()), lock.value()),
-                rows -> rows.next() ? row(rows) : null));
+                rows -> rows.next() ? Optional.of(row(rows)) : Optional.empty()));
+        return found.orElse(null);
     }
 
     /** Reads the rows of some names, by the names as they stand there. */

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** The SQL statements on {@code holdfast_lock}, one method each. Not thread-safe. */
 public final class LockStatements implements AutoCloseable {
@@ -278,15 +279,18 @@ public final class LockStatements implements AutoCloseable {
                 rows -> {
                     List<LockName> names = new ArrayList<>();
                     while (rows.next()) {
-                        try {
-                            names.add(dialect.readName(rows, 1));
-                        } catch (IllegalArgumentException noName) {
-                            // Somebody else wrote it.
-                            continue;
-                        }
+                        name(rows).ifPresent(names::add);
                     }
                     return names;
                 });
+    }
+
+    private Optional<LockName> name(ResultSet rows) throws SQLException {
+        try {
+            return Optional.of(dialect.readName(rows, 1));
+        } catch (IllegalArgumentException ofNoLock) {
+            return Optional.empty(); // somebody else wrote it
+        }
     }
 
     private int bindRange(PreparedStatement statement, String from, String end) throws SQLException {

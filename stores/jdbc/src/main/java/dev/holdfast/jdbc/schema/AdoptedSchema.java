@@ -205,7 +205,7 @@ public final class AdoptedSchema {
                 }
             }
         }
-        return ofColumn.stream().anyMatch(index -> sizes.get(index) == 1);
+        return ofColumn.stream().anyMatch(index -> sizes.getOrDefault(index, 0) == 1);
     }
 
     private static String lower(SqlName name) {
