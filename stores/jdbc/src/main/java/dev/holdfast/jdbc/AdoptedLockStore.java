@@ -332,11 +332,6 @@ final class AdoptedLockStore implements LockStore {
         }
     }
 
-    /** Removes what dead clients of ours have left. Returns how many locks became free. */
-    int sweep() {
-        return sweeper.sweep();
-    }
-
     @Override
     public void close() {
         sweeper.close();

@@ -5,6 +5,7 @@ import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.row.RowLockedException;
+import dev.holdfast.jdbc.row.Transition;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
 import java.sql.SQLException;
@@ -60,33 +61,27 @@ final class AdoptedRowSweeper implements AutoCloseable {
         }
     }
 
-    /** Returns how many locks became free. */
-    int sweep() {
-        int freed = 0;
+    private void sweep() {
         for (LockName name : connection.call(turn -> turn.table().over(MOST))) {
-            freed += connection.call(turn -> free(turn.table(), name)) ? 1 : 0;
+            connection.call(turn -> free(turn.table(), name));
         }
         List<LockName> idle = connection.call(turn -> turn.table().unheld(keepMicros, LockTable.MAX_BATCH));
         connection.call(turn -> turn.table().removeIdle(idle, keepMicros));
-        return freed;
     }
 
     // One that cannot be freed must not keep the others.
     private boolean free(LockTable table, LockName name) throws SQLException {
         try {
-            return table.look(
-                            name,
-                            read -> {
-                                boolean wasHeld = !read.only().grants().isEmpty();
-                                read.only().settle(read.now(), read.epoch());
-                                return wasHeld && read.only().isFree();
-                            },
-                            false,
-                            theirs.change())
+            return table.look(name, AdoptedRowSweeper::settle, false, theirs.change())
                     .answerOrThrow();
         } catch (RowLockedException | StoreException notThisTime) {
             return false;
         }
+    }
+
+    private static boolean settle(Transition.Read read) {
+        read.only().settle(read.now(), read.epoch());
+        return read.only().isFree();
     }
 
     @Override
