@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AdoptedProcessesTest extends Servers {
 
     private static final int OF_EACH = 4;
-    private static final long HALF_MILLIS = 3_500;
+    private static final long HALF_MILLIS = 2_000;
     private static final Duration LEASE = Duration.ofSeconds(1);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String LOCK = "counted";

@@ -86,7 +86,7 @@ class AdoptedTableTest extends Servers {
     }
 
     @ParameterizedTest
-    @CsvSource({"h2,insert", "h2,flag", "postgresql,insert", "postgresql,flag", "mariadb,insert", "mariadb,flag"})
+    @CsvSource({"h2,insert", "postgresql,flag", "mariadb,insert"})
     void lockOfDeadClientOfOursBecomesFreeForThem(String product, String layout) throws SQLException {
         open(product, layout);
         Claim dies = claim.withLease(SHORT);
