@@ -1,7 +1,5 @@
 package dev.holdfast.jdbc;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.LockOptions;
@@ -31,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AdoptedProcessesTest extends Servers {
 
     private static final int OF_EACH = 4;
-    private static final long HALF_MILLIS = 2_000;
+    private static final long MILLIS = 4_000;
     private static final Duration LEASE = Duration.ofSeconds(1);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String LOCK = "counted";
@@ -53,19 +51,19 @@ class AdoptedProcessesTest extends Servers {
         }
         processes.forEach(process -> process.expect("READY", PATIENCE));
         processes.forEach(process -> process.send("go"));
-        pause(HALF_MILLIS);
+        pause(MILLIS);
+        // How many there are after a while is up to the machine. Each side has its turns beside the other one.
+        awaitUntil(() -> count(url, "theirs") > LEAST && count(url, "ours") > LEAST);
         ChildJvm victim = processes.remove(1);
         victim.send("stay");
         victim.expect("INSIDE", PATIENCE);
         victim.kill();
-        pause(HALF_MILLIS);
         long theirs = count(url, "theirs");
-        awaitUntil(() -> count(url, "theirs") > theirs, "the lock of the dead client became free for theirs");
+        long ours = count(url, "ours");
+        awaitUntil(() -> count(url, "theirs") > theirs && count(url, "ours") > ours);
         processes.forEach(process -> process.send("stop"));
         // A process whose addition was lost has failed.
         processes.forEach(process -> process.expect("DONE", PATIENCE));
-        assertThat(count(url, "theirs")).isGreaterThan(LEAST);
-        assertThat(count(url, "ours")).isGreaterThan(LEAST);
         System.out.println("Additions under one lock, layout=" + layout + ": " + count(url, "theirs") + " by theirs, "
                 + count(url, "ours") + " by ours");
     }
