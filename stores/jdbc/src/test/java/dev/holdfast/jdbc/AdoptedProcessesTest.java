@@ -32,6 +32,7 @@ class AdoptedProcessesTest extends Servers {
     private static final long MILLIS = 4_000;
     /** So long that a busy machine does not lose it: the process whose lock is lost fails. */
     private static final Duration LEASE = Duration.ofSeconds(4);
+
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String LOCK = "counted";
     private static final int LEAST = 10;
