@@ -21,6 +21,14 @@ class SchemaProcessTest extends ToolTest {
     }
 
     @Test
+    void changeLogOfLiquibaseHasTheSameStatements() {
+        String url = "jdbc:h2:nowhere";
+        String plain = tool.run("schema", "--store", url).out();
+        assertThat(tool.run("schema", "--store", url, "--liquibase").out())
+                .isEqualTo("--liquibase formatted sql\n\n--changeset holdfast:tables-1\n" + plain);
+    }
+
+    @Test
     void otherStoresHaveNoTablesToMake() {
         Tool.Result result = tool.run("schema", "--store", "sqlite:" + tool.file("x.db"));
         assertThat(result.exit()).isEqualTo(ExitCode.USAGE);

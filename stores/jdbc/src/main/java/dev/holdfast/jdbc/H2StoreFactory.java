@@ -5,6 +5,7 @@ import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.dialect.H2Dialect;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
 import java.util.Locale;
@@ -16,19 +17,21 @@ final class H2StoreFactory {
 
     private H2StoreFactory() {}
 
-    static RowLockStore open(String url, String shown, ServerOptions options, MonotonicClock clock) {
+    static LockStore open(String url, String shown, ServerOptions options, MonotonicClock clock) {
         options.check("H2", false, false);
-        return open(url, shown, options, clock, new H2Dialect(shown));
+        H2Dialect dialect = new H2Dialect(shown);
+        return options.adopted() == null
+                ? open(url, shown, options, clock, dialect)
+                : ServerStoreFactory.adopt(dialect, pool(url, shown, options), options, wiring(options), clock);
     }
 
     static RowLockStore open(String url, String shown, ServerOptions options, MonotonicClock clock, H2Dialect dialect) {
-        JdbcDataSource database = source(url);
+        return open(dialect, pool(url, shown, options), options, clock);
+    }
+
+    private static ConnectionPool pool(String url, String shown, ServerOptions options) {
         Duration timeout = options.store().busyTimeout();
-        return open(
-                dialect,
-                new ConnectionPool(database, H2Dialect.PREPARES, options.all(false), shown, timeout, "holdfast-h2"),
-                options,
-                clock);
+        return new ConnectionPool(source(url), H2Dialect.PREPARES, options.all(false), shown, timeout, "holdfast-h2");
     }
 
     // A DataSource of H2 sets a user by itself, and H2 refuses a second one in the URL. So user and password are
@@ -51,16 +54,22 @@ final class H2StoreFactory {
     }
 
     static RowLockStore open(H2Dialect dialect, ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
-        // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread. It
-        // has one
-        // lane: writers of an embedded database would only wait for each other's row locks.
-        StoreWiring wiring = new StoreWiring(false, 1, options.ownPolls(), Duration.ZERO, WaiterNotifier.NONE);
-        return ServerStoreFactory.open(dialect, pool, options, wiring, clock);
+        return ServerStoreFactory.open(dialect, pool, options, wiring(options), clock);
+    }
+
+    // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread. It has
+    // one
+    // lane: writers of an embedded database would only wait for each other's row locks.
+    private static StoreWiring wiring(ServerOptions options) {
+        return new StoreWiring(false, 1, options.ownPolls(), Duration.ZERO, WaiterNotifier.NONE);
     }
 
     /** Creates a store over the user's own pool. */
-    static RowLockStore over(ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
+    static LockStore over(ConnectionSource pool, ServerOptions options, MonotonicClock clock) {
         options.check("H2", false, false);
-        return open(new H2Dialect(pool.toString()), pool, options, clock);
+        H2Dialect dialect = new H2Dialect(pool.toString());
+        return options.adopted() == null
+                ? open(dialect, pool, options, clock)
+                : ServerStoreFactory.adopt(dialect, pool, options, wiring(options), clock);
     }
 }

@@ -45,6 +45,9 @@ import java.util.TreeMap;
  *     poolers that cannot carry them over</td></tr>
  * <tr><td>{@code holdfast.clock}</td><td></td><td>other databases: a SQL expression for the time in microseconds since 1970
  *     as a 64-bit number, read again by each statement</td></tr>
+ * <tr><td>{@code holdfast.layout}</td><td>record</td><td>{@code insert} and {@code flag} take exclusive locks in a table of other
+ *     programs, which {@code theirTable}, {@code nameColumn}, {@code flagColumn}, {@code free}, {@code held}, {@code ownerColumn},
+ *     {@code timeColumn}, {@code timeZone} and {@code deadAfter} describe; see {@code docs/databases.md}</td></tr>
  * </table>
  *
  * Another option that begins with {@code holdfast.} is refused.
@@ -78,7 +81,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
         Map<String, String> ours = new TreeMap<>();
         DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
         ServerOptions options = StoreUrl.hidingPassword(url, () -> ServerOptions.of(ours));
-        LockTables tables = LockTables.of(options.store().table());
+        LockTables tables = LockTables.of(options.lockTable());
         if (theirs.url().startsWith("jdbc:h2:") && options.clock() == null) {
             H2Dialect h2 = new H2Dialect(theirs.shown());
             h2.keepIn(tables);

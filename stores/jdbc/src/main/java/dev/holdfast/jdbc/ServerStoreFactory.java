@@ -1,5 +1,8 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.adopted.AdoptedColumns;
+import dev.holdfast.jdbc.adopted.AdoptedTable;
+import dev.holdfast.jdbc.config.AdoptedLayout;
 import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.connection.BorrowedConnections;
 import dev.holdfast.jdbc.connection.ConnectionPool;
@@ -7,10 +10,13 @@ import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
 import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTables;
+import dev.holdfast.jdbc.schema.AdoptedSchema;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.jdbc.waiting.PostgresNotifier;
 import dev.holdfast.jdbc.waiting.WaiterNotifier;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -18,6 +24,7 @@ import dev.holdfast.store.BlockingCalls;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
@@ -27,11 +34,11 @@ final class ServerStoreFactory {
 
     private ServerStoreFactory() {}
 
-    static RowLockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock) {
+    static LockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock) {
         return open(url, options, clock, url.dialect(options, true));
     }
 
-    static RowLockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock, ServerDialect dialect) {
+    static LockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock, ServerDialect dialect) {
         Duration timeout = options.store().busyTimeout();
         Duration statement = statementTimeout(timeout);
         ConnectionPool pool = new ConnectionPool(
@@ -41,6 +48,9 @@ final class ServerStoreFactory {
                 timeout,
                 statement,
                 "holdfast-" + dialect.product());
+        if (options.adopted() != null) {
+            return adopt(dialect, pool, options, wiring(WaiterNotifier.NONE, options, statement, true), clock);
+        }
         return open(
                 dialect,
                 pool,
@@ -53,7 +63,7 @@ final class ServerStoreFactory {
      * Creates a store over the user's own pool. Calls run on the store's threads: a pool may give the caller's thread the
      * connection of the transaction that is open there.
      */
-    static RowLockStore over(DataSource database, ServerOptions options, MonotonicClock clock) {
+    static LockStore over(DataSource database, ServerOptions options, MonotonicClock clock) {
         Duration statement = statementTimeout(options.store().busyTimeout());
         BorrowedConnections pool = new BorrowedConnections(database, statement);
         String product = onOwnThread("holdfast-open", pool, () -> product(pool));
@@ -62,6 +72,9 @@ final class ServerStoreFactory {
         }
         DatabaseUrl url = new DatabaseUrl(url(product), pool + ", a " + product);
         ServerDialect dialect = url.dialect(options, false);
+        if (options.adopted() != null) {
+            return adopt(dialect, pool, options, wiring(WaiterNotifier.NONE, options, statement, false), clock);
+        }
         WaiterNotifier notifier = notifier(url, dialect, pool, options, clock);
         return open(dialect, pool, options, wiring(notifier, options, statement, false), clock);
     }
@@ -116,7 +129,7 @@ final class ServerStoreFactory {
 
     static RowLockStore open(
             Dialect dialect, ConnectionSource pool, ServerOptions options, StoreWiring wiring, MonotonicClock clock) {
-        dialect.keepIn(LockTables.of(options.store().table()));
+        dialect.keepIn(LockTables.of(options.lockTable()));
         RowLockStore store = new RowLockStore(dialect, pool, options.store(), wiring, clock);
         boolean ready = false;
         try {
@@ -134,6 +147,48 @@ final class ServerStoreFactory {
                 store.close();
             }
         }
+    }
+
+    /** Creates a store that shares its locks with the programs whose table the options describe. */
+    static AdoptedLockStore adopt(
+            Dialect dialect, ConnectionSource pool, ServerOptions options, StoreWiring wiring, MonotonicClock clock) {
+        AdoptedLayout layout = Objects.requireNonNull(options.adopted());
+        dialect.keepIn(LockTables.of(options.lockTable()));
+        boolean ready = false;
+        try {
+            AdoptedTable theirs = onOwnThread("holdfast-" + dialect.product() + "-open", pool, () -> {
+                try {
+                    Connection connection = pool.open();
+                    try {
+                        return check(connection, dialect, pool.toString(), layout, options);
+                    } finally {
+                        pool.giveBack(connection);
+                    }
+                } catch (SQLException failure) {
+                    throw dialect.failure(failure);
+                }
+            });
+            AdoptedLockStore store = new AdoptedLockStore(dialect, pool, theirs, options.store(), wiring, clock);
+            store.start();
+            ready = true;
+            return store;
+        } finally {
+            if (!ready) {
+                pool.close();
+            }
+        }
+    }
+
+    // Their table first: if it cannot be shared, none is made beside it.
+    private static AdoptedTable check(
+            Connection connection, Dialect dialect, String where, AdoptedLayout layout, ServerOptions options)
+            throws SQLException {
+        AdoptedColumns columns = AdoptedSchema.read(connection, dialect, where, layout);
+        new TableSchema(dialect, where).ensure(connection, options.schema());
+        try (LockStatements statements = new LockStatements(connection, dialect, false)) {
+            dialect.start(statements);
+        }
+        return new AdoptedTable(layout, columns, dialect);
     }
 
     // On a thread that nobody interrupts, and to which no transaction of the program's is bound.

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param relaxed whether commits do not wait for the database's disk
  * @param serverPrepare whether statements are prepared at the server
  * @param clock the wall clock of a database without a dialect of its own, as a SQL expression in microseconds since 1970
+ * @param adopted the table of other programs that the locks are shared with; null if there is none
  */
 public record ServerOptions(
         StoreOptions store,
@@ -24,7 +25,8 @@ public record ServerOptions(
         Wakeup wakeup,
         boolean relaxed,
         boolean serverPrepare,
-        @Nullable String clock) {
+        @Nullable String clock,
+        @Nullable AdoptedLayout adopted) {
 
     /** Four for work, and one for polls. */
     private static final int DEFAULT_CONNECTIONS = 5;
@@ -32,7 +34,7 @@ public record ServerOptions(
     private static final int MAX_CONNECTIONS = 64;
 
     public static final ServerOptions DEFAULTS = new ServerOptions(
-            StoreOptions.DEFAULTS, SchemaMode.CREATE, DEFAULT_CONNECTIONS, Wakeup.DEFAULT, false, true, null);
+            StoreOptions.DEFAULTS, SchemaMode.CREATE, DEFAULT_CONNECTIONS, Wakeup.DEFAULT, false, true, null, null);
 
     /** Whether the tables are created and checked when a store is opened. */
     public enum SchemaMode {
@@ -73,7 +75,14 @@ public record ServerOptions(
         boolean relaxed = oneOf(rest, "durability", "full", "relaxed").equals("relaxed");
         boolean prepare = oneOf(rest, "serverPrepare", "on", "off").equals("on");
         String clock = rest.remove("clock");
-        return new ServerOptions(StoreOptions.of(rest, false), schema, connections, wakeup, relaxed, prepare, clock);
+        AdoptedLayout adopted = AdoptedLayout.takeFrom(rest);
+        StoreOptions store = StoreOptions.of(rest, false);
+        return new ServerOptions(store, schema, connections, wakeup, relaxed, prepare, clock, adopted);
+    }
+
+    /** The table of the locks; null for the usual one. */
+    public @Nullable SqlName lockTable() {
+        return store.table() == null && adopted != null ? adopted.ours() : store.table();
     }
 
     private static int connections(@Nullable String value) {

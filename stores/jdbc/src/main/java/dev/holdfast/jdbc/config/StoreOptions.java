@@ -110,6 +110,10 @@ public record StoreOptions(
     private static IllegalArgumentException unknown(String name, boolean allowsBoot) {
         return new IllegalArgumentException("Unknown option \"" + name
                 + "\"; there are keep, busyTimeout, ticketTtl, table"
-                + (allowsBoot ? " and boot" : ", schema, connections, wakeup, durability, serverPrepare and clock"));
+                + (allowsBoot
+                        ? " and boot"
+                        : ", schema, connections, wakeup, durability, serverPrepare, clock and layout, and for layout=insert and"
+                                + " layout=flag theirTable, nameColumn, flagColumn, free, held, ownerColumn, timeColumn, timeZone and"
+                                + " deadAfter"));
     }
 }

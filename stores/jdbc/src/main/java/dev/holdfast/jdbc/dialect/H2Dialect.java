@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.h2.api.ErrorCode;
+import org.jspecify.annotations.Nullable;
 
 /**
  * H2. The time is the database's wall clock. A single row is changed in autocommit, by compare-and-set on its version, so
@@ -220,6 +221,28 @@ public class H2Dialect extends PooledDialect {
     @Override
     public NameEncoding names() {
         return NameEncoding.BYTES;
+    }
+
+    @Override
+    public boolean canAdopt() {
+        return true;
+    }
+
+    @Override
+    @Nullable
+    public String timeIn(String type, @Nullable Boolean isUtc) {
+        if (type.startsWith("TIMESTAMP") && type.contains("WITH TIME ZONE")) {
+            return "CURRENT_TIMESTAMP(6)";
+        }
+        if (!type.equals("TIMESTAMP") || isUtc == null) {
+            return null;
+        }
+        return isUtc ? "CAST(CURRENT_TIMESTAMP(6) AT TIME ZONE 'UTC' AS TIMESTAMP(6))" : "LOCALTIMESTAMP(6)";
+    }
+
+    @Override
+    public String earlier(String time, long micros) {
+        return "DATEADD(MICROSECOND, " + -micros + ", " + time + ")";
     }
 
     @Override

@@ -4,13 +4,16 @@ import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.NameEncoding;
 import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.row.TablePlace;
 import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Collections;
 import java.util.List;
@@ -19,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * MySQL 8, in SQL that MariaDB supports as well. A row is changed through a derived table that locks it unless
@@ -85,7 +89,7 @@ public class MySqlDialect extends ServerDialect {
     // long. The limit of the waits for rows is for connections that are not of our pool.
     private static final String LIMIT_TRANSACTION =
             "SET @holdfast_wait = @@SESSION.wait_timeout, @holdfast_lock = @@SESSION.innodb_lock_wait_timeout,"
-                    + " SESSION wait_timeout = " + MOST_IDLE.toSeconds() + ", SESSION innodb_lock_wait_timeout = 1";
+                    + " SESSION wait_timeout = " + MOST_IDLE.toSeconds() + ", SESSION innodb_lock_wait_timeout = ";
     private static final String UNLIMIT =
             "SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock";
 
@@ -97,9 +101,16 @@ public class MySqlDialect extends ServerDialect {
     private static final Set<Integer> RACES = Set.of(1213, 1020, 1062, 3101);
     private static final int LOCK_WAIT_TIMEOUT = 1205;
     private static final Set<Integer> MISSING = Set.of(1146, 1054);
-    private static final Set<Integer> REFUSED = Set.of(1044, 1045, 1049, 1064, 1142, 1143, 1227, 1370);
+    // Among these: a text that the column has no characters for, or that is too long for it.
+    private static final Set<Integer> REFUSED = Set.of(1044, 1045, 1049, 1064, 1142, 1143, 1227, 1366, 1370, 1406);
     private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
     private static final Set<Integer> UNDONE = Set.of(1040, 1041, 1114, 1153, 1203, 1226, 1969, 3024);
+
+    private static final String ENGINE = """
+            SELECT t.engine, e.transactions FROM information_schema.tables AS t
+            LEFT JOIN information_schema.engines AS e ON e.engine = t.engine
+            WHERE t.table_schema = COALESCE(?, DATABASE()) AND t.table_name = ?
+            """;
 
     private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+).*");
 
@@ -151,6 +162,11 @@ public class MySqlDialect extends ServerDialect {
                             + ", which cannot skip locked rows. Use MySQL 8.0 or MariaDB 10.6," + " or newer",
                     null);
         }
+    }
+
+    /** The shortest wait for a locked row that the server can be told. */
+    int shortestWaitSeconds() {
+        return 1;
     }
 
     /** A prefix for a statement, with which it fails instead of waiting for a locked row; may be empty. */
@@ -275,7 +291,7 @@ public class MySqlDialect extends ServerDialect {
     public void begin(LockStatements statements, int rows) throws SQLException {
         super.begin(statements, rows);
         if (!statements.connection().getAutoCommit()) {
-            statements.execute(LIMIT_TRANSACTION);
+            statements.execute(LIMIT_TRANSACTION + shortestWaitSeconds());
         }
     }
 
@@ -333,6 +349,44 @@ public class MySqlDialect extends ServerDialect {
     @Override
     public NameEncoding names() {
         return NameEncoding.BYTES;
+    }
+
+    @Override
+    public boolean canAdopt() {
+        return true;
+    }
+
+    // What is written into a MyISAM table stays there if the transaction is undone.
+    @Override
+    @Nullable
+    public String engineWithoutTransactions(Connection connection, TablePlace place) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(ENGINE)) {
+            statement.setString(1, place.catalog());
+            statement.setString(2, place.table());
+            try (ResultSet rows = statement.executeQuery()) {
+                if (!rows.next()) {
+                    return "unknown";
+                }
+                return "YES".equals(rows.getString(2)) ? null : String.valueOf(rows.getString(1));
+            }
+        }
+    }
+
+    @Override
+    @Nullable
+    public String timeIn(String type, @Nullable Boolean isUtc) {
+        if (type.equals("TIMESTAMP")) {
+            return "CURRENT_TIMESTAMP(6)";
+        }
+        if (!type.equals("DATETIME") || isUtc == null) {
+            return null;
+        }
+        return isUtc ? "UTC_TIMESTAMP(6)" : "CURRENT_TIMESTAMP(6)";
+    }
+
+    @Override
+    public String earlier(String time, long micros) {
+        return time + " - INTERVAL " + micros + " MICROSECOND";
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.holdfast.jdbc.dialect;
 
 import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockStatements;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.jdbc.row.NameEncoding;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.row.TablePlace;
@@ -294,8 +295,30 @@ public class PostgresDialect extends ServerDialect {
 
     @Override
     @Nullable
-    public TablePlace place(Connection connection) throws SQLException {
-        return TablePlace.inPostgres(connection, tables());
+    public TablePlace place(Connection connection, LockTables others) throws SQLException {
+        return TablePlace.inPostgres(connection, others);
+    }
+
+    @Override
+    public boolean canAdopt() {
+        return true;
+    }
+
+    @Override
+    @Nullable
+    public String timeIn(String type, @Nullable Boolean isUtc) {
+        if (type.equals("timestamptz")) {
+            return "clock_timestamp()";
+        }
+        if (!type.equals("timestamp") || isUtc == null) {
+            return null;
+        }
+        return isUtc ? "timezone('UTC', clock_timestamp())" : "CAST(clock_timestamp() AS timestamp)";
+    }
+
+    @Override
+    public String earlier(String time, long micros) {
+        return time + " - interval '" + micros + " microseconds'";
     }
 
     @Override

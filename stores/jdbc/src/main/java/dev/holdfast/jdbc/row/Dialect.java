@@ -211,8 +211,42 @@ public abstract class Dialect {
 
     /** Finds the table of the locks; null, or a failure for which {@link #isMissing} is true, if there is none. */
     @Nullable
-    public TablePlace place(Connection connection) throws SQLException {
-        return TablePlace.ofQuery(connection, tables);
+    public final TablePlace place(Connection connection) throws SQLException {
+        return place(connection, tables);
+    }
+
+    /** The same for the first of other tables. */
+    @Nullable
+    public TablePlace place(Connection connection, LockTables others) throws SQLException {
+        return TablePlace.ofQuery(connection, others);
+    }
+
+    /** Whether the locks may be shared with programs that keep them in a table of their own. */
+    public boolean canAdopt() {
+        return false;
+    }
+
+    /** The engine of a table that takes no part in transactions; null if it does. */
+    @Nullable
+    public String engineWithoutTransactions(Connection connection, TablePlace place) throws SQLException {
+        return null;
+    }
+
+    /**
+     * The time of the statement, as a SQL expression for a column of a type.
+     *
+     * @param type the type as JDBC reports its name
+     * @param isUtc whether a time without a zone is in UTC, or else in the zone of the session; null if that is not known
+     * @return null if this column can have no such time, or one without a zone while that is not known
+     */
+    @Nullable
+    public String timeIn(String type, @Nullable Boolean isUtc) {
+        return null;
+    }
+
+    /** A time that is earlier than that of another expression. */
+    public String earlier(String time, long micros) {
+        throw new UnsupportedOperationException(product() + " shares no table");
     }
 
     /** The type of the column that a row of metadata describes. */

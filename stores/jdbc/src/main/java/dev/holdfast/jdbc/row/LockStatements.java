@@ -10,12 +10,14 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** The SQL statements on {@code holdfast_lock}, one method each. Not thread-safe. */
 public final class LockStatements implements AutoCloseable {
@@ -55,6 +57,11 @@ public final class LockStatements implements AutoCloseable {
             SELECT $now, $epoch, %s FROM holdfast_lock
             WHERE name >= ?%s AND counter + ? < $epoch AND (clock <> ? OR expires <= $now)
             """.replaceFirst("%s", COLUMNS);
+
+    static final String OVER = "SELECT name FROM holdfast_lock WHERE more > 0 OR (holder <> '-' AND expires <= $now)";
+
+    static final String UNHELD =
+            "SELECT name FROM holdfast_lock WHERE more = 0 AND holder = '-' AND counter + ? < $epoch";
 
     /** What every row that may be removed has in common. Parameters: how long it is kept in microseconds, clock. */
     static final String IS_IDLE = "counter + ? < $epoch AND (clock <> ? OR (more = 0 AND expires <= $now))";
@@ -259,6 +266,31 @@ public final class LockStatements implements AutoCloseable {
                     statement.setString(index, dialect.clock());
                 },
                 rows -> page(rows).rows());
+    }
+
+    /** Some of the names that a query finds. Those that no lock can have are left out. */
+    List<LockName> names(String sql, int most, Binder binder) throws SQLException {
+        return query(
+                dialect.sql(sql),
+                statement -> {
+                    statement.setMaxRows(most);
+                    binder.bind(statement);
+                },
+                rows -> {
+                    List<LockName> names = new ArrayList<>();
+                    while (rows.next()) {
+                        name(rows).ifPresent(names::add);
+                    }
+                    return names;
+                });
+    }
+
+    private Optional<LockName> name(ResultSet rows) throws SQLException {
+        try {
+            return Optional.of(dialect.readName(rows, 1));
+        } catch (IllegalArgumentException ofNoLock) {
+            return Optional.empty(); // somebody else wrote it
+        }
     }
 
     private int bindRange(PreparedStatement statement, String from, String end) throws SQLException {

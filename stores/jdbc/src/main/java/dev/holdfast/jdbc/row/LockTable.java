@@ -189,10 +189,26 @@ public final class LockTable implements AutoCloseable {
 
     /** Like {@link #transition}, for one that often changes nothing: then it is only a single read. */
     public <T> Applied<T> look(LockName name, Transition<T> transition, boolean mayWait) throws SQLException {
+        return look(name, transition, mayWait, Companion.NONE);
+    }
+
+    /**
+     * The same for a row that has a companion.
+     *
+     * @throws Companion.TakenElsewhereException if the companion does not admit the change
+     */
+    public <T> Applied<T> look(LockName name, Transition<T> transition, boolean mayWait, Companion companion)
+            throws SQLException {
         Rows rows = statements.read(List.of(name));
         List<LockRow> changed = new ArrayList<>();
         Applied<T> applied = apply(rows, transition, changed);
-        return changed.isEmpty() ? applied : transition(List.of(name), transition, mayWait);
+        if (changed.isEmpty()) {
+            return applied;
+        }
+        if (!companion.admits(statements, rows.row(name), changed.get(0))) {
+            throw new Companion.TakenElsewhereException();
+        }
+        return transition(List.of(name), transition, mayWait, companion);
     }
 
     /**
@@ -204,7 +220,14 @@ public final class LockTable implements AutoCloseable {
      */
     public <T> Applied<T> transition(Collection<LockName> names, Transition<T> transition, boolean mayWait)
             throws SQLException {
-        return transition(names, transition, mayWait, false);
+        return transition(names, transition, mayWait, false, Companion.NONE);
+    }
+
+    /** The same for rows that have a companion, which changes together with them or not at all. */
+    public <T> Applied<T> transition(
+            Collection<LockName> names, Transition<T> transition, boolean mayWait, Companion companion)
+            throws SQLException {
+        return transition(names, transition, mayWait, false, companion);
     }
 
     /**
@@ -212,11 +235,16 @@ public final class LockTable implements AutoCloseable {
      * that both are of one incarnation, also if a pooler gives each transaction another session.
      */
     public <T> Applied<T> asNode(LockName name, Transition<T> transition, boolean mayWait) throws SQLException {
-        return transition(List.of(name), transition, mayWait, true);
+        return transition(List.of(name), transition, mayWait, true, Companion.NONE);
     }
 
     private <T> Applied<T> transition(
-            Collection<LockName> names, Transition<T> transition, boolean mayWait, boolean asNode) throws SQLException {
+            Collection<LockName> names,
+            Transition<T> transition,
+            boolean mayWait,
+            boolean asNode,
+            Companion companion)
+            throws SQLException {
         long patience = mayWait ? Math.min(patienceNanos, PATIENCE.toNanos()) : 0;
         List<LockName> sorted = names.stream().distinct().sorted().toList();
         long lockedSince = clock.nanoTime();
@@ -227,7 +255,9 @@ public final class LockTable implements AutoCloseable {
             refused = null;
             SQLException locked = null;
             try {
-                Applied<T> guessed = sorted.size() == 1 && !asNode ? attemptUnread(sorted.get(0), transition) : null;
+                boolean isPlain = !asNode && companion == Companion.NONE;
+                Applied<T> guessed =
+                        sorted.size() == 1 && isPlain ? attemptUnread(sorted.get(0), transition) : null;
                 if (guessed != null) {
                     return guessed;
                 }
@@ -235,7 +265,7 @@ public final class LockTable implements AutoCloseable {
                 if (!limitWait()) {
                     break;
                 }
-                Tried<T> tried = attempt(sorted, transition, readFirst, asNode);
+                Tried<T> tried = attempt(sorted, transition, readFirst, asNode, companion);
                 if (tried.applied() != null) {
                     return tried.applied();
                 }
@@ -313,27 +343,31 @@ public final class LockTable implements AutoCloseable {
      *     JVM that has just started: on a busy machine its first transition loads classes for most of a second, and
      *     twenty such processes had each other wait for longer than the limit.
      */
-    private <T> Tried<T> attempt(List<LockName> sorted, Transition<T> transition, boolean readFirst, boolean asNode)
+    private <T> Tried<T> attempt(
+            List<LockName> sorted, Transition<T> transition, boolean readFirst, boolean asNode, Companion companion)
             throws SQLException {
+        int companions = companion == Companion.NONE ? 0 : 1;
         boolean begun = false;
         boolean ended = false;
         try {
             if (!readFirst) {
                 begun = true;
-                statements.begin(asNode ? ROWS_OF_A_NODE : sorted.size());
+                statements.begin(asNode ? ROWS_OF_A_NODE : sorted.size() + companions);
             }
             Rows rows = statements.read(sorted);
             NodeMark mark = asNode ? NodeMark.read(statements, dialect) : null;
             List<LockRow> changed = new ArrayList<>();
             Applied<T> applied = apply(rows, mark, transition, changed);
-            if (readFirst && changed.size() > 1) {
+            if (readFirst && changed.size() + companions > 1) {
                 begun = true;
-                statements.begin(changed.size());
+                statements.begin(changed.size() + companions);
             }
             for (LockRow row : changed) {
                 if (!statements.write(row, rows.epoch())) {
                     return new Tried<>(null, row);
                 }
+                // After our row, so that all clients lock both in the same order.
+                companion.follow(statements, rows.row(row.name()), row);
             }
             if (begun) {
                 statements.commit();
@@ -449,6 +483,16 @@ public final class LockTable implements AutoCloseable {
             }
             throw failure;
         }
+    }
+
+    /** Some of the names whose holder's lease is over, or that have further entries, which may be over. */
+    public List<LockName> over(int most) throws SQLException {
+        return statements.names(LockStatements.OVER, most, statement -> {});
+    }
+
+    /** Some of the names without a holder that were not granted for so long. */
+    public List<LockName> unheld(long micros, int most) throws SQLException {
+        return statements.names(LockStatements.UNHELD, most, statement -> statement.setLong(1, micros));
     }
 
     /** Clears rows that have nothing but entries whose time is over, as if they never had them. Returns their names. */

@@ -2,6 +2,7 @@ package dev.holdfast.jdbc.schema;
 
 import dev.holdfast.jdbc.row.ColumnType;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.jdbc.row.TablePlace;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
@@ -27,10 +28,12 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
     /**
      * A column.
      *
+     * @param jdbcType the type as one of {@link java.sql.Types}
+     * @param typeName the type as the database calls it, without its size
      * @param notNull whether it refuses NULL
      * @param filled whether the database fills it by itself if a row is inserted without it
      */
-    record Column(ColumnType type, boolean notNull, boolean filled) {}
+    record Column(ColumnType type, int jdbcType, String typeName, boolean notNull, boolean filled) {}
 
     // UNION removes duplicates, so names that the collation takes for equal become one row.
     private static final String ORDER = """
@@ -43,7 +46,12 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
 
     /** Reads the description of the table that our statements find; null if there is none. */
     static @Nullable ActualTable read(Connection connection, Dialect dialect) throws SQLException {
-        TablePlace place = place(connection, dialect);
+        return read(connection, dialect, dialect.tables());
+    }
+
+    /** The same for the first of other tables. */
+    static @Nullable ActualTable read(Connection connection, Dialect dialect, LockTables tables) throws SQLException {
+        TablePlace place = place(connection, dialect, tables);
         if (place == null) {
             return null;
         }
@@ -60,9 +68,10 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
         }
     }
 
-    private static @Nullable TablePlace place(Connection connection, Dialect dialect) throws SQLException {
+    private static @Nullable TablePlace place(Connection connection, Dialect dialect, LockTables tables)
+            throws SQLException {
         try {
-            return dialect.place(connection);
+            return dialect.place(connection, tables);
         } catch (SQLException failure) {
             if (dialect.isMissing(failure)) {
                 return null;
@@ -94,7 +103,7 @@ record ActualTable(TablePlace place, Map<String, Column> columns, List<String> p
         boolean filled = rows.getString("COLUMN_DEF") != null
                 || "YES".equals(rows.getString("IS_AUTOINCREMENT"))
                 || "YES".equals(rows.getString("IS_GENERATEDCOLUMN"));
-        return new Column(type, notNull, filled);
+        return new Column(type, rows.getInt("DATA_TYPE"), String.valueOf(rows.getString("TYPE_NAME")), notNull, filled);
     }
 
     private static List<String> primaryKey(DatabaseMetaData metadata, TablePlace place) throws SQLException {

@@ -1,0 +1,92 @@
+package dev.holdfast.jdbc;
+
+import dev.holdfast.jdbc.adopted.AdoptedTable;
+import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.row.RowLockedException;
+import dev.holdfast.jdbc.row.Transition;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.StoreException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Frees the locks of dead clients of ours in the table of other programs, which know nothing of leases and would wait for ever,
+ * and removes our rows of locks that were idle for long. Every client does so, on a thread of its own.
+ */
+final class AdoptedRowSweeper implements AutoCloseable {
+
+    /** The longest time between two sweeps. */
+    static final Duration PERIOD = Duration.ofSeconds(2);
+
+    /** The most rows that one sweep looks at of each kind. */
+    private static final int MOST = 1_000;
+
+    private final SerialConnection connection;
+    private final AdoptedTable theirs;
+    private final long keepMicros;
+    private final Thread thread;
+    private volatile boolean closed;
+
+    AdoptedRowSweeper(SerialConnection connection, AdoptedTable theirs, Duration keep, String threadName) {
+        this.connection = connection;
+        this.theirs = theirs;
+        this.keepMicros = RowCodec.micros(keep);
+        this.thread = new Thread(this::run, threadName);
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    // The pauses differ, so that the clients do not all come at once.
+    private void run() {
+        while (!closed) {
+            long most = PERIOD.toNanos();
+            LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(most / 2, most));
+            try {
+                if (!closed) {
+                    sweep();
+                }
+            } catch (RuntimeException notThisTime) {
+                // The calls about locks report it. What remains is swept later.
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            }
+        }
+    }
+
+    private void sweep() {
+        for (LockName name : connection.call(turn -> turn.table().over(MOST))) {
+            connection.call(turn -> free(turn.table(), name));
+        }
+        List<LockName> idle = connection.call(turn -> turn.table().unheld(keepMicros, LockTable.MAX_BATCH));
+        connection.call(turn -> turn.table().removeIdle(idle, keepMicros));
+    }
+
+    // One that cannot be freed must not keep the others.
+    private boolean free(LockTable table, LockName name) throws SQLException {
+        try {
+            return table.look(name, AdoptedRowSweeper::settle, false, theirs.change())
+                    .answerOrThrow();
+        } catch (RowLockedException | StoreException notThisTime) {
+            return false;
+        }
+    }
+
+    private static boolean settle(Transition.Read read) {
+        read.only().settle(read.now(), read.epoch());
+        return read.only().isFree();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        LockSupport.unpark(thread);
+    }
+}
