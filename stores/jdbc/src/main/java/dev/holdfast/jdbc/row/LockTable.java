@@ -239,11 +239,7 @@ public final class LockTable implements AutoCloseable {
     }
 
     private <T> Applied<T> transition(
-            Collection<LockName> names,
-            Transition<T> transition,
-            boolean mayWait,
-            boolean asNode,
-            Companion companion)
+            Collection<LockName> names, Transition<T> transition, boolean mayWait, boolean asNode, Companion companion)
             throws SQLException {
         long patience = mayWait ? Math.min(patienceNanos, PATIENCE.toNanos()) : 0;
         List<LockName> sorted = names.stream().distinct().sorted().toList();
@@ -256,8 +252,7 @@ public final class LockTable implements AutoCloseable {
             SQLException locked = null;
             try {
                 boolean isPlain = !asNode && companion == Companion.NONE;
-                Applied<T> guessed =
-                        sorted.size() == 1 && isPlain ? attemptUnread(sorted.get(0), transition) : null;
+                Applied<T> guessed = sorted.size() == 1 && isPlain ? attemptUnread(sorted.get(0), transition) : null;
                 if (guessed != null) {
                     return guessed;
                 }

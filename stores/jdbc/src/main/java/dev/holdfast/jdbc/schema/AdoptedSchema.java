@@ -49,7 +49,7 @@ public final class AdoptedSchema {
             throws SQLException {
         ActualTable table = dialect.canAdopt()
                 ? ActualTable.read(
-                        connection, dialect, new LockTables(layout.table().text(), ""))
+                        connection, dialect, new LockTables(layout.table().text(), "", ""))
                 : null;
         if (!dialect.canAdopt()) {
             throw StoreException.refused(
