@@ -36,6 +36,12 @@ class AdoptedLockStoreTest extends LockStoreTck {
         return true;
     }
 
+    // What ends by time is the rules' of all databases, which meet it on a clock that can be held.
+    @Override
+    protected boolean modelRunMeetsExpiry() {
+        return false;
+    }
+
     @Override
     protected int modelOperations() {
         return 1_000;
