@@ -42,6 +42,7 @@ class ArchitectureTest {
                 ".quorum",
                 ".spring",
                 ".spring.boot",
+                ".shedlock",
                 ".workload",
                 ".cli",
                 ".benchmarks")) {
