@@ -43,6 +43,8 @@ class ArchitectureTest {
                 ".spring",
                 ".spring.boot",
                 ".shedlock",
+                ".micrometer",
+                ".springintegration",
                 ".workload",
                 ".cli",
                 ".benchmarks")) {

@@ -1,6 +1,7 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.LockObserver;
+import dev.holdfast.internal.flight.FlightObserver;
 import dev.holdfast.internal.time.Uncaught;
 import java.util.ArrayDeque;
 import java.util.Queue;
@@ -61,12 +62,15 @@ public final class Callbacks implements AutoCloseable {
 
     /** Whether anybody observes. If not, nobody needs to measure anything. */
     public boolean isObserved() {
-        return observer != LockObserver.NONE;
+        return observer != LockObserver.NONE || FlightObserver.isRecording();
     }
 
     /** Notifies the observer on the calling thread, which must be one of the user's, without a mutex. */
     public void observeHere(Consumer<LockObserver> event) {
-        if (!isObserved()) {
+        if (FlightObserver.isRecording()) {
+            event.accept(FlightObserver.INSTANCE);
+        }
+        if (observer == LockObserver.NONE) {
             return;
         }
         try {
@@ -96,6 +100,16 @@ public final class Callbacks implements AutoCloseable {
         }
         if (!lane.run(this::deliver)) {
             next();
+        }
+    }
+
+    /** Whether all events of {@link #observe} were delivered. For tests. */
+    public boolean isQuiet() {
+        mutex.lock();
+        try {
+            return !delivering;
+        } finally {
+            mutex.unlock();
         }
     }
 

@@ -76,6 +76,29 @@ class LeaseTest extends EngineFixture {
     }
 
     @Test
+    void aThreadExtendsWhatItHolds() {
+        a.run(fixed::lock);
+        a.run(() -> fixed.extend(LEASE.multipliedBy(2)));
+        clock.advanceAndSettle(LEASE);
+        assertThat(a.get(fixed::isHeldByCurrentThread)).isTrue();
+        assertThat(b.failure(IllegalMonitorStateException.class, () -> fixed.extend(LEASE)))
+                .hasMessageContaining("lease");
+        clock.advanceAndSettle(LEASE);
+        a.failure(LockLostException.class, () -> fixed.extend(LEASE));
+        a.failure(LockLostException.class, fixed::unlock);
+    }
+
+    @Test
+    void aThreadExtendsAllNamesThatItHolds() {
+        DistributedLock both = locks.multiLock(List.of("lease", "other"), LockOptions.defaults().withFixedLease(LEASE));
+        a.run(both::lock);
+        a.run(() -> both.extend(LEASE.multipliedBy(2)));
+        clock.advanceAndSettle(LEASE);
+        assertThat(a.get(both::isHeldByCurrentThread)).isTrue();
+        a.run(both::unlock);
+    }
+
+    @Test
     void aLeaseThatIsLeftToExpireSendsNothingAndKeepsOthersOutUntilItIsOver() throws InterruptedException {
         List<LossReason> losses = new CopyOnWriteArrayList<>();
         Lease lease = fixed.acquire();

@@ -89,7 +89,8 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
             engine.endFuture();
             Duration waited = Duration.ofNanos(engine.now() - begun);
             engine.callbacks()
-                    .observe(observer -> observer.acquireEnded(spec.name().value(), result.outcome(), waited));
+                    .observe(observer ->
+                            observer.acquireEnded(spec.name().value(), spec.kind(), result.outcome(), waited));
             listener.accept(result.hold(), result.failure());
         });
         wait.start(false, Nanos.NEVER, List.of());
@@ -97,7 +98,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
     }
 
     private void deliver(Result result, CompletableFuture<Lease> future) {
-        observe(engine, spec.name(), result.outcome(), begun);
+        observe(engine, spec, result.outcome(), begun);
         if (result.failure() != null) {
             future.completeExceptionally(result.failure());
         } else if (result.hold() == null) {

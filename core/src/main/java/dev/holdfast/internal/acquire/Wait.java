@@ -56,10 +56,10 @@ abstract class Wait {
     }
 
     /** Notifies the observer of the end of an acquisition, on a thread that may run code of users. */
-    static void observe(Engine engine, LockName name, Outcome outcome, long begun) {
+    static void observe(Engine engine, LockSpec spec, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
             Duration waited = Duration.ofNanos(engine.now() - begun);
-            engine.callbacks().observeHere(observer -> observer.acquireEnded(name.value(), outcome, waited));
+            engine.callbacks().observeHere(observer -> observer.acquireEnded(spec.name().value(), spec.kind(), outcome, waited));
         }
     }
 

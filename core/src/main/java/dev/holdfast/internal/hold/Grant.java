@@ -148,6 +148,11 @@ public final class Grant extends Renewable {
         return doubted;
     }
 
+    /** How many share it. */
+    public int holders() {
+        return holds.size();
+    }
+
     /** When the present holder took it. */
     public long heldSince() {
         return heldSince;
@@ -388,6 +393,9 @@ public final class Grant extends Renewable {
             if (isInDoubt(now) && !doubted) {
                 doubted = true;
                 holds.forEach(hold -> hold.reportDoubt(now));
+                Duration left = Duration.ofNanos(validity.deadline() - now);
+                home.afterwards(() -> engine.callbacks()
+                        .observe(observer -> observer.renewalLate(spec.name().value(), left)));
             }
             endHoldsThatAreOver(now);
             if (holds.isEmpty() && !home.isIdle(this)) {
