@@ -76,7 +76,7 @@ public interface LockObserver {
     /** The renewal of a lock is overdue: it will be lost after {@code remaining} unless a renewal succeeds. */
     default void renewalLate(String name, Duration remaining) {}
 
-    /** The store has answered, or has failed to, after {@code took}. */
+    /** The store has answered, or has failed to, after {@code took}. Other events may overtake this one. */
     default void requestEnded(Request request, boolean failed, Duration took) {}
 
     /** A lock was lost. */

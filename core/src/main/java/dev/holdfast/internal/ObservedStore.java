@@ -37,7 +37,7 @@ final class ObservedStore implements LockStore {
     // On another thread: answers come on threads of the store's client, which must not run code of users.
     private void ended(Request request, long begun, boolean failed) {
         Duration took = Duration.ofNanos(clock.nanoTime() - begun);
-        callbacks.observe(observer -> observer.requestEnded(request, failed, took));
+        callbacks.observeRequest(observer -> observer.requestEnded(request, failed, took));
     }
 
     private <T> CompletionStage<T> timed(Request request, Supplier<CompletionStage<T>> call) {
