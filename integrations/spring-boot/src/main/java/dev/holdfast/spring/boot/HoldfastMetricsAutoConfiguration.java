@@ -24,7 +24,7 @@ import org.springframework.context.annotation.Bean;
         })
 @ConditionalOnClass({MeterRegistry.class, HoldfastMetrics.class})
 @ConditionalOnBean(MeterRegistry.class)
-public final class MetricsAutoConfiguration {
+public final class HoldfastMetricsAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean

@@ -19,13 +19,13 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** The locks of an application that has metrics are measured. */
-class MetricsAutoConfigurationTest {
+class HoldfastMetricsAutoConfigurationTest {
 
     private final ApplicationContextRunner without = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(
                     HoldfastAutoConfiguration.class,
                     LockedAutoConfiguration.class,
-                    dev.holdfast.spring.boot.MetricsAutoConfiguration.class,
+                    HoldfastMetricsAutoConfiguration.class,
                     MetricsAutoConfiguration.class,
                     CompositeMeterRegistryAutoConfiguration.class))
             .withPropertyValues("holdfast.url=memory:");
@@ -62,7 +62,7 @@ class MetricsAutoConfigurationTest {
     void withoutARegistryOrTheModuleNothingIsMeasured() {
         new ApplicationContextRunner()
                 .withConfiguration(AutoConfigurations.of(
-                        HoldfastAutoConfiguration.class, dev.holdfast.spring.boot.MetricsAutoConfiguration.class))
+                        HoldfastAutoConfiguration.class, HoldfastMetricsAutoConfiguration.class))
                 .withPropertyValues("holdfast.url=memory:")
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(HoldfastMetrics.class));
         with.withClassLoader(new FilteredClassLoader(HoldfastMetrics.class))
