@@ -54,7 +54,8 @@ class FlightRecordingTest extends EngineFixture {
             a.run(locks.lock("quick")::unlock);
 
             c.run(rival.lock("contended")::lock);
-            CompletableFuture<Lease> waiting = b.park(() -> locks.lock("contended").acquire());
+            CompletableFuture<Lease> waiting =
+                    b.park(() -> locks.lock("contended").acquire());
             clock.advance(Duration.ofMillis(25));
             c.run(rival.lock("contended")::unlock);
             Actor.end(waiting).release();
@@ -67,21 +68,25 @@ class FlightRecordingTest extends EngineFixture {
             late.extend(LEASE);
             late.release();
 
-            Lease lost = a.get(() ->
-                    locks.lock("lost", LockOptions.defaults().withFixedLease(LEASE)).acquire());
+            Lease lost = a.get(() -> locks.lock("lost", LockOptions.defaults().withFixedLease(LEASE))
+                    .acquire());
             clock.advanceAndSettle(LEASE);
             assertThat(lost.isValid()).isFalse();
-            Wait.until("all events were delivered", () -> Engines.of(locks).callbacks().isQuiet());
+            Wait.until(
+                    "all events were delivered",
+                    () -> Engines.of(locks).callbacks().isQuiet());
         });
         assertThat(one(events, "Acquire", "quick").getString("kind")).isEqualTo("MUTEX");
         assertThat(one(events, "Hold", "quick").getDuration("held")).isEqualTo(Duration.ofMillis(19));
         RecordedEvent wait = one(events, "Wait", "contended");
         assertThat(wait.getDuration("waited")).isGreaterThanOrEqualTo(Duration.ofMillis(25));
         assertThat(wait.getString("outcome")).isEqualTo("ACQUIRED");
-        assertThat(one(events, "RenewalLate", "late").getDuration("remaining")).isBetween(Duration.ofSeconds(10), LEASE);
+        assertThat(one(events, "RenewalLate", "late").getDuration("remaining"))
+                .isBetween(Duration.ofSeconds(10), LEASE);
         assertThat(one(events, "Loss", "lost").getString("reason")).isEqualTo("EXPIRED");
-        assertThat(events).noneMatch(event -> event.getEventType().getName().endsWith("Wait")
-                && event.getString("lock").equals("quick"));
+        assertThat(events)
+                .noneMatch(event -> event.getEventType().getName().endsWith("Wait")
+                        && event.getString("lock").equals("quick"));
     }
 
     /** Nothing is measured and no event is made while nothing is recorded. */

@@ -81,16 +81,20 @@ class LeaseTest extends EngineFixture {
         a.run(() -> fixed.extend(LEASE.multipliedBy(2)));
         clock.advanceAndSettle(LEASE);
         assertThat(a.get(fixed::isHeldByCurrentThread)).isTrue();
-        assertThat(b.failure(IllegalMonitorStateException.class, () -> fixed.extend(LEASE)))
-                .hasMessageContaining("lease");
+        b.run(() -> assertThatExceptionOfType(IllegalMonitorStateException.class)
+                .isThrownBy(() -> fixed.extend(LEASE))
+                .withMessageContaining("lease"));
         clock.advanceAndSettle(LEASE);
-        a.failure(LockLostException.class, () -> fixed.extend(LEASE));
-        a.failure(LockLostException.class, fixed::unlock);
+        a.run(() -> {
+            assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> fixed.extend(LEASE));
+            assertThatExceptionOfType(LockLostException.class).isThrownBy(fixed::unlock);
+        });
     }
 
     @Test
     void aThreadExtendsAllNamesThatItHolds() {
-        DistributedLock both = locks.multiLock(List.of("lease", "other"), LockOptions.defaults().withFixedLease(LEASE));
+        DistributedLock both = locks.multiLock(
+                List.of("lease", "other"), LockOptions.defaults().withFixedLease(LEASE));
         a.run(both::lock);
         a.run(() -> both.extend(LEASE.multipliedBy(2)));
         clock.advanceAndSettle(LEASE);

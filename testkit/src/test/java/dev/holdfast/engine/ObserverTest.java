@@ -132,7 +132,9 @@ class ObserverTest extends EngineFixture {
             detailed.multiLock("one", "two").tryAcquire().orElseThrow().release();
             detailed.lock("held").lock();
         });
-        Wait.until("all were reported", () -> events.stream().filter("RELEASE"::equals).count() == 5);
+        Wait.until(
+                "all were reported",
+                () -> events.stream().filter("RELEASE"::equals).count() == 5);
         assertThat(events)
                 .contains("READ ACQUIRED", "WRITE ACQUIRED", "PERMITS ACQUIRED", "MUTEX ACQUIRED", "TRY_ACQUIRE_ALL");
         assertThat(detailed.heldCount()).isEqualTo(1);
@@ -141,7 +143,9 @@ class ObserverTest extends EngineFixture {
         assertThat(detailed.waitingCount()).isEqualTo(1);
         network.partition();
         clock.advance(LEASE.multipliedBy(6).dividedBy(10));
-        Wait.until("the late renewal was reported", () -> events.stream().anyMatch(event -> event.startsWith("held late")));
+        Wait.until(
+                "the late renewal was reported",
+                () -> events.stream().anyMatch(event -> event.startsWith("held late")));
         network.heal();
         a.run(detailed.lock("held")::unlock);
         Actor.end(waiting);

@@ -59,7 +59,8 @@ abstract class Wait {
     static void observe(Engine engine, LockSpec spec, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
             Duration waited = Duration.ofNanos(engine.now() - begun);
-            engine.callbacks().observeHere(observer -> observer.acquireEnded(spec.name().value(), spec.kind(), outcome, waited));
+            engine.callbacks()
+                    .observeHere(observer -> observer.acquireEnded(spec.name().value(), spec.kind(), outcome, waited));
         }
     }
 

@@ -104,7 +104,9 @@ public final class CohortLocks {
 
     /** How many wait in this client, counted like {@link #held}. */
     public int waiting() {
-        return locks.values().stream().mapToInt(lock -> lock.locked(lock::waiting)).sum();
+        return locks.values().stream()
+                .mapToInt(lock -> lock.locked(lock::waiting))
+                .sum();
     }
 
     /** The engine closes: all waits and holds end. */

@@ -67,8 +67,9 @@ public final class HoldfastMetrics implements LockObserver {
         this.wait = Timer.builder("holdfast.wait")
                 .description("Acquisitions of locks that took 20 ms or more")
                 .withRegistry(registry);
-        this.hold =
-                Timer.builder("holdfast.hold").description("How long locks were held").withRegistry(registry);
+        this.hold = Timer.builder("holdfast.hold")
+                .description("How long locks were held")
+                .withRegistry(registry);
         this.requests = Timer.builder("holdfast.requests")
                 .description("Requests to the store of the locks")
                 .withRegistry(registry);

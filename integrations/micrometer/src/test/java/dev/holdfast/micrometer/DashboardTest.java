@@ -49,7 +49,10 @@ class DashboardTest {
     }
 
     private static Set<String> named(String text) {
-        return METRIC.matcher(text).results().map(found -> found.group()).collect(Collectors.toCollection(TreeSet::new));
+        return METRIC.matcher(text)
+                .results()
+                .map(found -> found.group())
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     @Test

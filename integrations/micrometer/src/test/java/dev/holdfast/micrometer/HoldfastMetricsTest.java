@@ -81,7 +81,8 @@ class HoldfastMetricsTest {
                 .isEqualTo(1);
         assertThat(count("holdfast.acquire", "lock", "order:*", "kind", "mutex", "outcome", "busy"))
                 .isEqualTo(1);
-        assertThat(count("holdfast.acquire", "lock", "catalogue", "kind", "read")).isEqualTo(1);
+        assertThat(count("holdfast.acquire", "lock", "catalogue", "kind", "read"))
+                .isEqualTo(1);
         assertThat(count("holdfast.acquire", "lock", "catalogue", "kind", "write"))
                 .isEqualTo(1);
         assertThat(count("holdfast.acquire", "lock", "pool", "kind", "permits")).isEqualTo(1);
@@ -150,7 +151,10 @@ class HoldfastMetricsTest {
     @Test
     void noMeterHasTheNameOfALockUnlessAsked() {
         for (int i = 0; i < 1_000; i++) {
-            locks.lock("order:" + i, LockOptions.defaults()).tryAcquire().orElseThrow().release();
+            locks.lock("order:" + i, LockOptions.defaults())
+                    .tryAcquire()
+                    .orElseThrow()
+                    .release();
         }
         assertThat(registry.getMeters().stream().map(Meter::getId).filter(id -> "order:7".equals(id.getTag("lock"))))
                 .isEmpty();

@@ -107,7 +107,9 @@ final class RegistryLock implements org.springframework.integration.support.lock
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof RegistryLock theirs && theirs.locks == locks && theirs.lock.name().equals(lock.name());
+        return other instanceof RegistryLock theirs
+                && theirs.locks == locks
+                && theirs.lock.name().equals(lock.name());
     }
 
     @Override

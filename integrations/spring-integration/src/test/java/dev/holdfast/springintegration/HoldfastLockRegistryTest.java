@@ -44,8 +44,7 @@ class HoldfastLockRegistryTest {
         assertThatExceptionOfType(CannotAcquireLockException.class).isThrownBy(lock::lock);
         assertThatExceptionOfType(CannotAcquireLockException.class).isThrownBy(lock::lockInterruptibly);
         assertThatExceptionOfType(CannotAcquireLockException.class).isThrownBy(lock::tryLock);
-        assertThatExceptionOfType(CannotAcquireLockException.class)
-                .isThrownBy(() -> lock.tryLock(1, TimeUnit.SECONDS));
+        assertThatExceptionOfType(CannotAcquireLockException.class).isThrownBy(() -> lock.tryLock(1, TimeUnit.SECONDS));
         assertThatExceptionOfType(CannotAcquireLockException.class)
                 .isThrownBy(() -> lock.tryLock(Duration.ofSeconds(1), Duration.ofSeconds(9)));
         assertThatExceptionOfType(CannotAcquireLockException.class)

@@ -61,8 +61,8 @@ class HoldfastMetricsAutoConfigurationTest {
     @Test
     void withoutARegistryOrTheModuleNothingIsMeasured() {
         new ApplicationContextRunner()
-                .withConfiguration(AutoConfigurations.of(
-                        HoldfastAutoConfiguration.class, HoldfastMetricsAutoConfiguration.class))
+                .withConfiguration(
+                        AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastMetricsAutoConfiguration.class))
                 .withPropertyValues("holdfast.url=memory:")
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(HoldfastMetrics.class));
         with.withClassLoader(new FilteredClassLoader(HoldfastMetrics.class))
