@@ -70,7 +70,10 @@ public final class LockGroups {
         }
         // So that threads that come at once do not pass the bound together; it is rare, as there are few groups.
         synchronized (seen) {
-            return seen.size() < most && seen.add(group) || seen.contains(group) ? group : OTHER;
+            if (seen.size() < most) {
+                seen.add(group);
+            }
+            return seen.contains(group) ? group : OTHER;
         }
     }
 }

@@ -149,7 +149,7 @@ class HoldfastLockProviderTest {
     @Test
     void ifTheRestCannotBeLockedTheLockStays() {
         SimpleLock lock = locked(LEAST);
-        network.next(Verb.TRY_ACQUIRE, Fault.REFUSE);
+        network.next(Verb.TRY_ACQUIRE, Fault.REJECT);
         assertThatExceptionOfType(StoreUnavailableException.class).isThrownBy(lock::unlock);
         clock.advance(MOST.minus(MOMENT));
         assertThat(otherNodeLocks()).isEmpty();
