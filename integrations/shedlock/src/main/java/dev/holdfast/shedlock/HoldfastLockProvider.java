@@ -27,7 +27,8 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * <ul>
  *   <li>It never waits: a job that is locked is skipped.
  *   <li>Only the node that has the lock can extend or unlock it, also after its time.
- *   <li>If the node dies, the lock is free after {@code lockAtMostFor}. It is not renewed meanwhile.
+ *   <li>The lock lasts for {@code lockAtMostFor}, and is not renewed meanwhile. If the node dies, it is free a hundredth of
+ *       that time and 3 ms later.
  *   <li>A job that ends before {@code lockAtLeastFor} leaves the lock taken until then, by the clock of the store: no thread waits
  *       for it, and it does not matter whether the process goes on. This is a second lock, {@code nightly~at-least}. If the node
  *       is closed less than 100 ms before the end of {@code lockAtLeastFor}, the lock may be free by so much earlier. In stores

@@ -60,7 +60,7 @@ final class JobLock extends AbstractSimpleLock {
         }
         JobTimes further = JobTimes.startingNow(wanted, times.clock());
         try {
-            lease.extend(JobTimes.longEnough(wanted.getLockAtMostFor()));
+            lease.extend(JobTimes.leaseFor(wanted.getLockAtMostFor()));
         } catch (LockLostException lost) {
             return Optional.empty();
         }

@@ -18,17 +18,26 @@ record JobTimes(MonotonicClock clock, long since, Duration atMost, Duration atLe
                 clock, clock.nanoTime(), configuration.getLockAtMostFor(), configuration.getLockAtLeastFor());
     }
 
-    /** A lock that ends by itself, with the lease of the store that comes nearest to {@code lockAtMostFor}. */
+    /** A lock that ends by itself, and not before {@code lockAtMostFor}. */
     LockOptions options() {
-        return fixed(atMost);
+        return fixed(leaseFor(atMost));
     }
 
     static LockOptions fixed(Duration lease) {
-        return LockOptions.defaults().withFixedLease(longEnough(lease));
+        return LockOptions.defaults().withFixedLease(lease);
     }
 
-    static Duration longEnough(Duration lease) {
-        return lease.compareTo(Claim.MIN_LEASE) < 0 ? Claim.MIN_LEASE : lease;
+    /**
+     * The lease with which a lock is sure to last for a time. A client takes its lock for lost a hundredth and 2 ms before the
+     * lease is over, since clocks differ.
+     */
+    static Duration leaseFor(Duration time) {
+        Duration lease = time.plus(time.dividedBy(99)).plusMillis(3);
+        if (lease.compareTo(Claim.MIN_LEASE) < 0) {
+            return Claim.MIN_LEASE;
+        }
+        boolean isCut = lease.compareTo(Claim.MAX_LEASE) > 0 && time.compareTo(Claim.MAX_LEASE) <= 0;
+        return isCut ? Claim.MAX_LEASE : lease;
     }
 
     /** Whether {@code lockAtMostFor} is over, which the lease may outlast. */

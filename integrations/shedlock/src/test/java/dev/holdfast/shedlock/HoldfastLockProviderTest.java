@@ -26,6 +26,9 @@ import org.junit.jupiter.api.Test;
 class HoldfastLockProviderTest {
 
     private static final Duration MOST = Duration.ofMinutes(10);
+    /** A little more than that, when the lease in the store is over, too. */
+    private static final Duration OVER = MOST.plus(MOST.dividedBy(50));
+
     private static final Duration LEAST = Duration.ofMinutes(1);
     private static final Duration MOMENT = Duration.ofMillis(1);
 
@@ -94,7 +97,8 @@ class HoldfastLockProviderTest {
         store.reset();
         clock.advance(MOST.minus(MOMENT));
         assertThat(otherNodeLocks()).isEmpty();
-        clock.advance(MOMENT);
+        assertThat(locks.lock("nightly").isLocked()).isTrue();
+        clock.advance(OVER.minus(MOST));
         SimpleLock theirs = otherNodeLocks().orElseThrow();
         assertThat(store.count(Verb.RENEW)).isZero();
         assertThat(lock.extend(MOST, Duration.ZERO)).isEmpty();
@@ -106,7 +110,7 @@ class HoldfastLockProviderTest {
     @Test
     void anUnlockAfterLockAtMostForLeavesTheNextHolderAlone() {
         SimpleLock lock = locked(Duration.ZERO);
-        clock.advance(MOST);
+        clock.advance(OVER);
         assertThat(otherNodeLocks()).isPresent();
         assertThatCode(lock::unlock).doesNotThrowAnyException();
         assertThat(others.lock("nightly").isLocked()).isTrue();
