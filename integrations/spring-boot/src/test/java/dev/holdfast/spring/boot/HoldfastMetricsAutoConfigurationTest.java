@@ -34,7 +34,8 @@ class HoldfastMetricsAutoConfigurationTest {
     @Test
     void locksAreMeasured() {
         with.run(context -> {
-            assertThat(context.getBean(Holdfast.class).lock("order:7").tryAcquire()).isPresent();
+            assertThat(context.getBean(Holdfast.class).lock("order:7").tryAcquire())
+                    .isPresent();
             MeterRegistry registry = context.getBean(MeterRegistry.class);
             assertThat(registry.get("holdfast.acquire")
                             .tags("store", "memory", "lock", "order:*")
@@ -48,7 +49,8 @@ class HoldfastMetricsAutoConfigurationTest {
     @Test
     void theApplicationMayGroupTheNames() {
         with.withBean(LockGroups.class, LockGroups::byName).run(context -> {
-            assertThat(context.getBean(Holdfast.class).lock("order:7").tryAcquire()).isPresent();
+            assertThat(context.getBean(Holdfast.class).lock("order:7").tryAcquire())
+                    .isPresent();
             assertThat(context.getBean(MeterRegistry.class)
                             .get("holdfast.acquire")
                             .tag("lock", "order:7")
