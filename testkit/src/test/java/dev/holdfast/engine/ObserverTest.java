@@ -148,6 +148,8 @@ class ObserverTest extends EngineFixture {
                 () -> events.stream().anyMatch(event -> event.startsWith("held late")));
         network.heal();
         a.run(detailed.lock("held")::unlock);
+        // The partition has lost the waiter's request, and it asks again after a pause.
+        clock.advanceUntil("the waiter has asked again", Duration.ofMillis(10), waiting::isDone);
         Actor.end(waiting);
         b.run(detailed.lock("held")::unlock);
         assertThat(detailed.heldCount()).isZero();
