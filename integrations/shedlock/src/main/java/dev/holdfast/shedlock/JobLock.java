@@ -41,8 +41,7 @@ final class JobLock extends AbstractSimpleLock {
                     .execute(lease::releaseAsync);
         } else if (lease.isValid()) {
             // In this order, so that at every moment one of the two is held. If the first fails, the lock of the job
-            // stays
-            // until lockAtMostFor.
+            // stays until lockAtMostFor.
             locks.lock(lockConfiguration.getName() + HoldfastLockProvider.AT_LEAST, JobTimes.fixed(rest))
                     .tryAcquire()
                     .ifPresent(Lease::letExpire);
