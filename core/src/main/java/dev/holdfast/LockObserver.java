@@ -42,7 +42,7 @@ public interface LockObserver {
         TRY_ACQUIRE,
         /** Several names at once. */
         TRY_ACQUIRE_ALL,
-        /** To enter a queue: for a store whose client does not block it ends when it is sent. */
+        /** To enter a queue; it ends with a place in it, with the lock, or with a failure. */
         ENQUEUE,
         RENEW,
         RELEASE,

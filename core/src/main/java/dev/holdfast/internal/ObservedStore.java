@@ -4,6 +4,7 @@ import dev.holdfast.LockObserver.Request;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -13,12 +14,14 @@ import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /** A store whose requests are reported to the observer. Without an observer the engine uses the store itself. */
@@ -75,14 +78,54 @@ final class ObservedStore implements LockStore {
 
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-        long begun = clock.nanoTime();
-        boolean failed = true;
+        AskingListener asking = new AskingListener(listener);
         try {
-            ListenerRegistration registration = store.enqueue(claim, listener);
-            failed = false;
-            return registration;
-        } finally {
-            ended(Request.ENQUEUE, begun, failed);
+            return store.enqueue(claim, asking);
+        } catch (Throwable failure) {
+            asking.end(true);
+            throw failure;
+        }
+    }
+
+    /** Reports the request to enter a queue when it is answered: by a place in the queue, at once by the lock, or by a failure. */
+    private final class AskingListener implements ClaimListener {
+
+        private final ClaimListener listener;
+        private final long begun = clock.nanoTime();
+        private final AtomicBoolean ended = new AtomicBoolean();
+
+        private AskingListener(ClaimListener listener) {
+            this.listener = listener;
+        }
+
+        private void end(boolean failed) {
+            if (ended.compareAndSet(false, true)) {
+                ObservedStore.this.ended(Request.ENQUEUE, begun, failed);
+            }
+        }
+
+        @Override
+        public void waiting(int position, Duration retryAfter) {
+            end(false);
+            listener.waiting(position, retryAfter);
+        }
+
+        @Override
+        public void granted(Granted granted) {
+            end(false);
+            listener.granted(granted);
+        }
+
+        @Override
+        public void ended(Renewed.Reason reason) {
+            end(false);
+            listener.ended(reason);
+        }
+
+        @Override
+        public void failed(StoreException cause) {
+            end(true);
+            listener.failed(cause);
         }
     }
 

@@ -146,6 +146,7 @@ class ObserverTest extends EngineFixture {
         Wait.until(
                 "the late renewal was reported",
                 () -> events.stream().anyMatch(event -> event.startsWith("held late")));
+        Wait.until("the waiter's failed request was reported", () -> events.contains("ENQUEUE failed"));
         network.heal();
         a.run(detailed.lock("held")::unlock);
         // The partition has lost the waiter's request, and it asks again after a pause.
@@ -153,7 +154,9 @@ class ObserverTest extends EngineFixture {
         Actor.end(waiting);
         b.run(detailed.lock("held")::unlock);
         assertThat(detailed.heldCount()).isZero();
-        Wait.until("the list was reported", () -> events.contains("LIST"));
+        Wait.until(
+                "the list and the waiter's second request were reported",
+                () -> events.contains("LIST") && events.contains("ENQUEUE"));
     }
 
     @Test
