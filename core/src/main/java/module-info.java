@@ -4,6 +4,8 @@
  */
 module dev.holdfast.core {
     requires static transitive org.jspecify;
+    // Without it, as in a run-time image that leaves it out, there are no events in flight recordings.
+    requires static jdk.jfr;
 
     exports dev.holdfast;
     exports dev.holdfast.election;

@@ -173,6 +173,17 @@ public interface DistributedLock extends Lock {
     long token();
 
     /**
+     * Makes the calling thread's hold last for at least {@code lease} from now, with one round trip to the store, or one for each
+     * name of a multi-lock. It never shortens the hold and does not extend it beyond {@code maxHold}.
+     *
+     * @param lease 100 ms to 24 h
+     * @throws IllegalMonitorStateException if the thread does not hold the lock
+     * @throws LockLostException if it has lost the lock
+     * @throws StoreUnavailableException if the store did not answer; the lock is held as long as before, or longer
+     */
+    void extend(Duration lease);
+
+    /**
      * Who holds and who waits, as the store sees it, with one round trip. Empty if nobody holds or waits.
      *
      * @throws UnsupportedOperationException if this is a multi-lock

@@ -183,6 +183,19 @@ public final class Holdfast implements AutoCloseable {
         return engine.inspector().breakClaim(seen, INSPECT_NANOS);
     }
 
+    /**
+     * How many locks this client holds, without asking the store: each thread, lease and permit lease counts once for each name.
+     * Names are looked at one after the other, so that the sum is of no single moment.
+     */
+    public int heldCount() {
+        return engine.locks().held();
+    }
+
+    /** How many acquisitions of this client wait at present, without asking the store; counted like {@link #heldCount}. */
+    public int waitingCount() {
+        return engine.locks().waiting();
+    }
+
     /** What the store promises. */
     public StoreTraits traits() {
         return engine.store().traits();

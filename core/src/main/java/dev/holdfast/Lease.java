@@ -97,6 +97,17 @@ public interface Lease extends AutoCloseable {
      */
     CompletableFuture<Void> releaseAsync();
 
+    /**
+     * Ends the handle without releasing the lock: nothing is sent, and nobody can have the lock before the lease is over. This
+     * is for a lock that is to stay taken for a known time, also if this process ends: acquire it with a fixed lease of that
+     * time. It is not renewed any more, is not reported as a loss, and outlives the close of the client, except where
+     * locks end with the client's session (ZooKeeper, etcd). A read lock that other threads of this JVM share goes on with them,
+     * and ends when the last of them releases it. Idempotent, and does nothing after a release.
+     *
+     * @throws LockLostException if the lock was lost before; the handle is ended all the same
+     */
+    void letExpire();
+
     /** The same as {@link #release()}. */
     @Override
     default void close() {

@@ -28,10 +28,37 @@ public interface LockObserver {
         FAILED
     }
 
+    /** What was acquired. */
+    enum Kind {
+        MUTEX,
+        READ,
+        WRITE,
+        /** Permits of a semaphore. */
+        PERMITS
+    }
+
+    /** What the store was asked. */
+    enum Request {
+        TRY_ACQUIRE,
+        /** Several names at once. */
+        TRY_ACQUIRE_ALL,
+        /** To enter a queue; it ends with a place in it, with the lock, or with a failure. */
+        ENQUEUE,
+        RENEW,
+        RELEASE,
+        INSPECT,
+        LIST
+    }
+
     /**
      * An acquisition ended after waiting for {@code waited}; re-entry is not reported. A multi-lock reports each of its
-     * names.
+     * names. Calls the method without the kind by default.
      */
+    default void acquireEnded(String name, Kind kind, Outcome outcome, Duration waited) {
+        acquireEnded(name, outcome, waited);
+    }
+
+    /** The same, for those to whom the kind does not matter. */
     default void acquireEnded(String name, Outcome outcome, Duration waited) {}
 
     /** A hold was released, or its owner noticed its loss, after {@code held}. */
@@ -45,6 +72,12 @@ public interface LockObserver {
 
     /** A batch of renewals was answered, or failed. */
     default void renewed(int claims, int failed, Duration took) {}
+
+    /** The renewal of a lock is overdue: it will be lost after {@code remaining} unless a renewal succeeds. */
+    default void renewalLate(String name, Duration remaining) {}
+
+    /** The store has answered, or has failed to, after {@code took}. Other events may overtake this one. */
+    default void requestEnded(Request request, boolean failed, Duration took) {}
 
     /** A lock was lost. */
     default void lost(String name, LossReason reason) {}

@@ -42,6 +42,9 @@ class ArchitectureTest {
                 ".quorum",
                 ".spring",
                 ".spring.boot",
+                ".shedlock",
+                ".micrometer",
+                ".springintegration",
                 ".workload",
                 ".cli",
                 ".benchmarks")) {

@@ -46,10 +46,10 @@ record Rules(String root) {
 
     /**
      * Fences read the rows of the locks in the user's own transaction. Spring's module makes the stores in the Redis and the database
-     * that an application has.
+     * that an application has, and its metrics.
      */
     private static final Map<String, Set<String>> MAY_USE_A_STORE =
-            Map.of("fence", Set.of("jdbc"), "spring", Set.of("jdbc", "redis"));
+            Map.of("fence", Set.of("jdbc"), "spring", Set.of("jdbc", "redis", "micrometer"));
 
     /** The modules whose time is not injected: they are no part of a running lock, or they are programs. */
     private static final Set<String> MAY_READ_THE_TIME = Set.of("testkit", "cli", "benchmarks");

@@ -1,6 +1,7 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.LockObserver;
+import dev.holdfast.internal.flight.FlightObserver;
 import dev.holdfast.internal.time.Uncaught;
 import java.util.ArrayDeque;
 import java.util.Queue;
@@ -28,6 +29,8 @@ public final class Callbacks implements AutoCloseable {
     private final ReentrantLock mutex = new ReentrantLock();
     /** Events for the observer. Guarded by the mutex. */
     private final Queue<Consumer<LockObserver>> events = new ArrayDeque<>();
+    /** What was asked of the store, apart from the rest: there is much of it, and losses must not be dropped for it. Guarded, too. */
+    private final Queue<Consumer<LockObserver>> requests = new ArrayDeque<>();
     /** Whether a thread delivers events. Guarded by the mutex. */
     private boolean delivering;
 
@@ -61,12 +64,15 @@ public final class Callbacks implements AutoCloseable {
 
     /** Whether anybody observes. If not, nobody needs to measure anything. */
     public boolean isObserved() {
-        return observer != LockObserver.NONE;
+        return observer != LockObserver.NONE || FlightObserver.isRecording();
     }
 
     /** Notifies the observer on the calling thread, which must be one of the user's, without a mutex. */
     public void observeHere(Consumer<LockObserver> event) {
-        if (!isObserved()) {
+        if (FlightObserver.isRecording()) {
+            event.accept(FlightObserver.INSTANCE);
+        }
+        if (observer == LockObserver.NONE) {
             return;
         }
         try {
@@ -78,15 +84,23 @@ public final class Callbacks implements AutoCloseable {
 
     /** Notifies the observer on another thread. Such events are delivered one after the other, in their order. */
     public void observe(Consumer<LockObserver> event) {
-        if (!isObserved()) {
-            return;
+        if (isObserved()) {
+            enqueue(event, events);
         }
+    }
+
+    /** The same for a request to the store, which other events overtake. */
+    void observeRequest(Consumer<LockObserver> event) {
+        enqueue(event, requests);
+    }
+
+    private void enqueue(Consumer<LockObserver> event, Queue<Consumer<LockObserver>> queue) {
         mutex.lock();
         try {
-            if (events.size() == MAX_EVENTS) {
+            if (queue.size() == MAX_EVENTS) {
                 return;
             }
-            events.add(event);
+            queue.add(event);
             if (delivering) {
                 return;
             }
@@ -99,6 +113,16 @@ public final class Callbacks implements AutoCloseable {
         }
     }
 
+    /** Whether all events of {@link #observe} were delivered. For tests. */
+    public boolean isQuiet() {
+        mutex.lock();
+        try {
+            return !delivering;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
     private void deliver() {
         for (Consumer<LockObserver> event = next(); event != null; event = next()) {
             observeHere(event);
@@ -108,8 +132,10 @@ public final class Callbacks implements AutoCloseable {
     private @Nullable Consumer<LockObserver> next() {
         mutex.lock();
         try {
-            delivering = !events.isEmpty();
-            return events.poll();
+            Consumer<LockObserver> event = events.poll();
+            event = event == null ? requests.poll() : event;
+            delivering = event != null;
+            return event;
         } finally {
             mutex.unlock();
         }

@@ -139,7 +139,8 @@ public final class Engine implements AutoCloseable {
             String label,
             int handOffsMax,
             Duration handOffTime) {
-        this.store = store;
+        this.callbacks = new Callbacks(observer, executor);
+        this.store = observer == LockObserver.NONE ? store : new ObservedStore(store, clock, callbacks);
         this.traits = store.traits();
         this.time = Uptime.start(clock);
         this.callTimeout = traits.callTimeout().toNanos();
@@ -147,20 +148,19 @@ public final class Engine implements AutoCloseable {
         this.handOffsMax = handOffsMax;
         this.handOffNanos = Nanos.of(handOffTime);
         this.calls = new StoreCalls(time);
-        this.callbacks = new Callbacks(observer, executor);
         this.losses = Alarm.agenda("holdfast-losses", time);
         this.renewals = new RenewalScheduler(
-                store,
+                this.store,
                 time,
                 (claims, failed, took) -> callbacks.observe(listener -> listener.renewed(claims, failed, took)));
         this.locks = new CohortLocks(this, identity.client());
         this.releases = new ReleaseRetrier(
-                store,
+                this.store,
                 new Retries(time, losses, releaseLane::run, ReleaseRetrier.BACKOFF, () -> ended),
                 new Retries(time, losses, cleanupLane::run, ReleaseRetrier.BACKOFF, () -> ended),
                 locks::granted);
         this.inspector = new LockInspector(
-                store, time, calls, identity.client(), releases, locks::lost, locks::withPresentOwner);
+                this.store, time, calls, identity.client(), releases, locks::lost, locks::withPresentOwner);
         this.lossWatch = store.watchLosses(locks::lost);
     }
 

@@ -29,6 +29,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /** Tests of leases: a lock as a handle, and how long it lasts. */
@@ -72,6 +73,115 @@ class LeaseTest extends EngineFixture {
                 .withMessageContainingAll("lease", locks.clientId(), String.valueOf(lease.token()));
         assertThatCode(lease::release).doesNotThrowAnyException();
         assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    }
+
+    @Test
+    void aThreadExtendsWhatItHolds() {
+        a.run(fixed::lock);
+        a.run(() -> fixed.extend(LEASE.multipliedBy(2)));
+        clock.advanceAndSettle(LEASE);
+        assertThat(a.get(fixed::isHeldByCurrentThread)).isTrue();
+        b.run(() -> assertThatExceptionOfType(IllegalMonitorStateException.class)
+                .isThrownBy(() -> fixed.extend(LEASE))
+                .withMessageContaining("lease"));
+        clock.advanceAndSettle(LEASE);
+        a.run(() -> {
+            assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> fixed.extend(LEASE));
+            assertThatExceptionOfType(LockLostException.class).isThrownBy(fixed::unlock);
+        });
+    }
+
+    @Test
+    void aThreadExtendsAllNamesThatItHolds() {
+        DistributedLock both = locks.multiLock(
+                List.of("lease", "other"), LockOptions.defaults().withFixedLease(LEASE));
+        a.run(both::lock);
+        a.run(() -> both.extend(LEASE.multipliedBy(2)));
+        clock.advanceAndSettle(LEASE);
+        assertThat(a.get(both::isHeldByCurrentThread)).isTrue();
+        a.run(both::unlock);
+    }
+
+    @Test
+    void aLeaseThatIsLeftToExpireSendsNothingAndKeepsOthersOutUntilItIsOver() throws InterruptedException {
+        List<LossReason> losses = new CopyOnWriteArrayList<>();
+        Lease lease = fixed.acquire();
+        lease.onLost(losses::add);
+        store.reset();
+        lease.letExpire();
+        lease.letExpire();
+        lease.release();
+        assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
+        clock.advanceAndSettle(LEASE.minusMillis(1));
+        assertThat(store.total()).isZero();
+        assertThat(rival.lock("lease").tryAcquire()).isEmpty();
+        clock.advanceAndSettle(Duration.ofMillis(1));
+        rival.lock("lease").tryAcquire().orElseThrow().release();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void aRenewedLeaseThatIsLeftToExpireIsNotRenewedAnyMore() throws InterruptedException {
+        Lease lease = lock.acquire();
+        lease.letExpire();
+        clock.advanceAndSettle(LEASE);
+        assertThat(isUnused("lease")).isTrue();
+        assertThat(store.count(Verb.RENEW)).isZero();
+    }
+
+    @Test
+    void whoWaitsForALeaseThatWasLeftToExpireGetsItWhenItIsOver() throws InterruptedException {
+        Lease lease = fixed.acquire();
+        CompletableFuture<Lease> here = b.park(() -> lock.acquire());
+        lease.letExpire();
+        assertThat(here).isNotDone();
+        pass(LEASE);
+        Actor.end(here).release();
+    }
+
+    @Test
+    void aLeaseThatIsLeftToExpireOutlivesItsClient() throws InterruptedException {
+        mayLeaveClaims();
+        Holdfast third = client(memory);
+        Lease left = third.lock("lease", LockOptions.defaults().withFixedLease(LEASE))
+                .acquire();
+        left.letExpire();
+        third.close();
+        assertThat(holders("lease")).isEqualTo(1);
+        clock.advance(LEASE);
+        assertThat(rival.lock("lease").tryLock()).isTrue();
+        rival.lock("lease").unlock();
+    }
+
+    @Test
+    void aLostLeaseCannotBeLeftToExpire() throws InterruptedException {
+        Lease lease = fixed.acquire();
+        clock.advance(LEASE);
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::letExpire);
+        assertThatCode(lease::letExpire).doesNotThrowAnyException();
+    }
+
+    @Test
+    void severalNamesAreLeftToExpireTogether() throws InterruptedException {
+        Lease lease = locks.multiLock("lease", "other").acquire();
+        store.reset();
+        lease.letExpire();
+        assertThat(store.total()).isZero();
+        assertThat(holders("lease") + holders("other")).isEqualTo(2);
+        clock.advanceAndSettle(LEASE);
+        assertThat(isUnused("lease") && isUnused("other")).isTrue();
+    }
+
+    @Test
+    void aReadLockThatOthersHereShareGoesOnWithThem() throws InterruptedException {
+        DistributedLock read = locks.readWriteLock("lease").readLock();
+        Lease one = read.acquire();
+        Lease other = b.get(() -> read.acquire());
+        one.letExpire();
+        pass(LEASE);
+        assertThat(other.isValid()).isTrue();
+        other.release();
+        assertThat(isUnused("lease")).isTrue();
     }
 
     @Test

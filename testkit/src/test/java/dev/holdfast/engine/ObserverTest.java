@@ -105,6 +105,61 @@ class ObserverTest extends EngineFixture {
     }
 
     @Test
+    void theKindAndTheRequestsAndLateRenewalsAreReported() {
+        Queue<String> events = new ConcurrentLinkedQueue<>();
+        Holdfast detailed = client(Holdfast.builder().store(network).observer(new LockObserver() {
+            @Override
+            public void acquireEnded(String name, Kind kind, Outcome outcome, Duration waited) {
+                events.add(kind + " " + outcome);
+            }
+
+            @Override
+            public void requestEnded(Request request, boolean failed, Duration took) {
+                events.add(request + (failed ? " failed" : ""));
+            }
+
+            @Override
+            public void renewalLate(String name, Duration remaining) {
+                events.add(name + " late, left " + remaining.toSeconds());
+            }
+        }));
+        a.run(() -> {
+            detailed.readWriteLock("rw").readLock().lock();
+            detailed.readWriteLock("rw").readLock().unlock();
+            detailed.readWriteLock("rw").writeLock().lock();
+            detailed.readWriteLock("rw").writeLock().unlock();
+            detailed.semaphore("few", 3).tryAcquire(2).orElseThrow().release();
+            detailed.multiLock("one", "two").tryAcquire().orElseThrow().release();
+            detailed.lock("held").lock();
+        });
+        Wait.until(
+                "all were reported",
+                () -> events.stream().filter("RELEASE"::equals).count() == 5);
+        assertThat(events)
+                .contains("READ ACQUIRED", "WRITE ACQUIRED", "PERMITS ACQUIRED", "MUTEX ACQUIRED", "TRY_ACQUIRE_ALL");
+        assertThat(detailed.heldCount()).isEqualTo(1);
+        assertThat(detailed.list("", 10)).containsExactly("held");
+        CompletableFuture<Void> waiting = b.parkIn(detailed.lock("held")::lock);
+        assertThat(detailed.waitingCount()).isEqualTo(1);
+        network.partition();
+        clock.advance(LEASE.multipliedBy(6).dividedBy(10));
+        Wait.until(
+                "the late renewal was reported",
+                () -> events.stream().anyMatch(event -> event.startsWith("held late")));
+        Wait.until("the waiter's failed request was reported", () -> events.contains("ENQUEUE failed"));
+        network.heal();
+        a.run(detailed.lock("held")::unlock);
+        // The partition has lost the waiter's request, and it asks again after a pause.
+        clock.advanceUntil("the waiter has asked again", Duration.ofMillis(10), waiting::isDone);
+        Actor.end(waiting);
+        b.run(detailed.lock("held")::unlock);
+        assertThat(detailed.heldCount()).isZero();
+        Wait.until(
+                "the list and the waiter's second request were reported",
+                () -> events.contains("LIST") && events.contains("ENQUEUE"));
+    }
+
+    @Test
     void aFailureIsReported() {
         DistributedLock hasty = observed.lock("seen", LockOptions.defaults().withStoreTimeout(Duration.ofMillis(1)));
         network.next(Verb.TRY_ACQUIRE, Fault.REFUSE);

@@ -86,7 +86,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
         long begun = engine.now();
         FutureWait wait = new FutureWait(engine, spec, Owner.NOBODY, engine::dispatch, result -> {
             engine.endFuture();
-            observeLater(engine, spec.name(), result.outcome(), begun);
+            observeLater(engine, spec, result.outcome(), begun);
             listener.accept(result.hold(), result.failure());
         });
         wait.start(false, Nanos.NEVER, List.of());
@@ -94,7 +94,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
     }
 
     private void deliver(Result result, CompletableFuture<Lease> future) {
-        observe(engine, spec.name(), result.outcome(), begun);
+        observe(engine, spec, result.outcome(), begun);
         if (result.failure() != null) {
             future.completeExceptionally(result.failure());
         } else if (result.hold() == null) {

@@ -217,9 +217,9 @@ public final class Several implements Wakeable {
 
     private void observe(Outcome outcome) {
         if (outcome == Outcome.ACQUIRED) {
-            fresh.forEach(hold -> Wait.observe(engine, hold.spec().name(), outcome, begun));
+            fresh.forEach(hold -> Wait.observe(engine, hold.spec(), outcome, begun));
         } else {
-            specs.forEach(spec -> Wait.observe(engine, spec.name(), outcome, begun));
+            specs.forEach(spec -> Wait.observe(engine, spec, outcome, begun));
         }
     }
 

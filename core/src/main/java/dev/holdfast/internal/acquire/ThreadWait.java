@@ -67,14 +67,14 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
             lock.leave();
         }
         if (refused != null) {
-            observe(engine, spec.name(), Outcome.FAILED, begun);
+            observe(engine, spec, Outcome.FAILED, begun);
             throw refused;
         }
         if (isReentry && here != null) {
             return here;
         }
         if (wait == null) {
-            observe(engine, spec.name(), here != null ? Outcome.ACQUIRED : Outcome.BUSY, begun);
+            observe(engine, spec, here != null ? Outcome.ACQUIRED : Outcome.BUSY, begun);
         } else {
             here = wait.await(interruptible);
         }
@@ -124,7 +124,7 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
         if (waiter.leaving() != null && outcome != Outcome.FAILED) {
             engine.calls().joinQuietly(waiter.leaving(), LEAVING_NANOS);
         }
-        observe(engine, spec.name(), outcome, begun);
+        observe(engine, spec, outcome, begun);
         if (outcome == Outcome.INTERRUPTED) {
             throw new InterruptedException("Interrupted while waiting for lock \"" + spec.name() + "\"");
         }

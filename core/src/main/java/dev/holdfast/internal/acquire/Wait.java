@@ -58,22 +58,22 @@ abstract class Wait {
     }
 
     /** Notifies the observer of the end of an acquisition, on a thread that may run code of users. */
-    static void observe(Engine engine, LockName name, Outcome outcome, long begun) {
+    static void observe(Engine engine, LockSpec spec, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
-            engine.callbacks().observeHere(ended(engine, name, outcome, begun));
+            engine.callbacks().observeHere(ended(engine, spec, outcome, begun));
         }
     }
 
     /** The same, on a thread that may not. */
-    static void observeLater(Engine engine, LockName name, Outcome outcome, long begun) {
+    static void observeLater(Engine engine, LockSpec spec, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
-            engine.callbacks().observe(ended(engine, name, outcome, begun));
+            engine.callbacks().observe(ended(engine, spec, outcome, begun));
         }
     }
 
-    private static Consumer<LockObserver> ended(Engine engine, LockName name, Outcome outcome, long begun) {
+    private static Consumer<LockObserver> ended(Engine engine, LockSpec spec, Outcome outcome, long begun) {
         Duration waited = Duration.ofNanos(engine.now() - begun);
-        return observer -> observer.acquireEnded(name.value(), outcome, waited);
+        return observer -> observer.acquireEnded(spec.name().value(), spec.kind(), outcome, waited);
     }
 
     /** What a wait whose time is over fails with. */

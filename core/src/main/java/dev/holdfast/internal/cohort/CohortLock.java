@@ -426,6 +426,11 @@ public final class CohortLock implements GrantHome {
         });
     }
 
+    /** How many hold it here; a thread that has locked it twice counts once. */
+    int held() {
+        return locked(() -> grants.stream().mapToInt(Grant::holders).sum());
+    }
+
     /** Under the mutex: the engine closes. */
     void close() {
         for (Grant grant : List.copyOf(grants)) {

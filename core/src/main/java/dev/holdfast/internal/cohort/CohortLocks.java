@@ -97,6 +97,18 @@ public final class CohortLocks {
         return lock == null ? seen : lock.withPresentOwner(seen);
     }
 
+    /** How many holds there are in this client. The names are looked at one after the other. */
+    public int held() {
+        return locks.values().stream().mapToInt(CohortLock::held).sum();
+    }
+
+    /** How many wait in this client, counted like {@link #held}. */
+    public int waiting() {
+        return locks.values().stream()
+                .mapToInt(lock -> lock.locked(lock::waiting))
+                .sum();
+    }
+
     /** The engine closes: all waits and holds end. */
     public void close() {
         for (CohortLock lock : List.copyOf(locks.values())) {

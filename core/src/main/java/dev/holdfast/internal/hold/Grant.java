@@ -36,6 +36,7 @@ import org.jspecify.annotations.Nullable;
  *   examine       its time is over, by the local clock                     lost (EXPIRED, STORE_UNREACHABLE)
  *   lose          another grant of the name shows that it cannot hold      lost (TAKEN), or a close (CLOSED)
  *   leave         its last hold has ended, and nobody here takes it over   to be released
+ *   leaveToExpire its last hold has ended, and the lease is to run out     released when it has
  * </pre>
  *
  * <p>A renewal that fails does not end it: it is repeated, and remembered as the reason for the loss that {@link #examine}
@@ -147,6 +148,11 @@ public final class Grant extends Renewable {
         return doubted;
     }
 
+    /** How many share it. */
+    public int holders() {
+        return holds.size();
+    }
+
     /** When the present holder took it. */
     public long heldSince() {
         return heldSince;
@@ -200,6 +206,26 @@ public final class Grant extends Renewable {
         }
         end();
         return true;
+    }
+
+    /**
+     * A hold has ended, and what the store has of it is to last until the lease is over. It is released then, since some stores
+     * have no clock for it. After the close nothing is sent: the server's clock ends what is left.
+     */
+    void leaveToExpire(Hold hold) {
+        holds.remove(hold);
+        if (over || !holds.isEmpty()) {
+            return;
+        }
+        end();
+        home.wakeNext();
+        Claim left = claimToRelease();
+        Alarm expiry = new Alarm(() -> {
+            if (!engine.isClosed()) {
+                engine.releases().cleanUp(left).thenRun(home::released);
+            }
+        });
+        engine.losses().schedule(expiry, validity.start() + validity.span());
     }
 
     /** It is over, and known to nobody any more. */
@@ -367,6 +393,9 @@ public final class Grant extends Renewable {
             if (isInDoubt(now) && !doubted) {
                 doubted = true;
                 holds.forEach(hold -> hold.reportDoubt(now));
+                Duration left = Duration.ofNanos(validity.deadline() - now);
+                home.afterwards(() -> engine.callbacks()
+                        .observe(observer -> observer.renewalLate(spec.name().value(), left)));
             }
             endHoldsThatAreOver(now);
             if (holds.isEmpty() && !home.isIdle(this)) {

@@ -291,14 +291,18 @@ public final class Hold implements Lease {
         if (released) {
             return null;
         }
+        markReleased();
+        boolean goesBack = grant.leave(this);
+        boolean isSilent = !goesBack && lost == null && !engine().callbacks().isObserved();
+        return isSilent ? null : new HoldEnd(this, goesBack ? HoldEnd.Rest.RELEASE : HoldEnd.Rest.REPORT);
+    }
+
+    private void markReleased() {
         grant.noticeLoss(this);
         released = true;
         if (threadWatch != null) {
             engine().losses().remove(threadWatch);
         }
-        boolean goesBack = grant.leave(this);
-        boolean isSilent = !goesBack && lost == null && !engine().callbacks().isObserved();
-        return isSilent ? null : new HoldEnd(this, goesBack ? HoldEnd.Rest.RELEASE : HoldEnd.Rest.REPORT);
     }
 
     /**
@@ -331,6 +335,21 @@ public final class Hold implements Lease {
     public CompletableFuture<Void> releaseAsync() {
         HoldEnd end = grant.home().locked(this::end);
         return end == null ? CompletableFuture.completedFuture(null) : HoldEnd.allAsync(List.of(end));
+    }
+
+    @Override
+    public void letExpire() {
+        HoldEnd end = grant.home().locked(() -> {
+            if (released) {
+                return null;
+            }
+            markReleased();
+            grant.leaveToExpire(this);
+            return new HoldEnd(this, HoldEnd.Rest.REPORT);
+        });
+        if (end != null) {
+            end.await();
+        }
     }
 
     /** The store said at the release that it had ended before. */

@@ -1,5 +1,6 @@
 package dev.holdfast.internal.hold;
 
+import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.internal.time.Nanos;
@@ -110,6 +111,17 @@ public record LockSpec(
 
     public boolean isExclusive() {
         return permits == limit;
+    }
+
+    /** What observers call it. */
+    public LockObserver.Kind kind() {
+        if (limit == 1) {
+            return LockObserver.Kind.MUTEX;
+        }
+        if (limit < Claim.ALL) {
+            return LockObserver.Kind.PERMITS;
+        }
+        return isRead() ? LockObserver.Kind.READ : LockObserver.Kind.WRITE;
     }
 
     /** Whether this is a read lock: the only shared kind whose grant several local holders may share. */

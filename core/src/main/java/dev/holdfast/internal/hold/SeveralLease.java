@@ -2,6 +2,7 @@ package dev.holdfast.internal.hold;
 
 import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
+import dev.holdfast.LockLostException;
 import dev.holdfast.LossReason;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -100,6 +101,21 @@ public final class SeveralLease implements Lease {
     public CompletableFuture<Void> releaseAsync() {
         List<HoldEnd> ends = end();
         return ends.isEmpty() ? CompletableFuture.completedFuture(null) : HoldEnd.allAsync(ends);
+    }
+
+    @Override
+    public void letExpire() {
+        LockLostException lost = null;
+        for (Hold member : members) {
+            try {
+                member.letExpire();
+            } catch (LockLostException ofOne) {
+                lost = lost == null ? ofOne : lost;
+            }
+        }
+        if (lost != null) {
+            throw lost;
+        }
     }
 
     private List<HoldEnd> end() {

@@ -11,6 +11,7 @@ import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.hold.SeveralLease;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -116,6 +117,11 @@ public final class MultiLock extends AbstractDistributedLock {
 
     private long least(ToLongFunction<ReentrantDistributedLock> number) {
         return members.stream().mapToLong(number).min().orElseThrow();
+    }
+
+    @Override
+    public void extend(Duration lease) {
+        members.forEach(member -> member.extend(lease));
     }
 
     @Override

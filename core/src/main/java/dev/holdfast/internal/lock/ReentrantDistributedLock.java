@@ -17,6 +17,7 @@ import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
@@ -190,6 +191,11 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
     @Override
     public long token() {
         return requireHold("has no token").token();
+    }
+
+    @Override
+    public void extend(Duration lease) {
+        requireHold("cannot be extended").extend(lease);
     }
 
     private Hold requireHold(String without) {

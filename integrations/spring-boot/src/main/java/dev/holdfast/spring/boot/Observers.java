@@ -18,6 +18,11 @@ record Observers(List<LockObserver> all) implements LockObserver {
     }
 
     @Override
+    public void acquireEnded(String name, Kind kind, Outcome outcome, Duration waited) {
+        each(observer -> observer.acquireEnded(name, kind, outcome, waited));
+    }
+
+    @Override
     public void acquireEnded(String name, Outcome outcome, Duration waited) {
         each(observer -> observer.acquireEnded(name, outcome, waited));
     }
@@ -35,6 +40,16 @@ record Observers(List<LockObserver> all) implements LockObserver {
     @Override
     public void renewed(int claims, int failed, Duration took) {
         each(observer -> observer.renewed(claims, failed, took));
+    }
+
+    @Override
+    public void renewalLate(String name, Duration remaining) {
+        each(observer -> observer.renewalLate(name, remaining));
+    }
+
+    @Override
+    public void requestEnded(Request request, boolean failed, Duration took) {
+        each(observer -> observer.requestEnded(request, failed, took));
     }
 
     @Override

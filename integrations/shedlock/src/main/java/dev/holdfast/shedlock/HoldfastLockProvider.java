@@ -1,0 +1,95 @@
+package dev.holdfast.shedlock;
+
+import dev.holdfast.DistributedLock;
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.spi.MonotonicClock;
+import java.util.Optional;
+import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.SimpleLock;
+
+/**
+ * Keeps the locks of ShedLock's jobs in the store of a {@link Holdfast}.
+ *
+ * <pre>{@code
+ * @Bean
+ * LockProvider lockProvider(Holdfast locks) {
+ *     return new HoldfastLockProvider(locks);
+ * }
+ * }</pre>
+ *
+ * <p>The lock of the job {@code nightly} is the exclusive lock {@code nightly}, so that {@code locks.lock("nightly")} and the
+ * tool of the command line exclude the job, too.
+ *
+ * <h2>Guarantees</h2>
+ *
+ * <ul>
+ *   <li>It never waits: a job that is locked is skipped.
+ *   <li>Only the node that has the lock can extend or unlock it, also after its time.
+ *   <li>The lock lasts for {@code lockAtMostFor}, and is not renewed meanwhile. If the node dies, it is free a hundredth of
+ *       that time and 3 ms later.
+ *   <li>A job that ends before {@code lockAtLeastFor} leaves the lock taken until then, by the clock of the store: no thread waits
+ *       for it, and it does not matter whether the process goes on. This is a second lock, {@code nightly~at-least}. If the node
+ *       is closed less than 100 ms before the end of {@code lockAtLeastFor}, the lock may be free by so much earlier. In stores
+ *       where locks end with the client's session (ZooKeeper, etcd) it is free when the client is closed.
+ *   <li>{@code extend} makes the lock last from now on, and never shortens it; empty if it was lost or its time is over.
+ *   <li>To lock takes two round trips, or one if somebody has the lock; to unlock takes one, or two before {@code lockAtLeastFor}.
+ * </ul>
+ *
+ * <p>Times shorter than 100 ms are rounded up to it in the store, and to the store's step. A job that was running when its lock was
+ * lost is told nothing, as with all of ShedLock; a warning is logged when it unlocks.
+ *
+ * <p>Thread-safe. The {@link Holdfast} stays the caller's, who closes it.
+ */
+public final class HoldfastLockProvider implements ExtensibleLockProvider {
+
+    /** Ends the name of the lock that is held for the rest of {@code lockAtLeastFor}. */
+    static final String AT_LEAST = "~at-least";
+
+    private final Holdfast locks;
+    private final MonotonicClock clock;
+
+    /** A provider over a client, which it does not close. */
+    public HoldfastLockProvider(Holdfast locks) {
+        this(locks, MonotonicClock.SYSTEM);
+    }
+
+    HoldfastLockProvider(Holdfast locks, MonotonicClock clock) {
+        this.locks = locks;
+        this.clock = clock;
+    }
+
+    /**
+     * Takes the lock of a job if it is free.
+     *
+     * @return empty if another node has it, or had it until less than {@code lockAtLeastFor} ago
+     * @throws IllegalArgumentException if {@code lockAtMostFor} is longer than 24 h, or the name is longer than 246 bytes
+     * @throws dev.holdfast.StoreUnavailableException if the store did not answer within 10 s
+     */
+    @Override
+    public Optional<SimpleLock> lock(LockConfiguration configuration) {
+        JobTimes times = JobTimes.startingNow(configuration, clock);
+        DistributedLock rest = locks.lock(configuration.getName() + AT_LEAST);
+        Optional<Lease> taken =
+                locks.lock(configuration.getName(), times.options()).tryAcquire();
+        if (taken.isEmpty() || isStillKept(rest, taken.get())) {
+            return Optional.empty();
+        }
+        return Optional.of(new JobLock(locks, configuration, times, taken.get()));
+    }
+
+    // Asked after the lock was taken: whoever leaves it to the rest of lockAtLeastFor takes that before he releases
+    // this one.
+    private static boolean isStillKept(DistributedLock rest, Lease taken) {
+        boolean mayRun = false;
+        try {
+            mayRun = !rest.isLocked();
+            return !mayRun;
+        } finally {
+            if (!mayRun) {
+                taken.release();
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package dev.holdfast.shedlock;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
+import dev.holdfast.LockLostException;
+import dev.holdfast.spi.Claim;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import net.javacrumbs.shedlock.core.AbstractSimpleLock;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The lock of a job that runs. It is used once: its extension is another one, over the same lease. */
+final class JobLock extends AbstractSimpleLock {
+
+    private static final Logger LOG = LoggerFactory.getLogger(JobLock.class);
+
+    private final Holdfast locks;
+    private final JobTimes times;
+    private final Lease lease;
+
+    JobLock(Holdfast locks, LockConfiguration configuration, JobTimes times, Lease lease) {
+        super(configuration);
+        this.locks = locks;
+        this.times = times;
+        this.lease = lease;
+    }
+
+    @Override
+    protected void doUnlock() {
+        Duration rest = times.rest();
+        if (rest.isNegative() || rest.isZero()) {
+            release();
+        } else if (rest.compareTo(Claim.MIN_LEASE) < 0) {
+            // No store has such a short lease. If this process dies meanwhile, that is as if the job had run.
+            CompletableFuture.delayedExecutor(rest.toNanos(), TimeUnit.NANOSECONDS)
+                    .execute(lease::releaseAsync);
+        } else if (lease.isValid()) {
+            // In this order, so that at every moment one of the two is held. If the first fails, the lock of the job
+            // stays until lockAtMostFor.
+            locks.lock(lockConfiguration.getName() + HoldfastLockProvider.AT_LEAST, JobTimes.fixed(rest))
+                    .tryAcquire()
+                    .ifPresent(Lease::letExpire);
+            release();
+        } else {
+            release();
+        }
+    }
+
+    @Override
+    protected Optional<SimpleLock> doExtend(LockConfiguration wanted) {
+        if (times.areOver() || !lease.isValid()) {
+            release();
+            return Optional.empty();
+        }
+        JobTimes further = JobTimes.startingNow(wanted, times.clock());
+        try {
+            lease.extend(JobTimes.leaseFor(wanted.getLockAtMostFor()));
+        } catch (LockLostException lost) {
+            return Optional.empty();
+        }
+        return Optional.of(new JobLock(locks, wanted, further, lease));
+    }
+
+    private void release() {
+        try {
+            lease.release();
+        } catch (LockLostException lost) {
+            LOG.warn(
+                    "The job {} has lost its lock ({}); others may have run it at the same time. If it takes longer than"
+                            + " lockAtMostFor, {}, give it more time or extend the lock.",
+                    lockConfiguration.getName(),
+                    lost.reason(),
+                    lockConfiguration.getLockAtMostFor());
+        }
+    }
+}

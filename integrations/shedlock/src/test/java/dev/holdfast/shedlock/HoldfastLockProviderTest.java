@@ -1,0 +1,177 @@
+package dev.holdfast.shedlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.holdfast.Holdfast;
+import dev.holdfast.LockOptions;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.fault.CountingStore;
+import dev.holdfast.testkit.fault.Fault;
+import dev.holdfast.testkit.fault.FaultyStore;
+import dev.holdfast.testkit.fault.Verb;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What ShedLock's kit does not ask for, on a clock that stands still. */
+class HoldfastLockProviderTest {
+
+    private static final Duration MOST = Duration.ofMinutes(10);
+    /** A little more than that, when the lease in the store is over, too. */
+    private static final Duration OVER = MOST.plus(MOST.dividedBy(50));
+
+    private static final Duration LEAST = Duration.ofMinutes(1);
+    private static final Duration MOMENT = Duration.ofMillis(1);
+
+    private final ManualClock clock = new ManualClock();
+    private final MemoryLockStore memory = new MemoryLockStore(clock);
+    private final FaultyStore network = new FaultyStore(memory);
+    private final CountingStore store = new CountingStore(network);
+    private final Holdfast locks = Holdfast.builder().store(store).clock(clock).connect();
+    private final Holdfast others =
+            Holdfast.builder().store(memory).clock(clock).connect();
+    private final HoldfastLockProvider provider = new HoldfastLockProvider(locks, clock);
+    private final HoldfastLockProvider otherNode = new HoldfastLockProvider(others, clock);
+
+    @AfterEach
+    void close() {
+        locks.close();
+        others.close();
+    }
+
+    private static LockConfiguration job(Duration atMost, Duration atLeast) {
+        return new LockConfiguration(Instant.EPOCH, "nightly", atMost, atLeast);
+    }
+
+    private SimpleLock locked(Duration atLeast) {
+        return provider.lock(job(MOST, atLeast)).orElseThrow();
+    }
+
+    private Optional<SimpleLock> otherNodeLocks() {
+        return otherNode.lock(job(MOST, Duration.ZERO));
+    }
+
+    @Test
+    void theLockIsTakenUntilLockAtLeastForAlsoIfTheNodeEnds() {
+        SimpleLock lock = locked(LEAST);
+        clock.advance(Duration.ofSeconds(20));
+        lock.unlock();
+        locks.close();
+        clock.advance(Duration.ofSeconds(40).minus(MOMENT));
+        assertThat(otherNodeLocks()).isEmpty();
+        clock.advance(MOMENT);
+        assertThat(otherNodeLocks()).isPresent();
+    }
+
+    /** A node that came too early must leave nothing taken. */
+    @Test
+    void whoComesBeforeLockAtLeastForHoldsNothing() {
+        locked(LEAST).unlock();
+        assertThat(otherNodeLocks()).isEmpty();
+        assertThat(others.lock("nightly").isLocked()).isFalse();
+    }
+
+    @Test
+    void lockAtLeastForIsCountedFromAnExtension() {
+        SimpleLock lock = locked(Duration.ZERO);
+        clock.advance(LEAST);
+        lock.extend(MOST, LEAST).orElseThrow().unlock();
+        clock.advance(LEAST.minus(MOMENT));
+        assertThat(otherNodeLocks()).isEmpty();
+        clock.advance(MOMENT);
+        assertThat(otherNodeLocks()).isPresent();
+    }
+
+    @Test
+    void theLockIsNotRenewedAndEndsAtLockAtMostFor() {
+        SimpleLock lock = locked(Duration.ZERO);
+        store.reset();
+        clock.advance(MOST.minus(MOMENT));
+        assertThat(otherNodeLocks()).isEmpty();
+        assertThat(locks.lock("nightly").isLocked()).isTrue();
+        clock.advance(OVER.minus(MOST));
+        SimpleLock theirs = otherNodeLocks().orElseThrow();
+        assertThat(store.count(Verb.RENEW)).isZero();
+        assertThat(lock.extend(MOST, Duration.ZERO)).isEmpty();
+        assertThat(otherNodeLocks()).isEmpty();
+        theirs.unlock();
+    }
+
+    /** ShedLock's jobs are told nothing of a loss: their unlock must neither fail nor touch the lock of the next one. */
+    @Test
+    void anUnlockAfterLockAtMostForLeavesTheNextHolderAlone() {
+        SimpleLock lock = locked(Duration.ZERO);
+        clock.advance(OVER);
+        assertThat(otherNodeLocks()).isPresent();
+        assertThatCode(lock::unlock).doesNotThrowAnyException();
+        assertThat(others.lock("nightly").isLocked()).isTrue();
+    }
+
+    @Test
+    void anExtensionNeverShortens() {
+        assertThat(locked(Duration.ZERO).extend(LEAST, Duration.ZERO)).isPresent();
+        clock.advance(LEAST);
+        assertThat(otherNodeLocks()).isEmpty();
+    }
+
+    @Test
+    void aLockOfTheSameNameExcludesTheJob() throws InterruptedException {
+        others.lock("nightly", LockOptions.defaults()).lock();
+        assertThat(provider.lock(job(MOST, Duration.ZERO))).isEmpty();
+        others.lock("nightly").unlock();
+        assertThat(provider.lock(job(MOST, Duration.ZERO))).isPresent();
+    }
+
+    @Test
+    void roundTripsAreCounted() {
+        SimpleLock lock = locked(LEAST);
+        assertThat(store.total()).isEqualTo(2);
+        store.reset();
+        lock.unlock();
+        assertThat(store.total()).isEqualTo(2);
+        clock.advance(LEAST);
+        SimpleLock theirs = otherNodeLocks().orElseThrow();
+        store.reset();
+        assertThat(provider.lock(job(MOST, LEAST))).isEmpty();
+        assertThat(store.total()).isEqualTo(1);
+        theirs.unlock();
+        SimpleLock second = locked(Duration.ZERO);
+        store.reset();
+        second.unlock();
+        assertThat(store.total()).isEqualTo(1);
+    }
+
+    @Test
+    void ifTheRestCannotBeLockedTheLockStays() {
+        SimpleLock lock = locked(LEAST);
+        network.next(Verb.TRY_ACQUIRE, Fault.REJECT);
+        assertThatExceptionOfType(StoreUnavailableException.class).isThrownBy(lock::unlock);
+        clock.advance(MOST.minus(MOMENT));
+        assertThat(otherNodeLocks()).isEmpty();
+    }
+
+    @Test
+    void ifTheRestCannotBeLookedAtNothingStaysLocked() {
+        network.next(Verb.INSPECT, Fault.REFUSE);
+        assertThatExceptionOfType(StoreUnavailableException.class).isThrownBy(() -> locked(LEAST));
+        assertThat(others.lock("nightly").isLocked()).isFalse();
+    }
+
+    @Test
+    void whatNoStoreCanKeepIsRefusedBeforeAnythingIsSent() {
+        LockConfiguration tooLong = job(Duration.ofHours(25), Duration.ZERO);
+        assertThatIllegalArgumentException().isThrownBy(() -> provider.lock(tooLong));
+        LockConfiguration longName = new LockConfiguration(Instant.EPOCH, "n".repeat(247), MOST, Duration.ZERO);
+        assertThatIllegalArgumentException().isThrownBy(() -> provider.lock(longName));
+        assertThat(store.total()).isZero();
+    }
+}

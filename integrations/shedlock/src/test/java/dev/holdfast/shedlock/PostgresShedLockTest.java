@@ -1,0 +1,10 @@
+package dev.holdfast.shedlock;
+
+import dev.holdfast.jdbc.Servers;
+
+class PostgresShedLockTest extends ShedLockKit {
+
+    PostgresShedLockTest() {
+        super(Servers.url("postgresql"));
+    }
+}
