@@ -33,7 +33,7 @@ class ServerFaultTest extends Servers {
     @ValueSource(strings = {"full", "relaxed"})
     void crashAfterAHandOver(String durability) {
         PostgresServer server = closing(PostgresServer.start());
-        LockStore store = open(server.newSchema() + "&holdfast.durability=" + durability);
+        LockStore store = open(server.newSchema() + "&holdfast.ticketTtl=5m&holdfast.durability=" + durability);
         Claim holder = alice.mutex(name);
         long first = granted(store, holder).counter();
         Claim waiter = bob.mutex(name);

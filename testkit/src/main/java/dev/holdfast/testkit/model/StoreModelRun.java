@@ -56,6 +56,9 @@ public final class StoreModelRun {
     private static final int MOST_EXTENSION = 2;
 
     private static final int NAMES = 12;
+    /** On a held clock, in quarters of a unit, of which a ticket lasts forty. */
+    private static final int MORE_THAN_A_TICKET = 44;
+
     private static final int GROUPS = 16;
     private static final int NAMES_OF_A_GROUP = 4;
     /**
@@ -232,9 +235,10 @@ public final class StoreModelRun {
             if (leases && random.nextInt(100) < 11) {
                 // Leases are whole units; the additional millisecond keeps every deadline away from the end of
                 // every step.
-                Duration step = unit.multipliedBy(quarters[random.nextInt(quarters.length)])
-                        .dividedBy(4)
-                        .plusMillis(1);
+                // Now and then a step ends all tickets: else too few waiters die.
+                int quartersOfAUnit =
+                        random.nextInt(20) == 0 ? MORE_THAN_A_TICKET : quarters[random.nextInt(quarters.length)];
+                Duration step = unit.multipliedBy(quartersOfAUnit).dividedBy(4).plusMillis(1);
                 twins.note("  " + step.toMillis() + " ms pass");
                 time.pass(step);
                 touch(names);

@@ -48,12 +48,6 @@ public class MariaDbDialect extends MySqlDialect {
         super.checkServer(version, true, isNewEnough);
     }
 
-    // A transition tries again for a while.
-    @Override
-    int shortestWaitSeconds() {
-        return 0;
-    }
-
     @Override
     String noWait() {
         return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";

@@ -89,7 +89,7 @@ public class MySqlDialect extends ServerDialect {
     // long. The limit of the waits for rows is for connections that are not of our pool.
     private static final String LIMIT_TRANSACTION =
             "SET @holdfast_wait = @@SESSION.wait_timeout, @holdfast_lock = @@SESSION.innodb_lock_wait_timeout,"
-                    + " SESSION wait_timeout = " + MOST_IDLE.toSeconds() + ", SESSION innodb_lock_wait_timeout = ";
+                    + " SESSION wait_timeout = " + MOST_IDLE.toSeconds() + ", SESSION innodb_lock_wait_timeout = 1";
     private static final String UNLIMIT =
             "SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock";
 
@@ -162,11 +162,6 @@ public class MySqlDialect extends ServerDialect {
                             + ", which cannot skip locked rows. Use MySQL 8.0 or MariaDB 10.6," + " or newer",
                     null);
         }
-    }
-
-    /** The shortest wait for a locked row that the server can be told. */
-    int shortestWaitSeconds() {
-        return 1;
     }
 
     /** A prefix for a statement, with which it fails instead of waiting for a locked row; may be empty. */
@@ -291,7 +286,7 @@ public class MySqlDialect extends ServerDialect {
     public void begin(LockStatements statements, int rows) throws SQLException {
         super.begin(statements, rows);
         if (!statements.connection().getAutoCommit()) {
-            statements.execute(LIMIT_TRANSACTION + shortestWaitSeconds());
+            statements.execute(LIMIT_TRANSACTION);
         }
     }
 
