@@ -128,8 +128,8 @@ prepare() { # MODULE PATCH...
     say "   $detail"
 }
 
-mapfile -t patches < <(choose "$@")
-[[ -n ${patches[*]} ]] || exit 64 # choose has said why
+names=$(choose "$@") || exit # an unknown name has been said
+mapfile -t patches <<<"$names"
 scratch=$(mktemp -d)
 copy=$scratch/copy
 : >"$scratch/log"

@@ -106,8 +106,8 @@ public interface DistributedLock extends Lock {
      *       conditions, check in a loop what is waited for.
      *   <li>To wait takes one request besides those of the lock, and a second one if it ends without a signal. To signal takes
      *       two to four (on ZooKeeper nine), however many threads wait, up to 200 places on etcd; {@code signalAll} takes one to
-     *       three for each of them (on ZooKeeper four), and one more. If the store fails, each is repeated for {@link LockOptions#storeTimeout()}. If it cannot be reached before the wait begins,
-     *       the lock has not been given up. If the lock cannot be taken back afterwards, the wait throws what {@link #lock()}
+     *       three for each of them (on ZooKeeper four), and one more. If the store fails, each is repeated for {@link
+     *       LockOptions#storeTimeout()}. If it cannot be reached before the wait begins, the lock has not been given up. If the lock cannot be taken back afterwards, the wait throws what {@link #lock()}
      *       throws, and the thread holds nothing; this is the one difference from the JDK.
      * </ul>
      *

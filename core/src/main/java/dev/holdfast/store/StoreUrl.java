@@ -4,7 +4,6 @@ import dev.holdfast.spi.StoreException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -147,12 +146,12 @@ public record StoreUrl(
     static RuntimeException hiding(String url, RuntimeException failure) {
         StringWriter trace = new StringWriter();
         failure.printStackTrace(new PrintWriter(trace));
-        String seen = trace.toString().toLowerCase(Locale.ROOT);
-        if (secrets(url).map(secret -> secret.toLowerCase(Locale.ROOT)).noneMatch(seen::contains)) {
+        if (secrets(url).noneMatch(secret -> secret.matcher(trace.getBuffer()).find())) {
             return failure;
         }
-        String message = "What is wrong in " + withoutPassword(url)
-                + " is not shown, because it would show a part of a password. Encode what is neither a letter nor a digit in"
+        String message = "What is wrong in " + withoutPassword(url) + " (a "
+                + failure.getClass().getSimpleName()
+                + ") is not shown, because it would show a part of a password. Encode what is neither a letter nor a digit in"
                 + " passwords, such as & as %26, as far as the database's driver decodes it";
         if (!(failure instanceof StoreException known)) {
             return new IllegalArgumentException(message);
@@ -163,12 +162,17 @@ public record StoreUrl(
     }
 
     // What shows a password, and is nowhere by chance: a password alone may be a common word.
-    private static Stream<String> secrets(String url) {
+    // The name of the option in any case, but a password as it is: our own messages say password=PASSWORD.
+    private static Stream<Pattern> secrets(String url) {
         return hidden(url).stream().filter(region -> !region.isEmpty()).flatMap(region -> {
             String[] parts = BETWEEN_OPTIONS.split(region, -1);
+            Pattern option = Pattern.compile("(?i:password=)" + Pattern.quote(parts[0].isEmpty() ? region : parts[0]));
             return Stream.concat(
-                    Stream.of(region + "@", "password=" + (parts[0].isEmpty() ? region : parts[0])),
-                    Stream.of(parts).skip(1).flatMap(part -> secretsOfRest(part, isOfJdbc(url))));
+                    Stream.of(Pattern.compile(Pattern.quote(region + "@")), option),
+                    Stream.of(parts)
+                            .skip(1)
+                            .flatMap(part -> secretsOfRest(part, isOfJdbc(url)))
+                            .map(secret -> Pattern.compile(secret, Pattern.LITERAL | Pattern.CASE_INSENSITIVE)));
         });
     }
 
@@ -240,8 +244,7 @@ public record StoreUrl(
      * user stays.
      */
     public static String withoutPassword(String url) {
-        // A database may also be a node of a quorum.
-        Matcher option = (url.contains(JDBC) ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
+        Matcher option = passwordOption(url);
         if (!option.find()) {
             return withoutLogin(url);
         }
@@ -252,9 +255,14 @@ public record StoreUrl(
                 : withoutLogin(url.substring(0, option.end())) + MASK;
     }
 
+    // A database may also be a node of a quorum.
+    private static Matcher passwordOption(String url) {
+        return (url.contains(JDBC) ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
+    }
+
     // What withoutPassword replaces.
     private static List<String> hidden(String url) {
-        Matcher option = (isOfJdbc(url) ? PASSWORD_OF_JDBC : PASSWORD_OPTION).matcher(url);
+        Matcher option = passwordOption(url);
         if (!option.find()) {
             return List.of(login(url));
         }

@@ -99,7 +99,7 @@ public abstract class SequencedQueue<E extends SequencedEntry> {
         return position(index) >= LockStore.MAX_QUEUE;
     }
 
-    /** What a claim is told that has joined a full queue. */
+    /** The failure of a claim that has joined a full queue. */
     public static StoreException full(LockName name) {
         return StoreException.refused(
                 "\"" + name + "\" has " + LockStore.MAX_QUEUE + " waiters already, which is the most", null);

@@ -44,9 +44,14 @@ public final class Tombstones<K> {
         return end != null && end - clock.nanoTime() > 0;
     }
 
-    /** Those that were neither dropped nor removed, in the order in which they were added. */
+    /** Those that were neither dropped nor removed. */
     public synchronized Set<K> all() {
         return Set.copyOf(ends.keySet());
+    }
+
+    /** Whether there are none that were neither dropped nor removed. */
+    public synchronized boolean isEmpty() {
+        return ends.isEmpty();
     }
 
     /**

@@ -377,13 +377,13 @@ abstract class ConditionContract extends NodeContract {
         ManualClock clock = new ManualClock(Seeds.of("late notification"));
         followRealTime(clock);
         List<Side> sides = twoSides(name());
-        LockStore deaf = new ForwardingStore(store()) {
+        LockStore silent = new ForwardingStore(store()) {
             @Override
             public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
                 return super.enqueue(claim, claim.isWaitSet() ? new Unended(listener) : listener);
             }
         };
-        Side side = side(deaf, new LockName(sides.get(0).lock().name()), clock);
+        Side side = side(silent, new LockName(sides.get(0).lock().name()), clock);
         CompletableFuture<Thread> waiter = new CompletableFuture<>();
         CompletableFuture<Boolean> timed = thread("timed", () -> {
             waiter.complete(Thread.currentThread());
@@ -395,7 +395,7 @@ abstract class ConditionContract extends NodeContract {
         assertThat(end(timed)).as("signalled in time").isTrue();
     }
 
-    /** A listener that never hears of the end. */
+    /** A listener that is not notified of the end. */
     private record Unended(ClaimListener listener) implements ClaimListener {
 
         @Override
@@ -580,7 +580,7 @@ abstract class ConditionContract extends NodeContract {
     }
 
     /**
-     * The thread that is woken dies before it has the lock. Nobody else hears of the signal, but the next one looks for itself
+     * The thread that is woken dies before it has the lock. Nobody else is notified of the signal, but the next one looks for itself
      * when its wait has taken as long as a wait may. The clock of its client, which else follows real time, is advanced for
      * that; not before the thread has computed until when it waits.
      */

@@ -85,7 +85,7 @@ public final class SessionMaintenance implements AutoCloseable {
     }
 
     public boolean hasTombstones() {
-        return !tombstones.all().isEmpty();
+        return !tombstones.isEmpty();
     }
 
     private void wakeBy(long at) {
