@@ -154,7 +154,7 @@ class PlainScriptCostTest extends StoreTest {
         }
     }
 
-    /** The record may have no time stamp either, as after a repair by hand. The lock is gone all the same. */
+    /** The record, changed by hand, has no time stamp either, and is not ours to read. */
     @Test
     void lockWithoutTimeStampIsNotRevived() {
         LockStore store = open(server, Layout.TIMESTAMPS);
@@ -165,7 +165,7 @@ class PlainScriptCostTest extends StoreTest {
             jedis.hdel(record(deleted, Layout.TIMESTAMPS), "stamp");
             return jedis.del(key);
         });
-        assertThat(renewed(store, deleted)).isInstanceOf(Renewed.Gone.class);
+        assertThat(renewed(store, deleted)).isInstanceOf(Renewed.Failed.class);
         boolean exists = server.ask(jedis -> jedis.exists(key));
         assertThat(exists).isFalse();
     }
