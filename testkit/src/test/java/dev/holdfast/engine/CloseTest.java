@@ -4,13 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
+import dev.holdfast.Engines;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
+import dev.holdfast.internal.cohort.CohortLock;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
@@ -20,6 +23,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** Tests of the end of a client: nobody waits for ever, holders are notified, and the store is free at once. */
@@ -147,6 +151,64 @@ class CloseTest extends EngineFixture {
         Actor.failure(LockException.class, trying);
         awaitUnused("x");
         awaitUnused("y");
+    }
+
+    /** The thread has seen that the client is open, and takes up the last name while the client closes. */
+    @Test
+    void aGrantOfSeveralNamesIsReleasedAfterItsHoldHasEnded() throws InterruptedException {
+        ClockOfAdoptions stopping = new ClockOfAdoptions(2);
+        Holdfast closing = Holdfast.builder().store(network).clock(stopping).connect();
+        CompletableFuture<Boolean> trying = a.start(closing.multiLock("x", "y")::tryLock);
+        Actor.end(stopping.reached);
+        // The close goes on from a release only when the test lets it.
+        network.next(Verb.RELEASE, Fault.HANG_REPLY, Fault.HANG_REPLY);
+        Thread closer = new Thread(closing::close);
+        closer.start();
+        Wait.until("the close waits", () -> LockSupport.getBlocker(closer) == Engines.of(closing));
+        stopping.goOn.complete(null);
+        Actor.end(trying);
+        DistributedLock rivals = rival.multiLock("x", "y");
+        Wait.until("the rival holds both", () -> c.get(rivals::tryLock));
+        assertThat(a.get(closing.lock("x")::isHeldByCurrentThread)).isFalse();
+        assertThat(a.get(closing.lock("y")::isHeldByCurrentThread)).isFalse();
+        network.letGo();
+        closer.join();
+        c.run(rivals::unlock);
+    }
+
+    /** Stops a thread that takes up a grant, past its check whether the client is open. */
+    private final class ClockOfAdoptions implements MonotonicClock {
+
+        private final CompletableFuture<Void> reached = new CompletableFuture<>();
+        private final CompletableFuture<Void> goOn = new CompletableFuture<>();
+        private final AtomicInteger left;
+
+        private ClockOfAdoptions(int number) {
+            this.left = new AtomicInteger(number);
+        }
+
+        @Override
+        public long nanoTime() {
+            boolean adopts = StackWalker.getInstance()
+                    .walk(frames ->
+                            frames.anyMatch(frame -> frame.getMethodName().equals("adopt")
+                                    && frame.getClassName().equals(CohortLock.class.getName())));
+            if (adopts && left.decrementAndGet() == 0) {
+                reached.complete(null);
+                goOn.join();
+            }
+            return clock.nanoTime();
+        }
+
+        @Override
+        public long epochMicros() {
+            return clock.epochMicros();
+        }
+
+        @Override
+        public void parkNanos(Object blocker, long nanos) {
+            clock.parkNanos(blocker, nanos);
+        }
     }
 
     private CompletableFuture<Boolean> trySeveralWithoutAReply() {

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Engines;
+import dev.holdfast.Holdfast;
 import dev.holdfast.LockConflictException;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
+import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.internal.condition.SharedCondition;
@@ -23,6 +25,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
@@ -473,13 +476,32 @@ class ConditionTest extends EngineFixture {
         Wait.until(
                 "the close waits, or has ended",
                 () -> !closer.isAlive()
-                        || (LockSupport.getBlocker(closer) != null
+                        || (LockSupport.getBlocker(closer) == Engines.of(locks)
                                 && Engines.of(locks).releases().pending() == 0));
         goOn.run();
         Actor.failure(LockException.class, ours);
         closer.join();
         Actor.end(other);
         b.run(theirs::unlock);
+    }
+
+    /** An observer is called on the thread that waits, so a close from there cannot wait for that thread. */
+    @Test
+    void closeByAThreadThatWaitsDoesNotWaitForItself() {
+        CompletableFuture<Integer> awaited = new CompletableFuture<>();
+        AtomicReference<Holdfast> closing = new AtomicReference<>();
+        closing.set(client(Holdfast.builder().store(memory).observer(new LockObserver() {
+            @Override
+            public void released(String name, Duration held) {
+                if (awaited.complete(Engines.of(closing.get()).waitSets().unfinished())) {
+                    closing.get().close();
+                }
+            }
+        })));
+        DistributedLock closed = closing.get().lock("closed");
+        a.run(closed::lock);
+        Actor.failure(LockException.class, a.begin(closed.condition("full")::await));
+        assertThat(Actor.end(awaited)).isZero();
     }
 
     // ---- kinds, names, costs ----

@@ -31,6 +31,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -293,6 +294,10 @@ public final class Several implements Wakeable {
                 .map(spec -> engine.newClaim(spec, owner.thread(), heldBefore))
                 .toList();
         private long sentAt;
+        /** Set by whoever decides what becomes of the claims: the attempt, which takes what is granted, or the close, which releases it. */
+        private final AtomicBoolean decided = new AtomicBoolean();
+        /** What the attempt has taken is known to the locks, or has left the store. */
+        private final CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 
         private OneStep() {
             super(
@@ -315,21 +320,31 @@ public final class Several implements Wakeable {
                     .whenComplete((attempts, failed) -> goOn(() -> {
                         if (failed != null) {
                             oneStepFailed(claims, StoreException.of(failed));
-                        } else {
+                        } else if (decided.compareAndSet(false, true)) {
                             oneStepAnswered(claims, attempts, sentAt);
+                        } else {
+                            oneStepFailed(claims, givenUp());
                         }
                     }));
         }
 
-        // What was sent may have had an effect.
         private void giveUp() {
-            answer.completeExceptionally(
-                    StoreException.unavailable(StoreException.Effect.UNKNOWN, "The wait was given up", null));
+            answer.completeExceptionally(givenUp());
         }
 
-        // What was or will be granted is released while requests can still be sent.
+        // What was sent may have had an effect.
+        private static StoreException givenUp() {
+            return StoreException.unavailable(StoreException.Effect.UNKNOWN, "The wait was given up", null);
+        }
+
+        // What was or will be granted is released while requests can still be sent. What the attempt takes up already
+        // ends as all
+        // holds do: if it were released here, another client could have it before its hold has ended.
         @Override
         public CompletableFuture<@Nullable Void> leave() {
+            if (!decided.compareAndSet(false, true)) {
+                return over;
+            }
             giveUp();
             return CompletableFuture.allOf(claims.stream()
                     .map(Claim::again)
@@ -391,6 +406,7 @@ public final class Several implements Wakeable {
         OneStep attempt = oneStep;
         if (attempt != null) {
             engine.closesAlone(attempt);
+            attempt.over.complete(null);
         }
     }
 

@@ -94,11 +94,11 @@ abstract class AbstractCondition implements Condition {
         if (interruptible && Thread.interrupted()) {
             throw interrupted();
         }
-        engine.waitSets().begin();
+        engine.waitSets().beginWait();
         try {
             return enterAndWait(Nanos.after(engine.now(), maxWait), interruptible);
         } finally {
-            engine.waitSets().end();
+            engine.waitSets().endWait();
         }
     }
 

@@ -19,7 +19,22 @@ public final class WaitSets {
     /** Waits of threads that have not returned yet, and signals that are being passed on. */
     private final AtomicInteger unfinished = new AtomicInteger();
 
-    /** A thread begins to wait, or a signal to be passed on. */
+    /** Those of them that are waits, by thread: one that waits may wait again inside, in the code of an observer. */
+    private final Map<Thread, Integer> waits = new ConcurrentHashMap<>();
+
+    /** This thread begins to wait. */
+    void beginWait() {
+        begin();
+        waits.merge(Thread.currentThread(), 1, Integer::sum);
+    }
+
+    /** This thread has returned from its wait, or is about to. */
+    void endWait() {
+        waits.computeIfPresent(Thread.currentThread(), (thread, count) -> count == 1 ? null : count - 1);
+        end();
+    }
+
+    /** A signal begins to be passed on. */
     void begin() {
         unfinished.incrementAndGet();
     }
@@ -32,10 +47,10 @@ public final class WaitSets {
     /**
      * How many threads wait, or were woken and have not returned yet, and how many signals are being passed on. The close of the
      * client waits for them: a thread that was signalled and cannot have the lock any more passes the signal on, for which it
-     * needs the store.
+     * needs the store. Waits of the calling thread do not count: an observer that closes the client from there would wait for itself.
      */
     public int unfinished() {
-        return unfinished.get();
+        return unfinished.get() - waits.getOrDefault(Thread.currentThread(), 0);
     }
 
     void add(Place place) {

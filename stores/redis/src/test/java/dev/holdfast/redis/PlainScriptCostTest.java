@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -151,6 +152,22 @@ class PlainScriptCostTest extends StoreTest {
                     .as("until when the record lives in any case")
                     .isGreaterThan(System.currentTimeMillis() * 1_000);
         }
+    }
+
+    /** The record, changed by hand, has no time stamp either, and is not ours to read. */
+    @Test
+    void lockWithoutTimeStampIsNotRevived() {
+        LockStore store = open(server, Layout.TIMESTAMPS);
+        Claim deleted = alice.mutex(name);
+        granted(store, deleted);
+        String key = lock(deleted, Layout.TIMESTAMPS);
+        server.ask(jedis -> {
+            jedis.hdel(record(deleted, Layout.TIMESTAMPS), "stamp");
+            return jedis.del(key);
+        });
+        assertThat(renewed(store, deleted)).isInstanceOf(Renewed.Failed.class);
+        boolean exists = server.ask(jedis -> jedis.exists(key));
+        assertThat(exists).isFalse();
     }
 
     private static long millis(Jedis jedis) {

@@ -48,6 +48,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
@@ -177,20 +178,25 @@ public final class ZooKeeperLockStore implements LockStore {
     // Whether the server accepts this client. A missing root is no error, as the first lock creates it. A connection
     // that has
     // just been made may break, and its session may end, on a machine that stands still meanwhile; the client makes
-    // another one.
+    // another
+    // one. All of this takes no longer than one call may.
     private static void check(ZooKeeperLockStore store, Sessions sessions, String root, Duration timeout) {
+        long deadline = System.nanoTime() + timeout.toNanos();
         for (int repeats = 0; ; repeats++) {
             try {
-                store.inspect(new LockName("holdfast")).toCompletableFuture().join();
+                store.inspect(new LockName("holdfast"))
+                        .toCompletableFuture()
+                        .orTimeout(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+                        .join();
                 return;
             } catch (CompletionException failure) {
                 StoreException cause = ZooKeeperErrors.of(failure, root);
                 // A failure without a code is a server that has not answered for as long as opening may take.
                 boolean inTime = cause.getCause() instanceof KeeperException;
-                if (!inTime || !cause.retryable() || repeats == CHECK_REPEATS) {
+                Duration left = Duration.ofNanos(deadline - System.nanoTime());
+                if (!inTime || !cause.retryable() || repeats == CHECK_REPEATS || !sessions.awaitConnectedAgain(left)) {
                     throw cause;
                 }
-                sessions.awaitConnectedAgain(timeout);
             }
         }
     }

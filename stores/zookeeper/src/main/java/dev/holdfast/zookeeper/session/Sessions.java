@@ -85,11 +85,18 @@ public final class Sessions implements AutoCloseable {
      * After a request failed with its connection or its session: waits until the client has another one. It needs a moment to
      * notice that it has none.
      *
+     * @param limit how long all of this may take
+     * @return false at once if that is too short for it to notice
      * @throws StoreException if it has none in time
      */
-    public void awaitConnectedAgain(Duration connectTimeout) {
+    public boolean awaitConnectedAgain(Duration limit) {
+        Duration toConnect = limit.minusNanos(NOTICED_NANOS);
+        if (toConnect.isNegative()) {
+            return false;
+        }
         LockSupport.parkNanos(this, NOTICED_NANOS);
-        int ignored = connected(client, connectTimeout);
+        int ignored = connected(client, toConnect);
+        return true;
     }
 
     private static boolean isLoginRefused(CuratorFramework client) {
