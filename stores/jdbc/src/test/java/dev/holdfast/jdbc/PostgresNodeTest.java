@@ -227,8 +227,8 @@ class PostgresNodeTest extends Servers {
     }
 
     private StoreException refusal(LockStore store) {
-        StoreException failure = failure(
-                store.tryAcquireAsNode(alice.mutex(new LockName("test-" + UUID.randomUUID())), 1, false));
+        StoreException failure =
+                failure(store.tryAcquireAsNode(alice.mutex(new LockName("test-" + UUID.randomUUID())), 1, false));
         assertThat(failure.effect()).isEqualTo(Effect.NONE);
         assertThat(failure.retryable()).isFalse();
         return failure;

@@ -227,4 +227,15 @@ class MixedNodesTest extends StoreTest {
                 .hasMessageContaining("postgresql")
                 .hasMessageContaining("UNLOGGED");
     }
+
+    /** In a split brain each of two servers could vote for the one node. */
+    @Test
+    void severalServersOfPostgresAreNoNode() {
+        LockStore pair = closing(new JdbcLockStoreProvider()
+                .open(database.replaceFirst("//([^/]*)/", "//$1,$1/"), MonotonicClock.SYSTEM));
+        List<LockStore> stores = List.of(memory.node(0).handle(), memory.node(1).handle(), pair);
+        assertThatThrownBy(() -> QuorumLockStore.over(stores, NEW))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(pair + ", because its URL names several servers");
+    }
 }

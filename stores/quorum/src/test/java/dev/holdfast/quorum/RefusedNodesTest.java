@@ -3,8 +3,6 @@ package dev.holdfast.quorum;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.jdbc.JdbcLockStoreProvider;
-import dev.holdfast.jdbc.PostgresServer;
 import dev.holdfast.jdbc.SqliteLockStoreProvider;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -34,23 +32,14 @@ class RefusedNodesTest extends StoreTest {
                 .hasMessageContaining("Use single Redis servers, single PostgreSQL servers");
     }
 
-    /** In a split brain each of two servers could vote for the one node. */
-    @Test
-    void severalServersOfPostgresAreNoNode() {
-        String url = PostgresServer.shared().newSchema().replaceFirst("//([^/]*)/", "//$1,$1/");
-        LockStore pair = closing(new JdbcLockStoreProvider().open(url, MonotonicClock.SYSTEM));
-        List<LockStore> stores = List.of(memory.node(0).handle(), memory.node(1).handle(), pair);
-        assertThatThrownBy(() -> QuorumLockStore.over(stores, MemoryNodes.NEW))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining(pair + ", because its URL names several servers");
-    }
-
     /** The other two are a majority, but the quorum would not have the redundancy that it is made for. */
     @Test
     void nodeThatRefusesToVoteIsNamedThoughTheOthersAreAMajority() {
         memory.node(2).forbids("tryAcquireAsNode");
         assertThatThrownBy(() -> memory.open(MemoryNodes.NEW))
-                .isInstanceOfSatisfying(StoreException.class, failure -> assertThat(failure.retryable()).isFalse())
+                .isInstanceOfSatisfying(
+                        StoreException.class,
+                        failure -> assertThat(failure.retryable()).isFalse())
                 .hasMessageContaining("refuses")
                 .hasMessageContaining("no permission");
     }

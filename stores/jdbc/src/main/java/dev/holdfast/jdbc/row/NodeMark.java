@@ -39,7 +39,8 @@ public record NodeMark(long since, Duration age) {
         } catch (SQLException failure) {
             // The table of the locks was read before, so it is not that one. Nobody must be told to drop that.
             if (dialect.isMissing(failure)) {
-                throw refused(dialect, "Table holdfast_node is missing or lacks a column: make it as " + PRINTED, failure);
+                throw refused(
+                        dialect, "Table holdfast_node is missing or lacks a column: make it as " + PRINTED, failure);
             }
             throw failure;
         }
