@@ -22,6 +22,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.BlockingCalls;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
@@ -66,11 +67,11 @@ final class ServerStoreFactory {
     static LockStore over(DataSource database, ServerOptions options, MonotonicClock clock) {
         Duration statement = statementTimeout(options.store().busyTimeout());
         BorrowedConnections pool = new BorrowedConnections(database, statement);
-        String product = onOwnThread("holdfast-open", pool, () -> product(pool));
-        if (product.equals("H2") && options.clock() == null) {
+        Product product = onOwnThread("holdfast-open", pool, () -> product(pool));
+        if (product.name().equals("H2") && options.clock() == null) {
             return H2StoreFactory.over(pool, options, clock);
         }
-        DatabaseUrl url = new DatabaseUrl(url(product), pool + ", a " + product);
+        DatabaseUrl url = new DatabaseUrl(url(product), pool + ", a " + product.name());
         ServerDialect dialect = url.dialect(options, false);
         if (options.adopted() != null) {
             return adopt(dialect, pool, options, wiring(WaiterNotifier.NONE, options, statement, false), clock);
@@ -79,14 +80,18 @@ final class ServerStoreFactory {
         return open(dialect, pool, options, wiring(notifier, options, statement, false), clock);
     }
 
+    /** A database, as its driver describes it. The URL is the driver's, with what the user has written into it. */
+    private record Product(String name, String url) {}
+
     /**
      * The product name that the database reports. The driver of MySQL reports MySQL for a MariaDB server as well.
      */
-    private static String product(BorrowedConnections pool) {
+    private static Product product(BorrowedConnections pool) {
         try {
             Connection connection = pool.open();
             try {
-                return connection.getMetaData().getDatabaseProductName();
+                DatabaseMetaData described = connection.getMetaData();
+                return new Product(described.getDatabaseProductName(), String.valueOf(described.getURL()));
             } finally {
                 pool.giveBack(connection);
             }
@@ -96,13 +101,14 @@ final class ServerStoreFactory {
         }
     }
 
-    // The beginning of a URL of such a database, from which the dialect is chosen.
-    private static String url(String product) {
-        return switch (product) {
-            case "PostgreSQL" -> "jdbc:postgresql:";
+    // The beginning of a URL of such a database, from which the dialect is chosen. That of PostgreSQL also says whether
+    // there are several servers.
+    private static String url(Product product) {
+        return switch (product.name()) {
+            case "PostgreSQL" -> product.url().startsWith("jdbc:postgresql:") ? product.url() : "jdbc:postgresql:";
             case "MariaDB" -> "jdbc:mariadb:";
             case "MySQL" -> "jdbc:mysql:";
-            default -> product;
+            default -> product.name();
         };
     }
 

@@ -17,6 +17,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.ds.PGSimpleDataSource;
 
 /** PostgreSQL as one node of a quorum: it never passes for one that has kept its data if it may have lost some. */
 class PostgresNodeTest extends Servers {
@@ -155,6 +156,93 @@ class PostgresNodeTest extends Servers {
         assertThat(failure).hasMessageContaining("holdfast_node").hasMessageContaining("UNLOGGED");
         assertThat(failure.effect()).isEqualTo(Effect.NONE);
         assertThat(holders(store, name)).isEmpty();
+    }
+
+    /** Meanwhile a crash would not have emptied it. */
+    @Test
+    void tableThatOnceSurvivedCrashesIsNoticed() {
+        String url = url("postgresql");
+        LockStore store = open(url);
+        NodeAttempt old = old(store, url);
+        run(url, "ALTER TABLE holdfast_node SET LOGGED", "ALTER TABLE holdfast_node SET UNLOGGED");
+        lostItsAge(old, repaired(() -> asked(store)));
+    }
+
+    /** The rows are in other tables, of which the mark says nothing. */
+    @Test
+    void partitionedTableIsRefused() {
+        String url = url("postgresql");
+        LockStore store = open(url);
+        run(
+                url,
+                "ALTER TABLE holdfast_lock RENAME TO plain",
+                "CREATE TABLE holdfast_lock (LIKE plain INCLUDING ALL) PARTITION BY HASH (name)",
+                "CREATE TABLE part PARTITION OF holdfast_lock FOR VALUES WITH (MODULUS 1, REMAINDER 0)");
+        assertThat(refusal(store)).hasMessageContaining("holdfast_lock").hasMessageContaining("partitioned");
+    }
+
+    /** Clients with other lock tables and the same node table would rewrite its row in turn. */
+    @Test
+    void tableInAnotherSchemaThanTheLocksIsRefused() {
+        String url = url("postgresql");
+        String other = url("postgresql").replaceAll(".*currentSchema=", "");
+        String both = url + "," + other;
+        LockStore store = open(both);
+        asked(store);
+        run(url, "ALTER TABLE holdfast_node SET SCHEMA " + other);
+        assertThat(refusal(store)).hasMessageContaining("holdfast_node").hasMessageContaining("same schema");
+        assertThat(refusal(open(both))).as("opened again").hasMessageContaining("same schema");
+    }
+
+    /** As of a database that an earlier version has made: it is made when a store may, and an error names it if not. */
+    @Test
+    void missingTableIsMadeWhereThatIsAllowed() {
+        String url = url("postgresql");
+        granted(open(url), alice.mutex(name));
+        run(url, "DROP TABLE holdfast_node");
+        LockStore checked = open(url + "&holdfast.schema=check");
+        assertThat(refusal(checked))
+                .hasMessageContaining("Table holdfast_node is missing")
+                .hasMessageContaining("holdfast schema --store")
+                .hasMessageNotContaining("drop");
+        asked(open(url));
+        asked(checked);
+        assertThat(holders(checked, name)).as("the locks are kept").hasSize(1);
+    }
+
+    /** Those who use no quorum do not need the table. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void storeIsOpenedIfTheTableCannotBeMade(boolean tablesAreThere) {
+        String url = url("postgresql");
+        if (tablesAreThere) {
+            open(url);
+            run(url, "DROP TABLE holdfast_node");
+        }
+        // The name is taken by something that is no table, so the server refuses to make it.
+        run(url, "CREATE DOMAIN holdfast_node AS integer");
+        LockStore store = open(url);
+        granted(store, alice.mutex(name));
+        assertThat(refusal(store)).hasMessageContaining("holdfast_node");
+    }
+
+    private StoreException refusal(LockStore store) {
+        StoreException failure =
+                failure(store.tryAcquireAsNode(alice.mutex(new LockName("test-" + UUID.randomUUID())), 1, false));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure.retryable()).isFalse();
+        return failure;
+    }
+
+    @Test
+    void severalServersAreNoNode() {
+        String url = url("postgresql").replaceFirst("//([^/]*)/", "//$1,$1/");
+        assertThat(open(url).traits().node()).isEqualTo(NodeRole.NONE);
+        PGSimpleDataSource pool = new PGSimpleDataSource();
+        pool.setUrl(url);
+        assertThat(closing(JdbcLockStore.over(pool, "")).traits().node()).isEqualTo(NodeRole.NONE);
+        pool.setUrl(url("postgresql"));
+        assertThat(closing(JdbcLockStore.over(pool, "")).traits().node()).isEqualTo(NodeRole.BLOCKING);
     }
 
     @Test

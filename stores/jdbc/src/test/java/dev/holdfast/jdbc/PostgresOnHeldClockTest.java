@@ -20,7 +20,7 @@ class PostgresOnHeldClockTest extends HeldClockTck {
 
     @Override
     ServerDialect dialect(String database, ServerOptions options) {
-        return new PostgresDialect(database, false) {
+        return new PostgresDialect(database, false, false) {
 
             @Override
             public String now() {

@@ -174,6 +174,10 @@ public final class PostgresServer implements AutoCloseable {
         }
     }
 
+    public boolean isRunning() {
+        return process.isAlive();
+    }
+
     int port() {
         return process.port();
     }

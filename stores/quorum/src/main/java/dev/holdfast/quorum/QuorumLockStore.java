@@ -3,6 +3,7 @@ package dev.holdfast.quorum;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
+import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -29,10 +30,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -94,7 +97,8 @@ public final class QuorumLockStore implements LockStore {
      * @param stores 3, 5 or another odd number of stores, each on a server of its own, which can be nodes
      *     ({@link StoreTraits#node()})
      * @throws IllegalArgumentException if their number is even or out of its range, or one of them cannot be a node
-     * @throws StoreException if no majority of them answers
+     * @throws StoreException if no majority of them answers, or one of them answers that it refuses to vote; the stores are
+     *     closed then
      */
     public static QuorumLockStore over(List<LockStore> stores, QuorumOptions options) {
         return over(stores, options, MonotonicClock.SYSTEM, TIMER);
@@ -161,6 +165,7 @@ public final class QuorumLockStore implements LockStore {
         AtomicInteger open = new AtomicInteger(nodes.size());
         AtomicInteger answered = new AtomicInteger();
         List<String> failures = Collections.synchronizedList(new ArrayList<>());
+        Queue<StoreException> refusals = new ConcurrentLinkedQueue<>();
         CompletableFuture<Void> done = new CompletableFuture<>();
         Runnable end = () -> {
             if (open.decrementAndGet() == 0) {
@@ -178,10 +183,21 @@ public final class QuorumLockStore implements LockStore {
                 @Override
                 void out(@Nullable StoreException cause) {
                     failures.add(node + ": " + (cause == null ? "no answer in time" : cause.getMessage()));
+                    if (cause != null && isRefusal(cause)) {
+                        refusals.add(StoreException.refused(
+                                "Node " + node + " of the quorum refuses to vote: " + cause.getMessage(), cause));
+                    }
                 }
             });
         }
         done.join();
+        // It would refuse every vote. The others may be a majority, but then one failure less is survived than the user
+        // believes.
+        StoreException refusal = refusals.peek();
+        if (refusal != null) {
+            close();
+            throw refusal;
+        }
         if (answered.get() < nodes.majority()) {
             close();
             throw StoreException.unavailable(
@@ -192,6 +208,11 @@ public final class QuorumLockStore implements LockStore {
         for (Node node : nodes) {
             node.release(claim, Ignored.reply());
         }
+    }
+
+    // A claim of another kind under this name, which a user may have made, ends some time.
+    private static boolean isRefusal(StoreException cause) {
+        return !cause.retryable() && !(cause instanceof KindConflictException);
     }
 
     @Override

@@ -36,6 +36,9 @@ final class RefusedNodes {
                         + " others on counters";
             case "memcached" -> "its data may be flushed or evicted, and no answer shows that";
             case "redis" -> "a cluster moves its data between servers, so that no answer shows whether some were lost";
+            case "postgresql" ->
+                "its URL names several servers, so that two of them could vote for one node, for two majorities: name one server"
+                        + " in it";
             case "quorum" -> "it has nodes of its own; name those";
             default ->
                 product.startsWith("redis") || product.equals("tair")

@@ -39,6 +39,15 @@ public record DatabaseUrl(String url, String shown) {
         return read;
     }
 
+    /** What PostgreSQL's driver takes as a list of servers, of which it chooses one: in the authority, or as a property. */
+    private static final Pattern SEVERAL_SERVERS =
+            Pattern.compile("(?s)jdbc:postgresql:(//[^/?]*,.*|[^?]*\\?(.*&)?(PGHOST|host)=[^&]*(,|%2C|%2c).*)");
+
+    /** Whether it names several servers of PostgreSQL. */
+    boolean namesSeveralServers() {
+        return SEVERAL_SERVERS.matcher(url).matches();
+    }
+
     @Override
     public String toString() {
         return shown;
@@ -65,7 +74,7 @@ public record DatabaseUrl(String url, String shown) {
     public ServerDialect dialect(ServerOptions options, boolean sessionsAreOurs) {
         options.check(shown, isPostgres(), isPostgres());
         if (isPostgres()) {
-            return new PostgresDialect(shown, options.relaxed());
+            return new PostgresDialect(shown, options.relaxed(), namesSeveralServers());
         }
         if (isMaria()) {
             return new MariaDbDialect(shown);

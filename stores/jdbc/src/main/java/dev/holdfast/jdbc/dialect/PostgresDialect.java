@@ -57,12 +57,12 @@ public class PostgresDialect extends ServerDialect {
     // What else changes when data may be lost. The start of the server: a copy of the data folder of a server that was
     // stopped. The database: a copy of it in the same server. The tables and the file of the locks: rows that were
     // dropped or
-    // truncated, and perhaps restored.
+    // truncated, and perhaps restored. The file of the mark: it was one that survives a crash for a while.
     private static final String INCARNATION = """
             concat_ws(' ', CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint),
               (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()),
               CAST(to_regclass('holdfast_lock') AS oid), pg_relation_filenode(to_regclass('holdfast_lock')),
-              CAST(to_regclass('holdfast_node') AS oid))
+              CAST(to_regclass('holdfast_node') AS oid), pg_relation_filenode(to_regclass('holdfast_node')))
             """;
 
     // The limits of a statement's own transaction. A client that vanishes in the midst of one, without a word from its
@@ -92,12 +92,32 @@ public class PostgresDialect extends ServerDialect {
     private static final String PROTOCOL_VIOLATION = "08P01";
     private static final String ABOUT_PREPARED = "prepared statement";
 
-    private final boolean relaxed;
+    // What is told apart: a table that survives a crash; one without a file of its own, whose rows are elsewhere; one
+    // that clients with other tables of locks use, too, so that each of them would rewrite the other's mark.
+    private static final String DISTRUST = """
+            CASE WHEN c.relpersistence <> 'u' THEN
+              'Table holdfast_node must be one that a crash empties (UNLOGGED), or a crash that loses grants would not be noticed. '
+              || 'Drop holdfast_node only, and make it as "holdfast schema --store URL" prints it'
+            WHEN pg_relation_filenode(l.oid) IS NULL THEN
+              'Table holdfast_lock is partitioned or foreign, so that nobody sees whether its rows were lost: '
+              || 'a node of a quorum needs a plain table'
+            WHEN c.relnamespace <> l.relnamespace THEN
+              'Table holdfast_node must be in the same schema as holdfast_lock: the search path leads to another one. '
+              || 'Make it there as "holdfast schema --store URL" prints it'
+            END
+            """;
 
-    /** @param relaxed whether no commit waits for the disk */
-    public PostgresDialect(String url, boolean relaxed) {
+    private final boolean relaxed;
+    private final boolean severalServers;
+
+    /**
+     * @param relaxed whether no commit waits for the disk
+     * @param severalServers whether the URL names several servers, so that nobody knows which of them answers
+     */
+    public PostgresDialect(String url, boolean relaxed, boolean severalServers) {
         super(url);
         this.relaxed = relaxed;
+        this.severalServers = severalServers;
     }
 
     @Override
@@ -113,7 +133,19 @@ public class PostgresDialect extends ServerDialect {
 
     @Override
     public List<String> createTables() {
-        return List.of(CREATE_LOCK, CREATE_SCHEMA, CREATE_NODE, TableSchema.INSERT_VERSION);
+        return List.of(CREATE_LOCK, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
+    }
+
+    @Override
+    public String createNodeTable() {
+        return CREATE_NODE;
+    }
+
+    @Override
+    public String hasNodeTable() {
+        return """
+                SELECT to_regclass('holdfast_node') IS NOT NULL
+                """;
     }
 
     // A new counter is at least the time of the server. As a node of a quorum it must promise what the others do.
@@ -124,16 +156,17 @@ public class PostgresDialect extends ServerDialect {
 
     @Override
     public boolean canBeNode() {
-        return true;
+        return !severalServers;
     }
 
     @Override
     public String readNodeMark() {
         return """
-                SELECT n.since, $now, c.relpersistence = 'u'
-                FROM pg_catalog.pg_class AS c LEFT JOIN holdfast_node AS n ON n.server = %s
+                SELECT n.since, $now, %s
+                FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_class AS l ON l.oid = to_regclass('holdfast_lock')
+                  LEFT JOIN holdfast_node AS n ON n.server = %s
                 WHERE c.oid = to_regclass('holdfast_node')
-                """.formatted(INCARNATION.strip());
+                """.formatted(DISTRUST.strip(), INCARNATION.strip());
     }
 
     @Override

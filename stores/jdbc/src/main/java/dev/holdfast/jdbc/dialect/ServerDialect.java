@@ -6,6 +6,7 @@ import dev.holdfast.spi.StoreException.Effect;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -31,7 +32,12 @@ public abstract class ServerDialect extends PooledDialect {
 
     /** The statements that create the tables, as a script for a person to run. */
     public final String ddl() {
-        return sql(script(createTables()));
+        List<String> statements = new ArrayList<>(createTables());
+        String node = createNodeTable();
+        if (node != null) {
+            statements.add(node);
+        }
+        return sql(script(statements));
     }
 
     static String script(List<String> statements) {

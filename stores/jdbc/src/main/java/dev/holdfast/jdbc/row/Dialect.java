@@ -70,6 +70,16 @@ public abstract class Dialect {
     /** The statements that create the tables. It must do no harm to run one of them twice. */
     public abstract List<String> createTables();
 
+    /** The statement that creates the table of the mark of a node; null if the database cannot be one, or needs no table. */
+    public @Nullable String createNodeTable() {
+        return null;
+    }
+
+    /** A query with one row whose only column says whether there is a table of the mark; for {@link #createNodeTable}. */
+    public String hasNodeTable() {
+        throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");
+    }
+
     /**
      * The one statement that acquires a resource without holders, waiters and tombstones, whether its row exists or
      * not. Parameters: name, clock, holder, permits, capacity, lease in microseconds, owner, and what {@link
@@ -154,9 +164,9 @@ public abstract class Dialect {
     }
 
     /**
-     * Reads the mark of the database's present incarnation: since when it has kept its data, the time, and whether the table of
-     * the mark is as it must be. The first is null if there is no mark of this incarnation. It is run in a transaction that has read
-     * the table of the locks before.
+     * Reads the mark of the database's present incarnation: since when it has kept its data, and the time. The first is null if
+     * there is no mark of this incarnation. The third column is why the mark cannot be trusted, null if it can. It is run in a
+     * transaction that has read the table of the locks before.
      */
     public String readNodeMark() {
         throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");

@@ -96,6 +96,31 @@ public final class TableSchema {
             requireRow(connection);
         }
         check(connection, true);
+        createNodeTable(connection);
+    }
+
+    // Apart from the other tables, because a database that an earlier version has made lacks it, and because a server
+    // may
+    // refuse such a table, which only a node of a quorum needs: a vote then says that it is missing.
+    private void createNodeTable(Connection connection) throws SQLException {
+        String sql = dialect.createNodeTable();
+        if (sql == null || !dialect.canBeNode() || hasNodeTable(connection)) {
+            return;
+        }
+        try {
+            create(connection, List.of(sql));
+        } catch (SQLException refused) {
+            if (connection.isClosed()) {
+                throw refused;
+            }
+        }
+    }
+
+    private boolean hasNodeTable(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(dialect.sql(dialect.hasNodeTable()))) {
+            return rows.next() && rows.getBoolean(1);
+        }
     }
 
     private void requireRow(Connection connection) throws SQLException {
@@ -156,7 +181,7 @@ public final class TableSchema {
 
     private void createUnlessAnotherDoes(Connection connection) throws SQLException {
         try {
-            create(connection);
+            create(connection, dialect.createTables());
         } catch (SQLException failure) {
             if (!isMadeByAnother(connection)) {
                 if (isPassing(failure)) {
@@ -242,12 +267,12 @@ public final class TableSchema {
         }
     }
 
-    private void create(Connection connection) throws SQLException {
+    private void create(Connection connection, List<String> sqls) throws SQLException {
         LockStatements statements = new LockStatements(connection, dialect, false);
         boolean ended = false;
         try {
             statements.begin(2);
-            for (String sql : dialect.createTables()) {
+            for (String sql : sqls) {
                 statements.execute(dialect.sql(sql));
             }
             statements.commit();
