@@ -62,7 +62,8 @@ final class AdoptedRowSweeper implements AutoCloseable {
     }
 
     private void sweep() {
-        // Apart, because late releases leave entries that last for a lease: many of them would hide a dead client's lock.
+        // Apart, because late releases leave entries that last for a lease: many of them would hide a dead client's
+        // lock.
         List<LockName> dead = connection.call(turn -> turn.table().over(MOST));
         dead.forEach(name -> connection.call(turn -> free(turn.table(), name)));
         List<LockName> more = connection.call(turn -> turn.table().more(LockTable.MAX_BATCH));

@@ -124,7 +124,8 @@ class AdoptedTableTest extends Servers {
             Claim late = alice.mutex(new LockName("a" + i));
             assertThat(released(store, late)).isFalse();
         }
-        assertThat(text("SELECT COUNT(*) FROM job_lock_holdfast WHERE more > 0")).isEqualTo("1001");
+        assertThat(text("SELECT COUNT(*) FROM job_lock_holdfast WHERE more > 0"))
+                .isEqualTo("1001");
         granted(store, claim);
         run(url.replaceAll("&holdfast.*", ""), "UPDATE job_lock_holdfast SET expires = 1 WHERE holder <> '-'");
         awaitUntil(() -> tryTheirs(LOCK));

@@ -204,8 +204,7 @@ public final class AdoptedTable {
         }
     }
 
-    private static <T> T inTransaction(LockStatements statements, String limit, Statement<T> read)
-            throws SQLException {
+    private static <T> T inTransaction(LockStatements statements, String limit, Statement<T> read) throws SQLException {
         Connection connection = statements.connection();
         boolean done = false;
         connection.setAutoCommit(false);

@@ -11,8 +11,8 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
-import java.sql.Connection;
 import java.math.BigDecimal;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -389,7 +389,8 @@ public class MySqlDialect extends ServerDialect {
     @Override
     public String isOlder(String column, String type, String now, long micros) {
         return type.equals("TIMESTAMP")
-                ? "UNIX_TIMESTAMP(" + column + ") < $now / 1000000 - " + BigDecimal.valueOf(micros, 6).toPlainString()
+                ? "UNIX_TIMESTAMP(" + column + ") < $now / 1000000 - "
+                        + BigDecimal.valueOf(micros, 6).toPlainString()
                 : super.isOlder(column, type, now, micros);
     }
 

@@ -103,7 +103,8 @@ public final class AdoptedSchema {
                         && dialect.timeIn(timeType(), null) == null);
     }
 
-    // The driver describes a column whatever quotes are around its name. The alias makes a text in the wrong ones a mistake.
+    // The driver describes a column whatever quotes are around its name. The alias makes a text in the wrong ones a
+    // mistake.
     private void tryToRead(Connection connection) throws SQLException {
         String columns = Stream.of(layout.name(), layout.flag(), layout.owner(), layout.time())
                 .filter(column -> column != null && table.columns().containsKey(lower(column)))
@@ -140,8 +141,9 @@ public final class AdoptedSchema {
         Flag known = flag == null ? Flag.TEXT : flag;
         if (known.isSame(layout.free(), layout.held()) || isSame(connection, name, known)) {
             throw wrong(
-                    "column " + name + " is " + column.type() + ", for which free (\"" + layout.free() + "\") and held (\""
-                            + layout.held() + "\") are the same, so that a held lock would be free",
+                    "column " + name + " is " + column.type() + ", for which free (\"" + layout.free()
+                            + "\") and held (\"" + layout.held()
+                            + "\") are the same, so that a held lock would be free",
                     "say two different values in free and held");
         }
         return known;
