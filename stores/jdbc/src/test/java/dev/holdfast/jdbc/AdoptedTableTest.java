@@ -131,6 +131,20 @@ class AdoptedTableTest extends Servers {
         awaitUntil(() -> tryTheirs(LOCK));
     }
 
+    /** A list looks at a bounded number of rows, among which free ones do not count. */
+    @ParameterizedTest
+    @ValueSource(strings = "h2")
+    void freeRowsDoNotHideHeldOnes(String product) throws SQLException {
+        open(product, "flag");
+        run(
+                url.replaceAll("&holdfast.*", ""),
+                "DELETE FROM job_lock",
+                "INSERT INTO job_lock SELECT 'a' || x, 0 FROM SYSTEM_RANGE(1, " + LockStore.MAX_LIST + ")");
+        theirs.introduce(LOCK);
+        granted(store, claim);
+        assertThat(get(store.list("", 10))).containsExactly(claim.name());
+    }
+
     /** Whoever locks their whole table stops ours for a moment each time, but breaks no connection. */
     @ParameterizedTest
     @CsvSource({"postgresql,insert", "mariadb,flag"})
