@@ -282,8 +282,9 @@ final class AdoptedLockStore implements LockStore {
     }
 
     private Optional<ResourceState> inspectTheirs(LockTable table, LockName name) throws SQLException {
-        TheirRow row = theirs.read(table.statements(), name);
+        // Ours first: if ours has had the lock in between, the id of an older version matches nothing.
         LockRow record = table.read(List.of(name)).row(name);
+        TheirRow row = theirs.read(table.statements(), name);
         // If ours has got the lock meanwhile, the row is not the one of another program.
         if (row == null || row.isFree() || !record.holder().equals(LockRow.NONE)) {
             return Optional.empty();

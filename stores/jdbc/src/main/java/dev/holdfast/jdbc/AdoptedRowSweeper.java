@@ -62,9 +62,12 @@ final class AdoptedRowSweeper implements AutoCloseable {
     }
 
     private void sweep() {
-        for (LockName name : connection.call(turn -> turn.table().over(MOST))) {
-            connection.call(turn -> free(turn.table(), name));
-        }
+        // Apart, because late releases leave entries that last for a lease: many of them would hide a dead client's
+        // lock.
+        List<LockName> dead = connection.call(turn -> turn.table().over(MOST));
+        dead.forEach(name -> connection.call(turn -> free(turn.table(), name)));
+        List<LockName> more = connection.call(turn -> turn.table().more(LockTable.MAX_BATCH));
+        more.forEach(name -> connection.call(turn -> free(turn.table(), name)));
         List<LockName> idle = connection.call(turn -> turn.table().unheld(keepMicros, LockTable.MAX_BATCH));
         connection.call(turn -> turn.table().removeIdle(idle, keepMicros));
     }

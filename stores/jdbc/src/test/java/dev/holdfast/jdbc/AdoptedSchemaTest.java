@@ -31,6 +31,14 @@ class AdoptedSchemaTest extends Servers {
                 "h2|(name VARCHAR(50) PRIMARY KEY, o VARCHAR(10))|INSERT&holdfast.ownerColumn=o|too short|40 characters",
                 "postgresql|(name VARCHAR(50) PRIMARY KEY, o TEXT, b TIMESTAMP)|INSERT&holdfast.ownerColumn=o&holdfast.timeColumn=b"
                         + "|what time it means|timeZone=utc",
+                "h2|(name VARCHAR(50) PRIMARY KEY, f BOOLEAN)|FLAG&holdfast.free=TRUE&holdfast.held=1|the same|free and held",
+                "postgresql|(name VARCHAR(50) PRIMARY KEY, f BOOLEAN)|FLAG&holdfast.held=false|the same|free and held",
+                "mariadb|(name VARCHAR(50) PRIMARY KEY, f INT)|FLAG&holdfast.held=00|the same|free and held",
+                "h2|(name VARCHAR(50) PRIMARY KEY, f VARCHAR_IGNORECASE(1))|FLAG&holdfast.free=h&holdfast.held=H|the same|free and held",
+                "postgresql|(name VARCHAR(50) PRIMARY KEY, f CHAR(2))|FLAG&holdfast.free=h&holdfast.held=h%20|the same|free and held",
+                "mariadb|(name VARCHAR(50) PRIMARY KEY, f CHAR(1))|FLAG&holdfast.free=h&holdfast.held=H|the same|free and held",
+                "mariadb|(name VARCHAR(50) PRIMARY KEY, f CHAR(1))|FLAG&holdfast.free=e&holdfast.held=%C3%A9|the same|free and held",
+                "mariadb|(name VARCHAR(50) PRIMARY KEY)|INSERT&holdfast.nameColumn=%22name%22|cannot be read|quotes",
             })
     void tableIsRefused(String product, String columns, String options, String what, String remedy) {
         String url = url(product);
@@ -41,6 +49,19 @@ class AdoptedSchemaTest extends Servers {
                     assertThat(failure.effect()).isEqualTo(Effect.NONE);
                     assertThat(failure.retryable()).isFalse();
                 });
+    }
+
+    /** Held is the other one of two truth values unless something else is said. */
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "postgresql"})
+    void truthValuesMayBeTheOtherWayRound(String product) {
+        String url = url(product);
+        run(url, "CREATE TABLE t (name VARCHAR(50) PRIMARY KEY, f BOOLEAN)");
+        var store = open(url + FLAG + "&holdfast.free=true");
+        var claim = alice.mutex(this.name);
+        granted(store, claim);
+        busy(store, bob.mutex(this.name));
+        assertThat(released(store, claim)).isTrue();
     }
 
     @ParameterizedTest
@@ -77,6 +98,7 @@ class AdoptedSchemaTest extends Servers {
                 "layout=insert&holdfast.theirTable=t&holdfast.timeColumn=b|needs the option ownerColumn",
                 "layout=insert&holdfast.theirTable=t&holdfast.deadAfter=1m|needs the option timeColumn",
                 "layout=flag&holdfast.theirTable=t&holdfast.flagColumn=f&holdfast.free=1|different values",
+                "table=mine&holdfast.layout=insert&holdfast.theirTable=t|Option table",
             })
     void optionsAreRefused(String options, String what) {
         String url = url("h2");

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param flag how the flag is read and written
  * @param mayInsert whether a row can be inserted with the columns that were named alone
  * @param now the time of the statement in the form of the column of the time; null if there is none
+ * @param timeType the type of the column of the time as JDBC reports its name; empty if there is none
+ * @param hasSummerTime whether its times have no zone and are those of the session's, in which an hour can be missing
  */
 public record AdoptedColumns(
         long maxName,
@@ -20,15 +22,26 @@ public record AdoptedColumns(
         boolean ownerMayBeNull,
         Flag flag,
         boolean mayInsert,
-        @Nullable String now) {
+        @Nullable String now,
+        String timeType,
+        boolean hasSummerTime) {
 
     /** How a flag is kept. */
     public enum Flag {
         /** As {@code true} or {@code false}. */
         BOOLEAN {
             @Override
-            void bind(PreparedStatement statement, int index, String value) throws SQLException {
-                statement.setBoolean(index, value.equals("1") || value.equalsIgnoreCase("true"));
+            public void bind(PreparedStatement statement, int index, String value) throws SQLException {
+                statement.setBoolean(index, isTrue(value));
+            }
+
+            @Override
+            public boolean isSame(String one, String other) {
+                return isTrue(one) == isTrue(other);
+            }
+
+            private boolean isTrue(String value) {
+                return value.equals("1") || value.equalsIgnoreCase("true");
             }
 
             @Override
@@ -39,8 +52,13 @@ public record AdoptedColumns(
         /** As a whole number. */
         NUMBER {
             @Override
-            void bind(PreparedStatement statement, int index, String value) throws SQLException {
+            public void bind(PreparedStatement statement, int index, String value) throws SQLException {
                 statement.setLong(index, Long.parseLong(value));
+            }
+
+            @Override
+            public boolean isSame(String one, String other) {
+                return Long.parseLong(one) == Long.parseLong(other);
             }
 
             @Override
@@ -51,8 +69,14 @@ public record AdoptedColumns(
         /** As text. */
         TEXT {
             @Override
-            void bind(PreparedStatement statement, int index, String value) throws SQLException {
+            public void bind(PreparedStatement statement, int index, String value) throws SQLException {
                 statement.setString(index, value);
+            }
+
+            // Blanks at the end are not kept in CHAR. What else is the same depends on the column.
+            @Override
+            public boolean isSame(String one, String other) {
+                return one.stripTrailing().equals(other.stripTrailing());
             }
 
             @Override
@@ -61,9 +85,13 @@ public record AdoptedColumns(
             }
         };
 
-        abstract void bind(PreparedStatement statement, int index, String value) throws SQLException;
+        /** Sets a parameter. */
+        public abstract void bind(PreparedStatement statement, int index, String value) throws SQLException;
 
         /** Whether a column of this kind can have a value. */
         public abstract boolean has(String value);
+
+        /** Whether two values that it can have are the same in every column of this kind. */
+        public abstract boolean isSame(String one, String other);
     }
 }

@@ -8,10 +8,12 @@ import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.row.RowLockedException;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -43,6 +45,8 @@ public final class AdoptedTable {
     static final String MARK = "holdfast:";
 
     private static final int CHUNK = 256;
+
+    private static final Duration SUMMER_TIME = Duration.ofHours(1);
 
     private final AdoptedLayout layout;
     private final AdoptedColumns columns;
@@ -83,9 +87,16 @@ public final class AdoptedTable {
 
     private String isDead() {
         Duration deadAfter = layout.deadAfter();
-        return deadAfter == null
-                ? "1 = 0"
-                : layout.time() + " < " + dialect.earlier(String.valueOf(columns.now()), RowCodec.micros(deadAfter));
+        if (deadAfter == null) {
+            return "1 = 0";
+        }
+        // When the clock is put forward, whoever lives seems to be older by the hour that is missing.
+        Duration limit = columns.hasSummerTime() ? deadAfter.plus(SUMMER_TIME) : deadAfter;
+        return dialect.sql(dialect.isOlder(
+                String.valueOf(layout.time()),
+                columns.timeType(),
+                String.valueOf(columns.now()),
+                RowCodec.micros(limit)));
     }
 
     /** The name of the layout, as in the URL. */
@@ -159,11 +170,64 @@ public final class AdoptedTable {
     }
 
     private @Nullable TheirRow read(LockStatements statements, LockName lock, String locking) throws SQLException {
-        Optional<TheirRow> found = reported(() -> statements.query(
+        Optional<TheirRow> found = query(
+                statements,
+                List.of(lock),
                 select + where + locking,
                 with(flagValue(layout.free()), lock.value()),
-                rows -> rows.next() ? Optional.of(row(rows)) : Optional.empty()));
+                rows -> rows.next() ? Optional.of(row(rows)) : Optional.empty());
         return found.orElse(null);
+    }
+
+    // Somebody may have locked the whole table. In a transaction of ours the waits are limited already.
+    private <T> T query(
+            LockStatements statements,
+            List<LockName> locks,
+            String sql,
+            LockStatements.Binder values,
+            LockStatements.Reader<T> reader)
+            throws SQLException {
+        Connection connection = statements.connection();
+        if (!connection.getAutoCommit()) {
+            return reported(() -> statements.query(sql, values, reader));
+        }
+        String limit = dialect.impatience();
+        try {
+            return reported(() -> limit == null
+                    ? statements.query(dialect.impatient(sql), values, reader)
+                    : inTransaction(statements, limit, () -> statements.query(sql, values, reader)));
+        } catch (SQLException failure) {
+            if (dialect.isLocked(failure)) {
+                throw new RowLockedException(locks, failure);
+            }
+            throw failure;
+        }
+    }
+
+    private static <T> T inTransaction(LockStatements statements, String limit, Statement<T> read) throws SQLException {
+        Connection connection = statements.connection();
+        boolean done = false;
+        connection.setAutoCommit(false);
+        try {
+            statements.execute(limit);
+            T result = read.run();
+            connection.commit();
+            done = true;
+            return result;
+        } finally {
+            if (!done) {
+                undo(statements);
+            }
+            connection.setAutoCommit(true);
+        }
+    }
+
+    private static void undo(LockStatements statements) {
+        try {
+            statements.connection().rollback();
+        } catch (SQLException broken) {
+            statements.spoil(); // the failure before it is what the caller should learn of
+        }
     }
 
     /** Reads the rows of some names, by the names as they stand there. */
@@ -175,17 +239,20 @@ public final class AdoptedTable {
             List<Object> values = new ArrayList<>();
             values.add(flagValue(layout.free()));
             chunk.forEach(lock -> values.add(lock.value()));
-            readInto(found, statements, " WHERE " + name + " IN (" + marks + ")", with(values.toArray()));
+            readInto(found, statements, chunk, " WHERE " + name + " IN (" + marks + ")", with(values.toArray()));
         }
         return found;
     }
 
-    /** Reads some of the rows with names that begin with a prefix. */
+    /** Reads some of the rows of held locks with names that begin with a prefix. */
     public Map<String, TheirRow> list(LockStatements statements, String prefix, int most) throws SQLException {
         Map<String, TheirRow> found = new HashMap<>();
         String pattern = prefix.replaceAll("[!%_]", "!$0") + "%";
-        LockStatements.Binder values = with(flagValue(layout.free()), pattern);
-        readInto(found, statements, " WHERE " + name + " LIKE ? ESCAPE '!'", statement -> {
+        LockStatements.Binder values = with(flagValue(layout.free()), pattern, flagValue(layout.free()));
+        // What is free must not use up the limit. A flag that is NULL is busy.
+        SqlName flag = layout.flag();
+        String andBusy = flag == null ? "" : " AND (" + flag + " <> ? OR " + flag + " IS NULL)";
+        readInto(found, statements, List.of(), " WHERE " + name + " LIKE ? ESCAPE '!'" + andBusy, statement -> {
             statement.setMaxRows(most);
             values.bind(statement);
         });
@@ -193,15 +260,19 @@ public final class AdoptedTable {
     }
 
     private void readInto(
-            Map<String, TheirRow> found, LockStatements statements, String condition, LockStatements.Binder values)
+            Map<String, TheirRow> found,
+            LockStatements statements,
+            List<LockName> locks,
+            String condition,
+            LockStatements.Binder values)
             throws SQLException {
-        reported(() -> statements.query(select + condition, values, rows -> {
+        query(statements, locks, select + condition, values, rows -> {
             while (rows.next()) {
                 TheirRow row = row(rows);
                 found.put(row.name(), row);
             }
             return true;
-        }));
+        });
     }
 
     private static TheirRow row(ResultSet rows) throws SQLException {

@@ -94,13 +94,18 @@ public record AdoptedLayout(
                 named("nameColumn", name == null ? "name" : name, false),
                 flag == null ? null : named("flagColumn", flag, false),
                 free == null ? "0" : free,
-                held == null ? "1" : held,
+                held == null ? heldUnless(free) : held,
                 owner == null ? null : named("ownerColumn", owner, false),
                 time == null ? null : named("timeColumn", time, false),
                 zone == null ? null : isUtc(zone),
                 deadAfter == null ? null : OptionTimes.parse("deadAfter", deadAfter));
         read.check();
         return read;
+    }
+
+    // Truth values are the only ones whose opposite is known.
+    private static String heldUnless(@Nullable String free) {
+        return "true".equalsIgnoreCase(free) ? "false" : "1";
     }
 
     private void check() {

@@ -76,6 +76,11 @@ public record ServerOptions(
         boolean prepare = oneOf(rest, "serverPrepare", "on", "off").equals("on");
         String clock = rest.remove("clock");
         AdoptedLayout adopted = AdoptedLayout.takeFrom(rest);
+        if (adopted != null && rest.containsKey("table")) {
+            throw new IllegalArgumentException(
+                    "Option table is not for layout=" + adopted.form() + ": the record is in " + adopted.ours()
+                            + ", beside the table of theirTable, for all clients of it");
+        }
         StoreOptions store = StoreOptions.of(rest, false);
         return new ServerOptions(store, schema, connections, wakeup, relaxed, prepare, clock, adopted);
     }

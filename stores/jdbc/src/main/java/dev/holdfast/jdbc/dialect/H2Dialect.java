@@ -241,7 +241,7 @@ public class H2Dialect extends PooledDialect {
     }
 
     @Override
-    public String earlier(String time, long micros) {
+    protected String earlier(String time, long micros) {
         return "DATEADD(MICROSECOND, " + -micros + ", " + time + ")";
     }
 

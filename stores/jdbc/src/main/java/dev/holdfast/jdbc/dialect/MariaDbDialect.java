@@ -53,6 +53,11 @@ public class MariaDbDialect extends MySqlDialect {
         return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
     }
 
+    @Override
+    public String impatient(String sql) {
+        return "SET STATEMENT lock_wait_timeout = 0 FOR " + sql;
+    }
+
     // Another client may be inserting the same row, in a transaction that does not end. The transition tries again for
     // a
     // while; the shortest wait of the server's would be a second.

@@ -11,6 +11,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
+import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -379,8 +380,17 @@ public class MySqlDialect extends ServerDialect {
         return isUtc ? "UTC_TIMESTAMP(6)" : "CURRENT_TIMESTAMP(6)";
     }
 
+    // A TIMESTAMP is compared as a time of the session's zone, in which an hour is missing in spring.
     @Override
-    public String earlier(String time, long micros) {
+    public String isOlder(String column, String type, String now, long micros) {
+        return type.equals("TIMESTAMP")
+                ? "UNIX_TIMESTAMP(" + column + ") < $now / 1000000 - "
+                        + BigDecimal.valueOf(micros, 6).toPlainString()
+                : super.isOlder(column, type, now, micros);
+    }
+
+    @Override
+    protected String earlier(String time, long micros) {
         return time + " - INTERVAL " + micros + " MICROSECOND";
     }
 

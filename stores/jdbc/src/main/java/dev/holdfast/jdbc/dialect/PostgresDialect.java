@@ -349,8 +349,14 @@ public class PostgresDialect extends ServerDialect {
         return isUtc ? "timezone('UTC', clock_timestamp())" : "CAST(clock_timestamp() AS timestamp)";
     }
 
+    // A statement locks its tables before it can set anything, and a setting of the session would stay in a pooler.
     @Override
-    public String earlier(String time, long micros) {
+    public String impatience() {
+        return "SET LOCAL lock_timeout = '100ms'";
+    }
+
+    @Override
+    protected String earlier(String time, long micros) {
         return time + " - interval '" + micros + " microseconds'";
     }
 

@@ -254,8 +254,33 @@ public abstract class Dialect {
         return null;
     }
 
+    /**
+     * A read in autocommit that does not wait long for somebody who has locked the whole table.
+     *
+     * @param sql what is read
+     */
+    public String impatient(String sql) {
+        return sql;
+    }
+
+    /** A statement that limits those waits in a transaction, for a dialect whose reads need one; null for others. */
+    public @Nullable String impatience() {
+        return null;
+    }
+
+    /**
+     * Whether the time in a column is older than so many microseconds, as a SQL condition.
+     *
+     * @param column a column for which there is a {@link #timeIn}
+     * @param type its type as JDBC reports its name
+     * @param now what {@link #timeIn} returned for it
+     */
+    public String isOlder(String column, String type, String now, long micros) {
+        return column + " < " + earlier(now, micros);
+    }
+
     /** A time that is earlier than that of another expression. */
-    public String earlier(String time, long micros) {
+    protected String earlier(String time, long micros) {
         throw new UnsupportedOperationException(product() + " shares no table");
     }
 

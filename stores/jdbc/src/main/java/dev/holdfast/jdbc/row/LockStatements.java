@@ -58,7 +58,9 @@ public final class LockStatements implements AutoCloseable {
             WHERE name >= ?%s AND counter + ? < $epoch AND (clock <> ? OR expires <= $now)
             """.replaceFirst("%s", COLUMNS);
 
-    static final String OVER = "SELECT name FROM holdfast_lock WHERE more > 0 OR (holder <> '-' AND expires <= $now)";
+    static final String OVER = "SELECT name FROM holdfast_lock WHERE holder <> '-' AND expires <= $now";
+
+    static final String MORE = "SELECT name FROM holdfast_lock WHERE more > 0 AND (holder = '-' OR expires > $now)";
 
     static final String UNHELD =
             "SELECT name FROM holdfast_lock WHERE more = 0 AND holder = '-' AND counter + ? < $epoch";

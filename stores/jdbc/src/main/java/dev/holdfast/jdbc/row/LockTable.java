@@ -480,7 +480,12 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
-    /** Some of the names whose holder's lease is over, or that have further entries, which may be over. */
+    /** Some of the other names that have further entries, which may be over. */
+    public List<LockName> more(int most) throws SQLException {
+        return statements.names(LockStatements.MORE, most, statement -> {});
+    }
+
+    /** Some of the names whose holder's lease is over. */
     public List<LockName> over(int most) throws SQLException {
         return statements.names(LockStatements.OVER, most, statement -> {});
     }

@@ -16,7 +16,7 @@ public final class RowLockedException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    RowLockedException(List<LockName> names, @Nullable SQLException cause) {
+    public RowLockedException(List<LockName> names, @Nullable SQLException cause) {
         super(
                 "The row of one of " + names
                         + " in the table of the locks is locked by another client's transaction. Nothing"

@@ -11,6 +11,7 @@ import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Types;
@@ -19,6 +20,8 @@ import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Checks the table of other programs before the first lock is taken in it. */
@@ -74,6 +77,7 @@ public final class AdoptedSchema {
                     ALTER TABLE %s ENGINE = InnoDB""".formatted(layout.table()));
         }
         ActualTable.Column name = text("nameColumn", layout.name());
+        tryToRead(connection);
         if (!isUnique(connection.getMetaData(), lower(layout.name()))) {
             throw wrong(
                     "column " + layout.name() + " is not unique by itself, so that two programs could have one lock",
@@ -90,12 +94,37 @@ public final class AdoptedSchema {
                 name.type().size(),
                 owner == null ? 0 : owner.type().size(),
                 owner != null && !owner.notNull(),
-                flag(),
+                flag(connection),
                 mayInsert(),
-                now());
+                now(),
+                timeType(),
+                timeType().length() > 0
+                        && Boolean.FALSE.equals(layout.isUtc())
+                        && dialect.timeIn(timeType(), null) == null);
     }
 
-    private Flag flag() {
+    // The driver describes a column whatever quotes are around its name. The alias makes a text in the wrong ones a
+    // mistake.
+    private void tryToRead(Connection connection) throws SQLException {
+        String columns = Stream.of(layout.name(), layout.flag(), layout.owner(), layout.time())
+                .filter(column -> column != null && table.columns().containsKey(lower(column)))
+                .map(column -> "a." + column)
+                .collect(Collectors.joining(", "));
+        String sql = "SELECT " + columns + " FROM " + layout.table() + " a WHERE 1 = 0";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.executeQuery().close();
+        } catch (SQLException failure) {
+            if (dialect.breaksConnection(failure)) {
+                throw failure;
+            }
+            throw wrong(
+                    "it cannot be read with " + sql + " (" + failure.getMessage() + ")",
+                    "put names in the quotes of the database (` in MariaDB and MySQL, \" in the others), with capitals as they"
+                            + " are in the table, and grant SELECT, INSERT, UPDATE and DELETE on it");
+        }
+    }
+
+    private Flag flag(Connection connection) throws SQLException {
         SqlName name = layout.flag();
         if (name == null) {
             return Flag.TEXT;
@@ -109,7 +138,28 @@ public final class AdoptedSchema {
                         "use a column of whole numbers, texts or truth values, and say its values in free and held");
             }
         }
-        return flag == null ? Flag.TEXT : flag;
+        Flag known = flag == null ? Flag.TEXT : flag;
+        if (known.isSame(layout.free(), layout.held()) || isSame(connection, name, known)) {
+            throw wrong(
+                    "column " + name + " is " + column.type() + ", for which free (\"" + layout.free()
+                            + "\") and held (\"" + layout.held()
+                            + "\") are the same, so that a held lock would be free",
+                    "say two different values in free and held");
+        }
+        return known;
+    }
+
+    // UNION removes what the column takes for equal.
+    private boolean isSame(Connection connection, SqlName column, Flag flag) throws SQLException {
+        String sql = "SELECT COUNT(*) FROM (SELECT " + column + " FROM " + layout.table()
+                + " WHERE 1 = 0 UNION SELECT ? UNION SELECT ?) a";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            flag.bind(statement, 1, layout.free());
+            flag.bind(statement, 2, layout.held());
+            try (ResultSet rows = statement.executeQuery()) {
+                return !rows.next() || rows.getInt(1) != 2;
+            }
+        }
     }
 
     private static @Nullable Flag flag(ActualTable.Column column) {
@@ -125,6 +175,11 @@ public final class AdoptedSchema {
             case Types.CHAR, Types.VARCHAR, Types.NCHAR, Types.NVARCHAR, Types.LONGVARCHAR -> Flag.TEXT;
             default -> null;
         };
+    }
+
+    private String timeType() {
+        SqlName name = layout.time();
+        return name == null ? "" : column("timeColumn", name).typeName();
     }
 
     private @Nullable String now() {
