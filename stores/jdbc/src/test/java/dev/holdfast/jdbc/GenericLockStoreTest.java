@@ -24,4 +24,9 @@ class GenericLockStoreTest extends HeldClockTck {
     ServerDialect dialect(String database, ServerOptions options) {
         return GenericDialect.of(database, options);
     }
+
+    @Override
+    protected int modelOperations() {
+        return 3_000;
+    }
 }

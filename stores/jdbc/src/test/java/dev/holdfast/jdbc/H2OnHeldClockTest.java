@@ -56,6 +56,11 @@ public class H2OnHeldClockTest extends LockStoreTck {
         }
     }
 
+    @Override
+    protected int modelOperations() {
+        return 5_000;
+    }
+
     private String url() {
         return "jdbc:h2:mem:" + database + ";DB_CLOSE_DELAY=-1;INIT=" + alias("now") + "\\;" + alias("epoch");
     }

@@ -31,6 +31,6 @@ class MariaDbOnHeldClockTest extends HeldClockTck {
 
     @Override
     protected int modelOperations() {
-        return 5_000;
+        return 3_000;
     }
 }

@@ -31,6 +31,6 @@ class MySqlOnHeldClockTest extends HeldClockTck {
 
     @Override
     protected int modelOperations() {
-        return 3_000;
+        return 2_000;
     }
 }

@@ -31,6 +31,6 @@ class PostgresOnHeldClockTest extends HeldClockTck {
 
     @Override
     protected int modelOperations() {
-        return 5_000;
+        return 4_000;
     }
 }

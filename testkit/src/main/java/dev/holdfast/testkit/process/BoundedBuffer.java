@@ -3,6 +3,7 @@ package dev.holdfast.testkit.process;
 import dev.holdfast.FenceGuard;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The buffer of {@link BufferProcesses}, as another store would keep it: whoever uses it reads two numbers, and later writes them.
@@ -30,6 +31,16 @@ final class BoundedBuffer {
 
     synchronized Counts read() {
         return counts;
+    }
+
+    /**
+     * Reads what is in the buffer, with the token under which it will be written. From now on smaller tokens are refused: else
+     * one that has lost its lock could write after this read and before the write that follows from it.
+     *
+     * @return null if the token is stale
+     */
+    synchronized @Nullable Counts read(long token) {
+        return fence.admits(NAME, token) || !isFenced ? counts : null;
     }
 
     /**

@@ -93,7 +93,11 @@ public final class BufferProcesses implements AutoCloseable {
 
         private void answer(String[] words) {
             if (words[0].equals("READ")) {
-                BoundedBuffer.Counts now = buffer.read();
+                BoundedBuffer.Counts now = buffer.read(Long.parseLong(words[1]));
+                if (now == null) {
+                    process.send("0 0 " + User.STALE);
+                    return;
+                }
                 long there = now.put() - now.taken();
                 boolean canAct = consumes ? there > 0 : there < CAPACITY && now.put() < items;
                 // One that will only wait again would not write anything.
@@ -245,6 +249,7 @@ public final class BufferProcesses implements AutoCloseable {
 
         static final String PRODUCER = "producer";
         static final String CONSUMER = "consumer";
+        static final String STALE = "stale";
 
         private static final int TRIES_TO_CONNECT = 10;
         private static final long AFTER_TROUBLE_NANOS = 20_000_000;
@@ -302,10 +307,13 @@ public final class BufferProcesses implements AutoCloseable {
         private void use() throws IOException, InterruptedException {
             lock.lock();
             try {
-                String[] counts = ask("READ");
+                String[] counts = ask("READ " + lock.token());
                 while (!Boolean.parseBoolean(counts[2])) {
+                    if (counts[2].equals(STALE)) {
+                        return;
+                    }
                     canAct.await();
-                    counts = ask("READ");
+                    counts = ask("READ " + lock.token());
                 }
                 long put = Long.parseLong(counts[0]) + (consumes ? 0 : 1);
                 long taken = Long.parseLong(counts[1]) + (consumes ? 1 : 0);
