@@ -272,12 +272,12 @@ public record StoreUrl(
                 : List.of(login(url.substring(0, option.end())), url.substring(option.end()));
     }
 
-    // Without a colon it has no password.
+    // Without a colon, or the slash of Oracle's URLs, it has no password.
     private static String login(String url) {
         int login = startOfLogin(url);
         int at = url.lastIndexOf('@');
         String region = login <= at ? url.substring(login, at) : "";
-        return region.indexOf(':') >= 0 ? region : "";
+        return region.indexOf(':') >= 0 || region.indexOf('/') >= 0 ? region : "";
     }
 
     // A password may have an unencoded slash, question mark or @, so everything up to the last @ is taken for the

@@ -81,7 +81,14 @@ final class ServerStoreFactory {
     }
 
     /** A database, as its driver describes it. The URL is the driver's, with what the user has written into it. */
-    private record Product(String name, String url) {}
+    private record Product(String name, String url) {
+
+        /** Without the URL, which may have a password. */
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
 
     /**
      * The product name that the database reports. The driver of MySQL reports MySQL for a MariaDB server as well.

@@ -112,8 +112,7 @@ public record StoreOptions(
                 + "\"; there are keep, busyTimeout, ticketTtl, table"
                 + (allowsBoot
                         ? " and boot"
-                        : ", schema, connections, wakeup, durability, serverPrepare, clock and layout, and for layout=insert and"
-                                + " layout=flag theirTable, nameColumn, flagColumn, free, held, ownerColumn, timeColumn, timeZone and"
-                                + " deadAfter"));
+                        : ", schema, connections, wakeup, durability, serverPrepare, clock, layout, theirTable, nameColumn,"
+                                + " flagColumn, free, held, ownerColumn, timeColumn, timeZone and deadAfter"));
     }
 }
