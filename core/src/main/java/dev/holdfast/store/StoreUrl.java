@@ -47,11 +47,19 @@ public record StoreUrl(
 
     /** What precedes a login. The slashes may have been forgotten. */
     private static final Pattern LOGIN = Pattern.compile("//|^[a-zA-Z][^:/@]*:/?(?=[^:/@]*:)");
-    /** What precedes the password of a login, in the forms {@code //USER:PASSWORD@} and {@code USER/PASSWORD@}. */
-    private static final Pattern LOGIN_OF_JDBC = Pattern.compile("//[^/@:]*:|^jdbc:oracle:[^:/]*:[^/@]*/");
-    /** The only @ is in the name of a user, so a colon before it precedes the port. */
+    /**
+     * What precedes the password of a login, in the forms {@code //USER:PASSWORD@}, also if slashes were forgotten, and {@code
+     * USER/PASSWORD@}.
+     */
+    private static final Pattern LOGIN_OF_JDBC =
+            Pattern.compile("//[^/@:]*:|^jdbc:(?:postgresql|mariadb|mysql):/?[^/@:?;]*:|^jdbc:oracle:[^:/]*:[^/@]*/");
+    /**
+     * The only @ is in the name of a user, so a colon before it precedes the port. A semicolon precedes no option of the drivers
+     * that are named here, but it may stand in a password.
+     */
     private static final Pattern USER_WITH_AT =
-            Pattern.compile("(?is)jdbc:[\\w:]+//[\\w.-]*(:\\d+)?[/;?][^@]*\\buser=[^@?&;]*@[^@]*");
+            Pattern.compile("(?is)(?!jdbc:(?:postgresql|mariadb|mysql):[^?]*;)jdbc:[\\w:]+//[\\w.-]*(:\\d+)?(/[^@?;]*)?"
+                    + "(\\?([^@?]*&)?|;([^@?]*;)?)user=[^@?&;]*@[^@]*");
 
     /** What ends an option, and may stand in a password. */
     private static final Pattern BETWEEN_OPTIONS = Pattern.compile("[&;?]");
@@ -272,12 +280,12 @@ public record StoreUrl(
                 : List.of(login(url.substring(0, option.end())), url.substring(option.end()));
     }
 
-    // Without a colon, or the slash of Oracle's URLs, it has no password.
+    // That of JDBC begins behind the user; another one has no password without a colon.
     private static String login(String url) {
         int login = startOfLogin(url);
         int at = url.lastIndexOf('@');
         String region = login <= at ? url.substring(login, at) : "";
-        return region.indexOf(':') >= 0 || region.indexOf('/') >= 0 ? region : "";
+        return isOfJdbc(url) || region.indexOf(':') >= 0 ? region : "";
     }
 
     // A password may have an unencoded slash, question mark or @, so everything up to the last @ is taken for the

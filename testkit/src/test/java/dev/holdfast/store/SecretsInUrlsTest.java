@@ -33,6 +33,8 @@ class SecretsInUrlsTest {
             "example:user:%s@h/path",
             "example:/:%s@h",
             "jdbc:example://h:5/db?user=u@x&password2=%s&ssl=true",
+            "jdbc:postgresql:user:%s@h/db",
+            "jdbc:mysql:/user:%s@h/db",
             "jdbc:oracle:thin:user/%s@h:1521/x",
             "jdbc:oracle:thin:user/%s@//h:1521/x");
 

@@ -3,6 +3,7 @@ package dev.holdfast.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -140,6 +141,12 @@ class StoreUrlTest {
         "jdbc:mysql://u:p/a@ss@h/db, jdbc:mysql://u:***@h/db",
         "jdbc:mysql://h/db?user=u&password1=p&password2=q, jdbc:mysql://h/db?user=u&password1=***",
         "jdbc:mysql://u:p?password=x@h/db, jdbc:mysql://u:***",
+        "jdbc:postgresql://u:1?p;USER=@h/db, jdbc:postgresql://u:***@h/db",
+        "jdbc:mysql://u:1;p;user=@h/db, jdbc:mysql://u:***@h/db",
+        "jdbc:h2:tcp://h:1/db;USER=u@x, jdbc:h2:tcp://h:1/db;USER=u@x",
+        "jdbc:postgresql:u:p@h/db, jdbc:postgresql:u:***@h/db",
+        "jdbc:mariadb:/u:p/a@ss@h/db, jdbc:mariadb:/u:***@h/db",
+        "jdbc:postgresql:db?user=u@x&options=a:b, jdbc:postgresql:db?user=u@x&options=a:b",
         "jdbc:oracle:thin:u/p@h:1521/x, jdbc:oracle:thin:u/***@h:1521/x",
         "jdbc:oracle:thin:u/p@//h:1521/x, jdbc:oracle:thin:u/***@//h:1521/x",
         "jdbc:oracle:thin:u/a//b:c@d@h:1521/x, jdbc:oracle:thin:u/***@h:1521/x",
@@ -155,5 +162,30 @@ class StoreUrlTest {
     })
     void passwordsAreNotShown(String url, String shown) {
         assertThat(StoreUrl.withoutPassword(url)).isEqualTo(shown);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://u:secret@h",
+                "jdbc:mysql://u:secret@h/db",
+                "jdbc:postgresql:u:secret@h/db",
+                "jdbc:oracle:thin:u/secret@h:1521/x",
+                "jdbc:postgresql://h/db?password=secret"
+            })
+    void failureThatShowsThePasswordIsReplaced(String url) {
+        RuntimeException failure = new IllegalStateException("not opened", new IOException("no driver takes " + url));
+        assertThat(StoreUrl.hiding(url, failure))
+                .hasNoCause()
+                .hasMessageContaining("(a IllegalStateException)")
+                .message()
+                .doesNotContain("secret");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"redis://u@h?prefix=secret", "jdbc:postgresql://h/secret?user=u", "sqlite:/secret@x"})
+    void failureThatShowsNoPasswordStays(String url) {
+        RuntimeException failure = new IllegalStateException("no driver takes " + url);
+        assertThat(StoreUrl.hiding(url, failure)).isSameAs(failure);
     }
 }

@@ -81,6 +81,7 @@ public final class ConnectionPool implements ConnectionSource {
     }
 
     private static HikariConfig config(DatabaseUrl database, Properties properties) {
+        database.requireDriver();
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(database.url());
         if (database.wantsReadCommitted()) {

@@ -7,6 +7,8 @@ import dev.holdfast.jdbc.dialect.MySqlDialect;
 import dev.holdfast.jdbc.dialect.PostgresDialect;
 import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.store.StoreUrl;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
 import java.util.regex.Pattern;
@@ -20,9 +22,11 @@ import java.util.regex.Pattern;
  */
 public record DatabaseUrl(String url, String shown) {
 
-    /** What PostgreSQL's driver logs if it is otherwise: two slashes behind the hosts, or a login where a port should be. */
+    /**
+     * What PostgreSQL's driver logs if it is otherwise: no slash or two behind the hosts, or a login where a port should be.
+     */
     private static final Pattern POSTGRES =
-            Pattern.compile("(?s)jdbc:postgresql:(//[^/@?]*(/[^/?]*)?|(?!//)[^?]*)(\\?.*)?");
+            Pattern.compile("(?s)jdbc:postgresql:(//([^/@?]*/[^/?]*)?|(?!//)[^?]*)(\\?.*)?");
 
     /**
      * Takes a driver's URL.
@@ -46,6 +50,21 @@ public record DatabaseUrl(String url, String shown) {
     /** Whether it names several servers of PostgreSQL. */
     boolean namesSeveralServers() {
         return SEVERAL_SERVERS.matcher(url).matches();
+    }
+
+    /**
+     * Checks that a driver takes the URL. The pool would say so with a message in which a part of a password may remain.
+     *
+     * @throws IllegalArgumentException if none does
+     */
+    void requireDriver() {
+        try {
+            DriverManager.getDriver(url);
+        } catch (SQLException none) {
+            throw new IllegalArgumentException(
+                    "No JDBC driver on the class path takes " + shown
+                            + ". Add the driver of the database, and check the form of the URL, its port, and what is not encoded in it");
+        }
     }
 
     @Override

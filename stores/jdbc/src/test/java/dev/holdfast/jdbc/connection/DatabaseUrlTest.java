@@ -1,0 +1,60 @@
+package dev.holdfast.jdbc.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Properties;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.Driver;
+
+/** PostgreSQL's driver writes a URL that it does not understand to the log, so it is refused before the driver gets it. */
+class DatabaseUrlTest {
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:postgresql://h/",
+                "jdbc:postgresql://h:5/db?user=me&options=/@",
+                "jdbc:postgresql://a:1,b:2/db",
+                "jdbc:postgresql:///db",
+                "jdbc:postgresql://?user=me",
+                "jdbc:postgresql:db?user=me",
+            })
+    void whatTheDriverUnderstandsIsTaken(String url) {
+        assertThat(Driver.parseURL(url, new Properties())).isNotNull();
+        assertThat(DatabaseUrl.of(url).url()).isEqualTo(url);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:postgresql://h?user=me&password=secret",
+                "jdbc:postgresql://me:secret?a=@h:1/db",
+                "jdbc:postgresql://h/db/more?user=me&password=secret",
+                "jdbc:postgresql://me:secret@h/db",
+            })
+    void whatTheDriverWouldLogIsRefused(String url) {
+        assertThat(Driver.parseURL(url, new Properties())).isNull();
+        assertThatThrownBy(() -> DatabaseUrl.of(url))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("jdbc:postgresql://HOST[:PORT][,HOST...]/DATABASE")
+                .message()
+                .doesNotContain("secret");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:postgresql://h:99999/db?password=a,\nsecret",
+                "jdbc:oracle:thin:me/secret@//h:1521/x",
+            })
+    void urlThatNoDriverTakesIsRefused(String url) {
+        assertThatThrownBy(() -> DatabaseUrl.of(url).requireDriver())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasNoCause()
+                .hasMessageContaining("No JDBC driver on the class path takes jdbc:")
+                .message()
+                .doesNotContain("secret");
+    }
+}
