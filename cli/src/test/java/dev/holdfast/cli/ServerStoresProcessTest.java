@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
 import dev.holdfast.cli.output.ExitCode;
-import dev.holdfast.testkit.process.BlackHoleProxy;
+import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -115,7 +115,7 @@ class ServerStoresProcessTest extends ToolTest {
     void aLeaderThatIsCutOffEndsItsCommandBeforeTheNextOneBeginsAndStandsAgain() {
         int port = Ports.reserve();
         start("redis-server", port, "redis-server", "--port", "" + port, "--save", "", "--bind", "127.0.0.1");
-        try (BlackHoleProxy proxy = new BlackHoleProxy(port)) {
+        try (FaultProxy proxy = new FaultProxy(port)) {
             Running first = lead("redis://127.0.0.1:" + proxy.port());
             awaitCommands(1);
             Running second = lead("redis://127.0.0.1:" + port);
@@ -124,7 +124,7 @@ class ServerStoresProcessTest extends ToolTest {
                     () -> tool.run("elect", "--status", "--store", "redis://127.0.0.1:" + port, "x")
                             .out()
                             .contains("waits"));
-            proxy.cut();
+            proxy.silence();
             awaitCommands(2);
             proxy.heal();
             second.signal("TERM");
