@@ -224,10 +224,11 @@ public final class FaultProxy implements AutoCloseable {
         endConnections();
     }
 
-    /** Ends silence and refusal. First that arrives which was held back. */
+    /** Ends silence, refusal and delay. First that arrives which was held back. */
     public synchronized void heal() {
         silent.clear();
         refuses = false;
+        delayNanos = 0;
         notifyAll();
     }
 
