@@ -7,7 +7,10 @@ import java.time.Duration;
 class H2LockStoreTest extends ServerStoreTck {
 
     H2LockStoreTest() {
-        super(new JdbcLockStoreProvider(), "jdbc:h2:mem:tck;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=", Duration.ofMillis(1500));
+        super(
+                new JdbcLockStoreProvider(),
+                "jdbc:h2:mem:tck;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=",
+                Duration.ofMillis(1500));
         // The long run is made on a clock that can be held.
         meetsNoExpiryInModelRun();
         runsModel(2_000);

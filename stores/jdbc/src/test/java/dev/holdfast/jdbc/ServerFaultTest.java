@@ -97,7 +97,13 @@ class ServerFaultTest extends Servers {
     }
 
     @ParameterizedTest
-    @CsvSource({"postgresql,TO_SERVER", "postgresql,TO_CLIENT", "mariadb,TO_SERVER", "mariadb,TO_CLIENT", "mysql,TO_CLIENT"})
+    @CsvSource({
+        "postgresql,TO_SERVER",
+        "postgresql,TO_CLIENT",
+        "mariadb,TO_SERVER",
+        "mariadb,TO_CLIENT",
+        "mysql,TO_CLIENT"
+    })
     void lostRequestsAndRepliesAreRepairedByRepeating(String product, Way cut) throws Exception {
         String url = url(product);
         FaultProxy proxy = closing(FaultProxy.before(url));

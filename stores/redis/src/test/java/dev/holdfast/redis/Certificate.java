@@ -1,6 +1,5 @@
 package dev.holdfast.redis;
 
-
 import dev.holdfast.testkit.process.Certificates;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;

@@ -52,8 +52,8 @@ public abstract class MovedPrimaryLaws extends StoreTest {
         replicate(second, first);
         // As a host name is that a name service can lead to another server: connections that are open stay.
         FaultProxy door = closing(new FaultProxy(first.port()));
-        DisplacedWaiter waiter = new DisplacedWaiter(
-                alice, bob, name, connected("redis://" + door.address()), connected(first.url()));
+        DisplacedWaiter waiter =
+                new DisplacedWaiter(alice, bob, name, connected("redis://" + door.address()), connected(first.url()));
         waiter.begin(first);
         awaitUntil(() -> second.ask(
                 jedis -> jedis.hexists(keyOf(name), ">" + waiter.claim().id())));

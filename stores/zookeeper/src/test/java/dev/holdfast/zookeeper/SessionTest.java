@@ -163,8 +163,8 @@ class SessionTest extends WithServer {
     void silentServerIsLeftForAnotherOneWhileTheLeaseIsStillHeld() throws InterruptedException {
         FaultProxy one = closing(new FaultProxy(server().port()));
         FaultProxy two = closing(new FaultProxy(server().port()));
-        LockStore store = openUrl(
-                "zookeeper://" + one.address() + "," + two.address() + "?sessionTimeout=60s&timeout=20s");
+        LockStore store =
+                openUrl("zookeeper://" + one.address() + "," + two.address() + "?sessionTimeout=60s&timeout=20s");
         try (Holdfast locks = Holdfast.over(store)) {
             Claim claim = alice.mutex(name("other"));
             Granted grant = granted(store, claim);

@@ -166,7 +166,8 @@ final class ProxiedConnection {
             if (then == Fate.Then.END) {
                 end();
             } else {
-                // The server executes what it was sent, and then closes its side; that ends the connection of the client.
+                // The server executes what it was sent, and then closes its side; that ends the connection of the
+                // client.
                 to.shutdownOutput();
             }
         }
