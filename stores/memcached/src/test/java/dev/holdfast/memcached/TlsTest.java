@@ -86,6 +86,6 @@ class TlsTest extends WithServer {
     }
 
     private static void certificate(String name, String alternativeName) {
-        Certificates.selfSigned(folder.resolve(name + ".crt"), folder.resolve(name + ".key"), alternativeName);
+        Certificates.selfSigned(folder, name + ".crt", name + ".key", alternativeName);
     }
 }

@@ -20,8 +20,7 @@ public final class Certificate {
     }
 
     public static Certificate in(Path folder) {
-        Path certificate = folder.resolve("cert.pem");
-        Certificates.selfSigned(certificate, folder.resolve("key.pem"), "IP:127.0.0.1");
+        Certificates.selfSigned(folder, "cert.pem", "key.pem", "IP:127.0.0.1");
         Certificates.keytool(
                 folder,
                 "-importcert",
@@ -29,7 +28,7 @@ public final class Certificate {
                 "-alias",
                 "test",
                 "-file",
-                certificate.toString(),
+                "cert.pem",
                 "-keystore",
                 "trust.p12",
                 "-storepass",

@@ -10,15 +10,15 @@ public final class Certificates {
     private Certificates() {}
 
     /**
-     * Writes a certificate that is signed by its own key.
+     * Writes a certificate that is signed by its own key into a folder.
      *
      * @param certificate the file of the certificate, in PEM; an existing one is replaced
      * @param key the file of its key, in PEM and without a password
      * @param alternativeName whose it is, such as {@code IP:127.0.0.1}
      */
-    public static void selfSigned(Path certificate, Path key, String alternativeName) {
+    public static void selfSigned(Path folder, String certificate, String key, String alternativeName) {
         ServerProcess.run(
-                key.toAbsolutePath().getParent(),
+                folder,
                 List.of(
                         "openssl",
                         "req",
@@ -29,11 +29,11 @@ public final class Certificates {
                         "-days",
                         "2",
                         "-keyout",
-                        key.toString(),
+                        key,
                         "-out",
-                        certificate.toString(),
+                        certificate,
                         "-subj",
-                        "/CN=" + certificate.getFileName(),
+                        "/CN=" + certificate,
                         "-addext",
                         "subjectAltName=" + alternativeName));
     }
