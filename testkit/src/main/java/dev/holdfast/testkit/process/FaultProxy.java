@@ -10,7 +10,9 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -70,7 +72,11 @@ public final class FaultProxy implements AutoCloseable {
     /** Decides about messages. It is asked in the order of the messages, for each direction of each connection on a thread of its own. */
     public interface Judge {
 
-        /** @param isFirst whether the message is the first one of its direction on its connection */
+        /**
+         * Decides what becomes of a message.
+         *
+         * @param isFirst whether the message is the first one of its direction on its connection
+         */
         Fate judge(Way way, boolean isFirst, byte[] message);
     }
 
@@ -140,7 +146,7 @@ public final class FaultProxy implements AutoCloseable {
     private final Set<Way> silent = EnumSet.noneOf(Way.class);
     private boolean refuses;
     private boolean closed;
-    private final long[] bytes = new long[Way.values().length];
+    private final Map<Way, Long> bytes = new EnumMap<>(Way.class);
     private @Nullable Way cut;
     private long bytesBeforeCut;
     private int mostTrips;
@@ -268,7 +274,7 @@ public final class FaultProxy implements AutoCloseable {
 
     /** How many bytes came in a direction so far, on all connections. */
     public synchronized long bytes(Way way) {
-        return bytes[way.ordinal()];
+        return bytes.getOrDefault(way, 0L);
     }
 
     /**
@@ -338,7 +344,7 @@ public final class FaultProxy implements AutoCloseable {
     Fate fate(Way way, boolean isFirst, byte[] message) {
         Fate judged = judge.judge(way, isFirst, message);
         synchronized (this) {
-            bytes[way.ordinal()] += message.length;
+            bytes.merge(way, (long) message.length, Long::sum);
             if (cut != way) {
                 return judged;
             }
