@@ -26,9 +26,7 @@ class FaultProxyTest {
     private final ServerSocket server = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
     private final FaultProxy proxy = new FaultProxy(server.getLocalPort());
 
-    FaultProxyTest() throws IOException {
-        server.setSoTimeout(PATIENCE_MILLIS);
-    }
+    FaultProxyTest() throws IOException {}
 
     @AfterEach
     void close() throws IOException {
@@ -43,6 +41,7 @@ class FaultProxyTest {
     }
 
     private static Socket accepted(ServerSocket server) throws IOException {
+        server.setSoTimeout(PATIENCE_MILLIS);
         Socket socket = server.accept();
         socket.setSoTimeout(PATIENCE_MILLIS);
         return socket;
@@ -122,7 +121,6 @@ class FaultProxyTest {
                 assertSilent(peer);
                 server.setSoTimeout(SILENCE_MILLIS);
                 assertThatThrownBy(server::accept).isInstanceOf(SocketTimeoutException.class);
-                server.setSoTimeout(PATIENCE_MILLIS);
                 proxy.heal();
                 assertReceives(peer, "b");
                 assertEnded(peer);
