@@ -6,15 +6,10 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.holdfast.benchmarks.report.MarkedText;
 import dev.holdfast.benchmarks.report.Results;
-import dev.holdfast.benchmarks.server.DelayProxy;
 import dev.holdfast.workload.Crew;
 import dev.holdfast.workload.Fields;
 import dev.holdfast.workload.Outcome;
 import dev.holdfast.workload.Workload;
-import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -99,21 +94,6 @@ class HarnessTest {
                 .toList();
         Timetable quick = Timetable.within(Duration.ofSeconds(270), true, Field.all(), some);
         assertThat(Timetable.seconds(quick, Field.all(), some)).isLessThanOrEqualTo(271);
-    }
-
-    @Test
-    void theProxyDelaysBothWays() throws Exception {
-        try (ServerSocket echo = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-                DelayProxy proxy = new DelayProxy(echo.getLocalPort(), 30);
-                Socket client = new Socket(InetAddress.getLoopbackAddress(), proxy.port());
-                Socket server = echo.accept()) {
-            long begun = System.nanoTime();
-            client.getOutputStream().write(7);
-            InputStream in = server.getInputStream();
-            server.getOutputStream().write(in.read());
-            assertThat(client.getInputStream().read()).isEqualTo(7);
-            assertThat(System.nanoTime() - begun).isGreaterThanOrEqualTo(60_000_000L);
-        }
     }
 
     @Test

@@ -22,7 +22,7 @@ class StoreMatrixTest {
     private static final Set<String> NO_STORES = Set.of("jdbc-fence");
 
     private static final Pattern EXTENDS_THE_TCK =
-            Pattern.compile("\\bextends\\s+(dev\\.holdfast\\.testkit\\.)?LockStoreTck\\b");
+            Pattern.compile("\\bextends\\s+(dev\\.holdfast\\.testkit\\.)?(LockStoreTck|ServerStoreTck)\\b");
 
     @Test
     void everyStoreRunsTheTck() {
@@ -37,6 +37,8 @@ class StoreMatrixTest {
         SourceFiles.write(stores, "good/src/main/java/GoodStore.java", "class GoodStore {}");
         SourceFiles.write(
                 stores, "good/src/test/java/GoodTckTest.java", "class GoodTckTest extends\n        LockStoreTck {}");
+        SourceFiles.write(stores, "server/src/main/java/ServerStore.java", "class ServerStore {}");
+        SourceFiles.write(stores, "server/src/test/java/ServerTest.java", "class ServerTest extends ServerStoreTck {}");
         SourceFiles.write(stores, "untested/src/main/java/UntestedStore.java", "class UntestedStore {}");
         SourceFiles.write(stores, "talks/src/main/java/TalkingStore.java", "class TalkingStore {}");
         SourceFiles.write(

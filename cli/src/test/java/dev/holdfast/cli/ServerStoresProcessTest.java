@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
 import dev.holdfast.cli.output.ExitCode;
-import dev.holdfast.testkit.process.BlackHoleProxy;
+import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.Ports;
+import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -21,13 +23,12 @@ import org.junit.jupiter.api.Test;
 /** The tool on stores that are servers: the same commands, and an exit code of its own if the server is not there. */
 class ServerStoresProcessTest extends ToolTest {
 
-    private final List<Process> servers = new ArrayList<>();
+    private final List<ServerProcess> servers = new ArrayList<>();
 
     @AfterEach
-    void stopTheServers() throws InterruptedException {
-        for (Process server : servers) {
-            server.destroyForcibly().waitFor();
-        }
+    void stopTheServers() {
+        servers.forEach(ServerProcess::kill);
+        servers.forEach(ServerProcess::removeFolder);
     }
 
     @Test
@@ -115,7 +116,7 @@ class ServerStoresProcessTest extends ToolTest {
     void aLeaderThatIsCutOffEndsItsCommandBeforeTheNextOneBeginsAndStandsAgain() {
         int port = Ports.reserve();
         start("redis-server", port, "redis-server", "--port", "" + port, "--save", "", "--bind", "127.0.0.1");
-        try (BlackHoleProxy proxy = new BlackHoleProxy(port)) {
+        try (FaultProxy proxy = new FaultProxy(port)) {
             Running first = lead("redis://127.0.0.1:" + proxy.port());
             awaitCommands(1);
             Running second = lead("redis://127.0.0.1:" + port);
@@ -124,7 +125,7 @@ class ServerStoresProcessTest extends ToolTest {
                     () -> tool.run("elect", "--status", "--store", "redis://127.0.0.1:" + port, "x")
                             .out()
                             .contains("waits"));
-            proxy.cut();
+            proxy.silence();
             awaitCommands(2);
             proxy.heal();
             second.signal("TERM");
@@ -195,17 +196,11 @@ class ServerStoresProcessTest extends ToolTest {
     }
 
     private void start(String debianPackage, int port, String... command) {
-        try {
-            servers.add(new ProcessBuilder(command)
-                    .directory(tool.file(".").toFile())
-                    .redirectErrorStream(true)
-                    .redirectOutput(tool.file("server" + port + ".log").toFile())
-                    .start());
-        } catch (IOException missing) {
-            throw new AssertionError(
-                    command[0] + " is needed: apt-get install " + debianPackage + ", or run ./test", missing);
-        }
-        Tool.await(command[0], () -> answers(port));
+        ServerProcess.require(Path.of("/usr/bin", command[0]), debianPackage);
+        ServerProcess server = new ServerProcess(command[0]);
+        server.start(command);
+        servers.add(server);
+        server.awaitReady(() -> answers(port));
     }
 
     private static boolean answers(int port) {

@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,7 +12,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -25,11 +23,6 @@ public final class Daemon implements AutoCloseable {
 
     private static final int START_SECONDS = 30;
     private static final int STOP_SECONDS = 20;
-    /** Ports from here on: those of the tests begin at 20,000. */
-    private static final int FIRST_PORT = 10_000;
-
-    private static final int AFTER_LAST_PORT = 20_000;
-    private static final int MOST_PORTS_TRIED = 100;
 
     private final Path folder;
     private final Process process;
@@ -128,23 +121,6 @@ public final class Daemon implements AutoCloseable {
 
     private static boolean isRoot() {
         return "root".equals(System.getProperty("user.name"));
-    }
-
-    /**
-     * A port of the loopback address that nobody listens on. It lies below the ports that the system gives to clients,
-     * one of which could otherwise take it before the server has bound it.
-     */
-    static int freePort() {
-        for (int i = 0; i < MOST_PORTS_TRIED; i++) {
-            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, AFTER_LAST_PORT);
-            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return socket.getLocalPort();
-            } catch (IOException taken) {
-                continue;
-            }
-        }
-        throw new IllegalStateException("No port from " + FIRST_PORT + " to " + (AFTER_LAST_PORT - 1) + " was free in "
-                + MOST_PORTS_TRIED + " tries");
     }
 
     /** The first line that a program prints. */

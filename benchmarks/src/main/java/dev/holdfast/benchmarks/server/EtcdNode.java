@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.server;
 
+import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -11,13 +12,13 @@ import java.util.List;
 /** One etcd member with its defaults: each write waits for the disk. */
 public final class EtcdNode implements Server {
 
-    private final int port = Daemon.freePort();
+    private final int port = Ports.reserve();
     private final Daemon daemon;
     private final HttpClient http = HttpClient.newHttpClient();
 
     public EtcdNode() {
         Path folder = Daemon.folder("");
-        String peer = "http://127.0.0.1:" + Daemon.freePort();
+        String peer = "http://127.0.0.1:" + Ports.reserve();
         daemon = Daemon.start(
                 folder,
                 port,

@@ -1,40 +1,30 @@
 package dev.holdfast.benchmarks.server;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import dev.holdfast.testkit.process.FaultProxy;
+import java.time.Duration;
 
-/** A server behind a {@link DelayProxy}, as if it were in another building. */
+/** A server behind a proxy that passes all bytes on some time after they came, as if it were in another building. */
 public final class FarServer implements Server {
 
     private final Server server;
-    private final DelayProxy proxy;
-    private final String port;
+    private final FaultProxy proxy;
     private final long millis;
 
     public FarServer(Server server, long millis) {
         this.server = server;
         this.millis = millis;
-        this.port = server.url().substring(server.url().lastIndexOf(':') + 1);
-        try {
-            this.proxy = new DelayProxy(Integer.parseInt(port), millis);
-        } catch (IOException failed) {
-            server.close();
-            throw new UncheckedIOException(failed);
-        }
-    }
-
-    private String behindProxy(String address) {
-        return address.replace(":" + port, ":" + proxy.port());
+        this.proxy = FaultProxy.before(server.url());
+        proxy.delay(Duration.ofMillis(millis));
     }
 
     @Override
     public String url() {
-        return behindProxy(server.url());
+        return proxy.in(server.url());
     }
 
     @Override
     public String target() {
-        return behindProxy(server.target());
+        return proxy.in(server.target());
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.server;
 
+import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -11,7 +12,7 @@ public final class MemcachedNode implements Server {
 
     private static final String PROGRAM = "/usr/bin/memcached";
 
-    private final int port = Daemon.freePort();
+    private final int port = Ports.reserve();
     private final Daemon daemon;
 
     public MemcachedNode() {

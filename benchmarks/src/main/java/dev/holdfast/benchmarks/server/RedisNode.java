@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.server;
 
+import dev.holdfast.testkit.process.Ports;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -21,7 +22,7 @@ public final class RedisNode implements Server {
     private static final String MARK = "holdfast-bench-mark-";
     private static final int MOST_LAG_SECONDS = 30;
 
-    private final int port = Daemon.freePort();
+    private final int port = Ports.reserve();
     private final Daemon daemon;
     private final AtomicLong seen = new AtomicLong();
     private final AtomicInteger lastMark = new AtomicInteger();

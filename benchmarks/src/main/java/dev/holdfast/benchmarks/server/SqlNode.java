@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.server;
 
+import dev.holdfast.testkit.process.Ports;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -37,7 +38,7 @@ public final class SqlNode implements Server {
                 "/usr/lib/postgresql/17/bin/postgres");
         String bin = postgres.substring(0, postgres.lastIndexOf('/'));
         Path folder = Daemon.folder("postgres");
-        int port = Daemon.freePort();
+        int port = Ports.reserve();
         String data = folder.resolve("data").toString();
         Daemon.run(folder, Daemon.as("postgres", bin + "/initdb", "-D", data, "-U", "bench", "--auth=trust", "-N"));
         Daemon daemon = Daemon.start(
@@ -71,7 +72,7 @@ public final class SqlNode implements Server {
     public static SqlNode mariadb() {
         String program = Daemon.program("mariadb-server", "/usr/sbin/mariadbd", "/usr/sbin/mysqld");
         Path folder = Daemon.folder("mysql");
-        int port = Daemon.freePort();
+        int port = Ports.reserve();
         String data = folder.resolve("data").toString();
         Daemon.run(
                 folder,

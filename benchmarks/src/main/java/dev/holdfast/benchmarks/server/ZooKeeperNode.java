@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.server;
 
+import dev.holdfast.testkit.process.Ports;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -17,7 +18,7 @@ import org.apache.zookeeper.Version;
 /** A ZooKeeper server in a process of its own, from curator-test; each write waits for the disk. */
 public final class ZooKeeperNode implements Server {
 
-    private final int port = Daemon.freePort();
+    private final int port = Ports.reserve();
     private final Daemon daemon;
 
     public ZooKeeperNode() {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
-import java.io.IOException;
+import dev.holdfast.testkit.process.Certificates;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
@@ -19,10 +19,10 @@ class TlsTest extends WithServer {
     static Path folder;
 
     @BeforeAll
-    static void startWithACertificateForThisAddressOnly() throws IOException, InterruptedException {
-        certificate("server", "subjectAltName=IP:127.0.0.1");
-        certificate("client", "subjectAltName=DNS:client.example");
-        certificate("stranger", "subjectAltName=DNS:stranger.example");
+    static void startWithACertificateForThisAddressOnly() {
+        certificate("server", "IP:127.0.0.1");
+        certificate("client", "DNS:client.example");
+        certificate("stranger", "DNS:stranger.example");
         server = EtcdServer.startTls(
                 List.of(
                         "--cert-file=" + file("server.crt"),
@@ -80,28 +80,7 @@ class TlsTest extends WithServer {
         return folder.resolve(name).toString();
     }
 
-    private static void certificate(String name, String subject) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(
-                        "openssl",
-                        "req",
-                        "-x509",
-                        "-newkey",
-                        "rsa:2048",
-                        "-nodes",
-                        "-days",
-                        "2",
-                        "-keyout",
-                        name + ".key",
-                        "-out",
-                        name + ".crt",
-                        "-subj",
-                        "/CN=" + name,
-                        "-addext",
-                        subject)
-                .directory(folder.toFile())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(output).isZero();
+    private static void certificate(String name, String alternativeName) {
+        Certificates.selfSigned(folder, name + ".crt", name + ".key", alternativeName);
     }
 }

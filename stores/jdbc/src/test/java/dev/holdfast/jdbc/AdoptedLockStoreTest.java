@@ -1,9 +1,7 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
 import dev.holdfast.testkit.Seeds;
+import dev.holdfast.testkit.ServerStoreTck;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -11,7 +9,7 @@ import org.junit.jupiter.api.BeforeAll;
  * The laws with locks that stand in another program's table, on H2: as rows or as flags, which the seed decides, because the
  * two differ in a few statements only.
  */
-class AdoptedLockStoreTest extends LockStoreTck {
+class AdoptedLockStoreTest extends ServerStoreTck {
 
     private static final String DATABASE = "jdbc:h2:mem:adopted;DB_CLOSE_DELAY=-1?";
     private static final boolean FLAGS = new Random(Seeds.of("AdoptedLockStoreTest")).nextBoolean();
@@ -24,26 +22,13 @@ class AdoptedLockStoreTest extends LockStoreTck {
                         + (FLAGS ? ", busy BOOLEAN NOT NULL)" : ")"));
     }
 
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        String layout = FLAGS ? "flag&holdfast.flagColumn=busy" : "insert";
-        return new JdbcLockStoreProvider()
-                .open(DATABASE + "holdfast.theirTable=job_lock&holdfast.layout=" + layout, clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    // What ends by time is the rules' of all databases, which meet it on a clock that can be held.
-    @Override
-    protected boolean modelRunMeetsExpiry() {
-        return false;
-    }
-
-    @Override
-    protected int modelOperations() {
-        return 1_000;
+    AdoptedLockStoreTest() {
+        super(
+                new JdbcLockStoreProvider(),
+                DATABASE + "holdfast.theirTable=job_lock&holdfast.layout="
+                        + (FLAGS ? "flag&holdfast.flagColumn=busy" : "insert"));
+        // What ends by time is the rules' of all databases, which meet it on a clock that can be held.
+        meetsNoExpiryInModelRun();
+        runsModel(1_000);
     }
 }

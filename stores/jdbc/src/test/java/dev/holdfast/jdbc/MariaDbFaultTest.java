@@ -18,8 +18,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -29,19 +28,10 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class MariaDbFaultTest extends Servers {
 
-    private static MariaDbServer server;
+    @AutoClose
+    private static MariaDbServer server = MariaDbServer.start();
 
     private final LockName name = new LockName("fault");
-
-    @BeforeAll
-    static void start() {
-        server = MariaDbServer.start();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
 
     private String newUrl(String product) {
         String database = server.newDatabase();

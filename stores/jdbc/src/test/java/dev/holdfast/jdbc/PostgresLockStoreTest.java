@@ -1,42 +1,17 @@
 package dev.holdfast.jdbc;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
+import dev.holdfast.testkit.ServerStoreTck;
 import java.time.Duration;
 
 /** The laws, on PostgreSQL. */
-class PostgresLockStoreTest extends LockStoreTck {
+class PostgresLockStoreTest extends ServerStoreTck {
 
     private static final String URL = PostgresServer.shared().newSchema();
 
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return open(clock, Duration.ofSeconds(2));
-    }
-
-    @Override
-    protected LockStore openWithTickets(Duration timeToLive) {
-        return open(clock(), timeToLive);
-    }
-
-    private static LockStore open(MonotonicClock clock, Duration ticketTtl) {
-        return new JdbcLockStoreProvider().open(URL + "&holdfast.ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    // The long run is made on a clock that can be held.
-    @Override
-    protected boolean modelRunMeetsExpiry() {
-        return false;
-    }
-
-    @Override
-    protected int modelOperations() {
-        return 2_000;
+    PostgresLockStoreTest() {
+        super(new JdbcLockStoreProvider(), URL + "&holdfast.ticketTtl=", Duration.ofSeconds(2));
+        // The long run is made on a clock that can be held.
+        meetsNoExpiryInModelRun();
+        runsModel(2_000);
     }
 }

@@ -8,9 +8,14 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.process.FaultProxy;
+import dev.holdfast.testkit.process.FaultProxy.Fate;
+import dev.holdfast.testkit.process.FaultProxy.Way;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -20,6 +25,10 @@ class VanishedClientTest extends Servers {
     private static final List<LockName> NAMES =
             List.of(new LockName("a"), new LockName("b"), new LockName("c"), new LockName("d"));
 
+    /** As a command, and not as a part of a setting's name. */
+    private static final Pattern COMMIT =
+            Pattern.compile("(?<![A-Za-z_])COMMIT(?![A-Za-z_])", Pattern.CASE_INSENSITIVE);
+
     /** The server ends its transaction. Without that, the rows would be locked for as long as the server believes in it. */
     @ParameterizedTest
     @ValueSource(strings = {"postgresql", "mariadb", "mysql"})
@@ -27,16 +36,21 @@ class VanishedClientTest extends Servers {
         String url = url(product);
         LockStore other = open(url);
         granted(other, bob.mutex(new LockName("another"))); // its driver is loaded
-        CuttingProxy proxy = proxy(url);
+        FaultProxy proxy = closing(FaultProxy.before(url));
         // The driver of PostgreSQL names a connection's second commit by a number. The check for notifications would be
         // the first.
         String polls = product.equals("postgresql") ? "&holdfast.wakeup=poll" : "";
-        LockStore vanishing = open(through(proxy, url) + polls);
+        LockStore vanishing = open(proxy.in(url) + polls);
         List<Claim> claims = NAMES.stream().map(alice::mutex).toList();
-        proxy.silenceAtCommit();
+        proxy.judge((way, isFirst, message) -> {
+            if (way == Way.TO_SERVER && isCommit(message)) {
+                proxy.silence(Way.TO_SERVER);
+            }
+            return Fate.pass(message);
+        });
         CompletableFuture<List<Attempt>> cut =
                 CompletableFuture.supplyAsync(() -> get(vanishing.tryAcquireAll(claims)));
-        awaitUntil(proxy::hasCut);
+        awaitUntil(() -> proxy.isSilent(Way.TO_SERVER));
         Claim next = bob.mutex(NAMES.get(0));
         assertThat(get(other.tryAcquire(next))).isInstanceOf(Attempt.Busy.class);
         assertThat(holders(other, next.name())).isEmpty();
@@ -50,11 +64,11 @@ class VanishedClientTest extends Servers {
     @ValueSource(strings = {"postgresql", "mariadb", "mysql"})
     void callsEndInTheTimeThatTheStorePromises(String product) throws Exception {
         String url = url(product);
-        CuttingProxy proxy = proxy(url);
-        LockStore store = open(through(proxy, url) + "&holdfast.busyTimeout=1s");
+        FaultProxy proxy = closing(FaultProxy.before(url));
+        LockStore store = open(proxy.in(url) + "&holdfast.busyTimeout=1s");
         granted(store, alice.mutex(NAMES.get(0)));
         pause(1_000); // the pool checks connections that were idle for half a second
-        proxy.silenceAfter(0);
+        proxy.silence(Way.TO_SERVER);
         long start = System.nanoTime();
         StoreException failure = failure(store.tryAcquire(alice.mutex(NAMES.get(1))));
         assertThat(failure.retryable()).isTrue();
@@ -63,11 +77,7 @@ class VanishedClientTest extends Servers {
         proxy.close();
     }
 
-    private CuttingProxy proxy(String url) {
-        return closing(new CuttingProxy(Integer.parseInt(url.replaceAll(".*127.0.0.1:(\\d+)/.*", "$1"))));
-    }
-
-    private static String through(CuttingProxy proxy, String url) {
-        return url.replaceAll("127.0.0.1:\\d+/", "127.0.0.1:" + proxy.port() + "/");
+    private static boolean isCommit(byte[] message) {
+        return COMMIT.matcher(new String(message, StandardCharsets.ISO_8859_1)).find();
     }
 }

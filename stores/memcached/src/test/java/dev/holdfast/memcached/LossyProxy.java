@@ -1,16 +1,10 @@
 package dev.holdfast.memcached;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
+import dev.holdfast.testkit.process.FaultProxy;
+import dev.holdfast.testkit.process.FaultProxy.Fate;
+import dev.holdfast.testkit.process.FaultProxy.Way;
 import java.nio.charset.StandardCharsets;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Stands between a client and a server, and reads the commands of the text protocol. It loses the next command that is
@@ -26,25 +20,19 @@ final class LossyProxy implements AutoCloseable {
         ANSWER
     }
 
-    private final ServerSocket listener;
-    private final int target;
+    private final FaultProxy proxy;
     private final StringBuilder seen = new StringBuilder();
     private Loss loss = Loss.REQUEST;
     private Predicate<String> chosen = command -> false;
     private String awaited = "";
 
     LossyProxy(int target) {
-        this.target = target;
-        try {
-            listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
-        start(this::accept);
+        proxy = new FaultProxy(target);
+        proxy.judge((way, isFirst, message) -> way == Way.TO_SERVER ? request(message) : Fate.pass(message));
     }
 
     String url() {
-        return "memcached://127.0.0.1:" + listener.getLocalPort();
+        return "memcached://" + proxy.address();
     }
 
     /** Loses the next chunk of requests in which there is a command that begins so. */
@@ -57,6 +45,7 @@ final class LossyProxy implements AutoCloseable {
     synchronized void answerAfter(String command) {
         seen.setLength(0);
         awaited = command;
+        proxy.silence(Way.TO_CLIENT);
     }
 
     /** The first words of the commands since the last call of this method or of {@link #answerAfter}. */
@@ -70,91 +59,21 @@ final class LossyProxy implements AutoCloseable {
         return commands;
     }
 
-    private void accept() throws IOException {
-        while (true) {
-            Socket client = listener.accept();
-            Socket server = new Socket(InetAddress.getLoopbackAddress(), target);
-            client.setTcpNoDelay(true);
-            server.setTcpNoDelay(true);
-            AtomicBoolean muted = new AtomicBoolean();
-            start(() -> forwardRequests(client, server, muted));
-            start(() -> forwardAnswers(server, client, muted));
-        }
-    }
-
-    private void forwardRequests(Socket client, Socket server, AtomicBoolean muted) throws IOException {
-        byte[] bytes = new byte[65_536];
-        InputStream in = client.getInputStream();
-        OutputStream out = server.getOutputStream();
-        for (int read = in.read(bytes); read >= 0; read = in.read(bytes)) {
-            Loss now = lossOf(new String(bytes, 0, read, StandardCharsets.UTF_8));
-            if (now == Loss.REQUEST) {
-                break;
-            }
-            muted.set(now == Loss.ANSWER);
-            out.write(bytes, 0, read);
-            if (now == Loss.ANSWER) {
-                break;
-            }
-        }
-        // The server executes what it was sent, and then ends its side; this ends the connection to the client.
-        server.shutdownOutput();
-    }
-
-    private synchronized @Nullable Loss lossOf(String text) {
+    private synchronized Fate request(byte[] bytes) {
+        String text = new String(bytes, StandardCharsets.UTF_8);
         seen.append(text);
-        notifyAll();
+        if (seen.indexOf(awaited) >= 0) {
+            proxy.heal();
+        }
         if (!chosen.test(text)) {
-            return null;
+            return Fate.pass(bytes);
         }
         chosen = command -> false;
-        return loss;
-    }
-
-    private void forwardAnswers(Socket server, Socket client, AtomicBoolean muted) throws IOException {
-        byte[] bytes = new byte[65_536];
-        try (client;
-                server) {
-            InputStream in = server.getInputStream();
-            OutputStream out = client.getOutputStream();
-            for (int read = in.read(bytes); read >= 0; read = in.read(bytes)) {
-                awaitCommand();
-                if (!muted.get()) {
-                    out.write(bytes, 0, read);
-                }
-            }
-        }
-    }
-
-    private synchronized void awaitCommand() {
-        try {
-            while (seen.indexOf(awaited) < 0) {
-                wait();
-            }
-            awaited = "";
-        } catch (InterruptedException ended) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private interface Task {
-        void run() throws IOException;
-    }
-
-    private static void start(Task task) {
-        Thread thread = new Thread(() -> {
-            try {
-                task.run();
-            } catch (IOException closed) {
-                return;
-            }
-        });
-        thread.setDaemon(true);
-        thread.start();
+        return loss == Loss.REQUEST ? Fate.lose() : Fate.loseReply(bytes);
     }
 
     @Override
-    public void close() throws IOException {
-        listener.close();
+    public void close() {
+        proxy.close();
     }
 }

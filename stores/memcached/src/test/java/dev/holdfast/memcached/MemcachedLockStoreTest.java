@@ -1,15 +1,12 @@
 package dev.holdfast.memcached;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
+import dev.holdfast.testkit.ServerStoreTck;
 import dev.holdfast.testkit.process.MemcachedServer;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 
 /** The rules for every store, on a real server. */
-class MemcachedLockStoreTest extends LockStoreTck {
+class MemcachedLockStoreTest extends ServerStoreTck {
 
     /**
      * The server's clock says seconds, and is up to two behind; what is stamped by it ends later by as much. The laws
@@ -17,30 +14,15 @@ class MemcachedLockStoreTest extends LockStoreTck {
      */
     private static final Duration CLOCK_IS_BEHIND = Duration.ofMillis(2_500);
 
-    private static MemcachedServer server;
+    @AutoClose
+    private static final MemcachedServer SERVER = MemcachedServer.start();
 
-    @BeforeAll
-    static void startTheServer() {
-        server = MemcachedServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return new MemcachedLockStoreProvider().open(server.url(), clock);
+    MemcachedLockStoreTest() {
+        super(new MemcachedLockStoreProvider(), SERVER.url());
     }
 
     @Override
     protected void advance(Duration duration) {
         super.advance(duration.plus(CLOCK_IS_BEHIND));
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
     }
 }

@@ -9,28 +9,18 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.process.MemcachedServer;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The commands that are sent, and which of them wait for no answer, as a proxy between client and server sees them. */
 class RoundTripTest extends WithServer {
 
-    private static MemcachedServer server;
+    @AutoClose
+    private static MemcachedServer server = MemcachedServer.start();
 
     private LossyProxy proxy;
     private LockStore store;
-
-    @BeforeAll
-    static void startTheServer() {
-        server = MemcachedServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
 
     @BeforeEach
     void openTheStore() {

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.process.Certificates;
 import dev.holdfast.testkit.process.MemcachedServer;
-import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -25,10 +25,10 @@ class TlsTest extends WithServer {
     private static MemcachedServer server;
 
     @BeforeAll
-    static void startWithACertificateForThisAddressOnly() throws IOException, InterruptedException {
-        certificate("server", "subjectAltName=IP:127.0.0.1");
-        certificate("client", "subjectAltName=DNS:client.example");
-        certificate("stranger", "subjectAltName=DNS:stranger.example");
+    static void startWithACertificateForThisAddressOnly() {
+        certificate("server", "IP:127.0.0.1");
+        certificate("client", "DNS:client.example");
+        certificate("stranger", "DNS:stranger.example");
         server = MemcachedServer.start(
                 "-Z",
                 "-o",
@@ -85,28 +85,7 @@ class TlsTest extends WithServer {
         return folder.resolve(name).toString();
     }
 
-    private static void certificate(String name, String subject) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(
-                        "openssl",
-                        "req",
-                        "-x509",
-                        "-newkey",
-                        "rsa:2048",
-                        "-nodes",
-                        "-days",
-                        "2",
-                        "-keyout",
-                        name + ".key",
-                        "-out",
-                        name + ".crt",
-                        "-subj",
-                        "/CN=" + name,
-                        "-addext",
-                        subject)
-                .directory(folder.toFile())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(output).isZero();
+    private static void certificate(String name, String alternativeName) {
+        Certificates.selfSigned(folder, name + ".crt", name + ".key", alternativeName);
     }
 }

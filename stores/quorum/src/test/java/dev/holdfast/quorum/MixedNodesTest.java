@@ -27,8 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -41,7 +40,8 @@ class MixedNodesTest extends StoreTest {
     private static final int HOLDS = 15;
 
     /** One for all tests, because it takes long to make one; each has tables of its own. */
-    private static PostgresServer postgres;
+    @AutoClose
+    private static PostgresServer postgres = PostgresServer.start();
 
     private final RedisServer one = closing(RedisServer.start());
     private final RedisServer other = closing(RedisServer.start());
@@ -49,16 +49,6 @@ class MixedNodesTest extends StoreTest {
     private final MemoryNodes memory = new MemoryNodes(2, MonotonicClock.SYSTEM);
     private final Claimant carol = new Claimant("carol", LEASE);
     private final Claimant dave = new Claimant("dave", LEASE);
-
-    @BeforeAll
-    static void makeDatabase() {
-        postgres = PostgresServer.start();
-    }
-
-    @AfterAll
-    static void removeDatabase() {
-        postgres.close();
-    }
 
     @BeforeEach
     void startDatabase() {

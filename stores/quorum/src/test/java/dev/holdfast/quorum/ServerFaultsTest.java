@@ -14,6 +14,7 @@ import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.HistoryChecker;
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.ContendingProcesses;
+import dev.holdfast.testkit.process.FaultProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,15 +36,15 @@ class ServerFaultsTest extends StoreTest {
     private static final Duration MAX_LEASE = Duration.ofSeconds(5);
 
     private final List<RedisServer> servers = new ArrayList<>();
-    private final List<Line> lines = new ArrayList<>();
+    private final List<FaultProxy> lines = new ArrayList<>();
 
     private String start(int count) {
         for (int i = 0; i < count; i++) {
             servers.add(closing(RedisServer.start()));
-            lines.add(closing(new Line(servers.get(i).port())));
+            lines.add(closing(new FaultProxy(servers.get(i).port())));
         }
         return lines.stream()
-                .map(line -> "redis://127.0.0.1:" + line.port())
+                .map(line -> "redis://" + line.address())
                 .collect(Collectors.joining(",", "quorum:", "#newNodes=true&maxLease=" + MAX_LEASE.toSeconds() + "s"));
     }
 
@@ -97,9 +98,9 @@ class ServerFaultsTest extends StoreTest {
             freeze(1);
             clients.awaitProgress("another one froze");
             thaw(1);
-            lines.get(2).cut();
+            lines.get(2).silence();
             clients.awaitProgress("the third one was cut off");
-            lines.get(2).mend();
+            lines.get(2).heal();
             HistoryChecker.Hold held = holdWhile(locks, () -> {
                 restartEmpty(1);
                 restartEmpty(2);
@@ -121,10 +122,10 @@ class ServerFaultsTest extends StoreTest {
             startEmpty(0);
             thaw(1);
             awaitCounted(0);
-            lines.get(2).cut();
+            lines.get(2).silence();
             restartEmpty(3);
             clients.awaitProgress("one was cut off and one restarted without its data");
-            lines.get(2).mend();
+            lines.get(2).heal();
             clients.awaitProgress("the line was mended");
             check(clients.stop());
         }

@@ -1,8 +1,6 @@
 package dev.holdfast.redis;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
-import java.io.IOException;
+import dev.holdfast.testkit.process.Certificates;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -21,28 +19,10 @@ public final class Certificate {
         this.folder = folder;
     }
 
-    public static Certificate in(Path folder) throws IOException, InterruptedException {
-        run(
+    public static Certificate in(Path folder) {
+        Certificates.selfSigned(folder, "cert.pem", "key.pem", "IP:127.0.0.1");
+        Certificates.keytool(
                 folder,
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "rsa:2048",
-                "-nodes",
-                "-days",
-                "2",
-                "-keyout",
-                "key.pem",
-                "-out",
-                "cert.pem",
-                "-subj",
-                "/CN=test",
-                "-addext",
-                "subjectAltName=IP:127.0.0.1");
-        run(
-                folder,
-                "keytool",
                 "-importcert",
                 "-noprompt",
                 "-alias",
@@ -94,14 +74,5 @@ public final class Certificate {
         } catch (GeneralSecurityException unusable) {
             throw new IllegalStateException("The trust store cannot be loaded", unusable);
         }
-    }
-
-    private static void run(Path folder, String... command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command)
-                .directory(folder.toFile())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(output).isZero();
     }
 }

@@ -41,9 +41,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -59,23 +58,14 @@ class ClusterTest {
 
     private static final Duration LONG = Duration.ofMinutes(10);
 
-    private static RedisCluster cluster;
+    @AutoClose
+    private static RedisCluster cluster = RedisCluster.start();
 
     private final Claimant alice = new Claimant("alice", LONG);
     private final Claimant bob = new Claimant("bob", LONG);
     private final LockName name = new LockName("test-" + UUID.randomUUID());
     private final String key = "holdfast:{" + name + "}";
     private final List<AutoCloseable> opened = new ArrayList<>();
-
-    @BeforeAll
-    static void startTheCluster() {
-        cluster = RedisCluster.start();
-    }
-
-    @AfterAll
-    static void stopTheCluster() {
-        cluster.close();
-    }
 
     @BeforeEach
     void allNodesRun() {

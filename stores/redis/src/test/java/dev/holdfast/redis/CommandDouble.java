@@ -1,15 +1,14 @@
 package dev.holdfast.redis;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
+import dev.holdfast.testkit.process.FaultProxy;
+import dev.holdfast.testkit.process.FaultProxy.Fate;
+import dev.holdfast.testkit.process.FaultProxy.Framing;
+import dev.holdfast.testkit.process.FaultProxy.Way;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,8 +57,7 @@ final class CommandDouble implements AutoCloseable {
             + "return form == '%d' and number >= 2 ^ 31 and '-2147483648' or string.format(form, number) end }, "
             + "{ __index = string })\n";
 
-    private final ServerSocket listener;
-    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private final FaultProxy proxy;
     private final Map<String, Integer> counts = new ConcurrentHashMap<>();
     private final Map<String, Fault> faults = new ConcurrentHashMap<>();
     private final Queue<List<byte[]>> keptBack = new ConcurrentLinkedQueue<>();
@@ -70,22 +68,19 @@ final class CommandDouble implements AutoCloseable {
     CommandDouble(RedisServer server, CommandGroup... groups) {
         this.server = server;
         this.groups = Set.of(groups);
-        try {
-            listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
-        start(this::accept);
+        proxy = new FaultProxy(server.port(), CommandDouble::message);
+        proxy.judge((way, isFirst, message) -> way == Way.TO_SERVER ? command(message) : Fate.pass(message));
     }
 
     String address() {
-        return "127.0.0.1:" + listener.getLocalPort();
+        return proxy.address();
     }
 
     /** From now on leads to another server, as a host name that a name service has changed. Open connections end. */
     void leadTo(RedisServer other) {
         server = other;
-        cut();
+        proxy.leadTo(other.port());
+        proxy.endConnections();
     }
 
     /** From now on knows these commands and no others, as if the server was upgraded or replaced by another one. */
@@ -129,75 +124,29 @@ final class CommandDouble implements AutoCloseable {
         }
     }
 
-    private void accept() {
-        try {
-            while (true) {
-                Socket client = listener.accept();
-                Socket upstream = new Socket(InetAddress.getLoopbackAddress(), server.port());
-                client.setTcpNoDelay(true);
-                upstream.setTcpNoDelay(true);
-                sockets.add(client);
-                sockets.add(upstream);
-                Link link = new Link(client, upstream);
-                start(link::requests);
-                start(link::replies);
-            }
-        } catch (IOException closed) {
-            return;
-        }
+    // Requests are told apart, since each is a command; what the server says passes as it comes.
+    private static byte[] message(InputStream in, Way way) throws IOException {
+        return way == Way.TO_SERVER ? written(read(in)) : Framing.NONE.next(in, way);
     }
 
-    /** One client's connection. */
-    private final class Link {
-
-        private final Socket client;
-        private final Socket upstream;
-        private volatile boolean mute;
-
-        private Link(Socket client, Socket upstream) {
-            this.client = client;
-            this.upstream = upstream;
+    private Fate command(byte[] message) {
+        List<byte[]> command = parsed(message);
+        String name = new String(command.get(0), StandardCharsets.US_ASCII).toUpperCase(Locale.ROOT);
+        counts.merge(name, 1, Integer::sum);
+        Fault fault = faults.remove(name);
+        List<byte[]> translated = translated(name, command);
+        if (fault == Fault.KEEP_BACK) {
+            keptBack.add(translated);
+            return Fate.lose();
         }
+        return fault == Fault.LOSE_REPLY ? Fate.loseReply(written(translated)) : Fate.pass(written(translated));
+    }
 
-        private void requests() {
-            try (client;
-                    upstream) {
-                InputStream in = new BufferedInputStream(client.getInputStream());
-                OutputStream out = new BufferedOutputStream(upstream.getOutputStream());
-                while (true) {
-                    List<byte[]> command = read(in);
-                    String name = new String(command.get(0), StandardCharsets.US_ASCII).toUpperCase(Locale.ROOT);
-                    counts.merge(name, 1, Integer::sum);
-                    Fault fault = faults.remove(name);
-                    if (fault == Fault.KEEP_BACK) {
-                        keptBack.add(translated(name, command));
-                        return;
-                    }
-                    mute |= fault == Fault.LOSE_REPLY;
-                    write(out, translated(name, command));
-                    if (in.available() == 0) {
-                        out.flush();
-                    }
-                }
-            } catch (IOException gone) {
-                return;
-            }
-        }
-
-        private void replies() {
-            try (client;
-                    upstream) {
-                byte[] buffer = new byte[1 << 16];
-                InputStream in = upstream.getInputStream();
-                for (int n = in.read(buffer); n >= 0 && !mute; n = in.read(buffer)) {
-                    client.getOutputStream().write(buffer, 0, n);
-                }
-            } catch (IOException gone) {
-                return;
-            } finally {
-                sockets.remove(client);
-                sockets.remove(upstream);
-            }
+    private static List<byte[]> parsed(byte[] message) {
+        try {
+            return read(new ByteArrayInputStream(message));
+        } catch (IOException impossible) {
+            throw new AssertionError(impossible);
         }
     }
 
@@ -267,42 +216,23 @@ final class CommandDouble implements AutoCloseable {
         return number;
     }
 
-    private static void write(OutputStream out, List<byte[]> command) throws IOException {
-        out.write(bytes("*" + command.size() + "\r\n"));
+    private static byte[] written(List<byte[]> command) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        out.writeBytes(bytes("*" + command.size() + "\r\n"));
         for (byte[] word : command) {
-            out.write(bytes("$" + word.length + "\r\n"));
-            out.write(word);
-            out.write(bytes("\r\n"));
+            out.writeBytes(bytes("$" + word.length + "\r\n"));
+            out.writeBytes(word);
+            out.writeBytes(bytes("\r\n"));
         }
+        return out.toByteArray();
     }
 
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    private static void start(Runnable work) {
-        Thread thread = new Thread(work, "command-double");
-        thread.setDaemon(true);
-        thread.start();
-    }
-
     @Override
     public void close() {
-        try {
-            listener.close();
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
-        cut();
-    }
-
-    private void cut() {
-        try {
-            for (Socket socket : sockets) {
-                socket.close();
-            }
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
+        proxy.close();
     }
 }

@@ -13,10 +13,8 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.args.ClientType;
@@ -28,27 +26,7 @@ class FaultTest extends WithServer {
 
     @Test
     void scriptFlushInFlightLosesNothing() throws InterruptedException {
-        LockStore store = open("");
-        AtomicBoolean done = new AtomicBoolean();
-        Thread flusher = new Thread(() -> {
-            try (Jedis jedis = server.connect()) {
-                while (!done.get()) {
-                    jedis.scriptFlush();
-                }
-            }
-        });
-        flusher.start();
-        List<Claim> held = new ArrayList<>();
-        for (int i = 0; i < 600; i++) {
-            held.add(alice.mutex(new LockName(name + "-" + i)));
-            granted(store, held.get(i));
-        }
-        for (int i = 0; i < 5; i++) {
-            assertThat(get(store.renew(held))).allMatch(Granted.class::isInstance);
-        }
-        held.forEach(claim -> assertThat(get(store.release(claim)).wasOwner()).isTrue());
-        done.set(true);
-        flusher.join();
+        nothingIsLostWhileScriptsAreFlushed(open(""), 600, 5);
     }
 
     @Test

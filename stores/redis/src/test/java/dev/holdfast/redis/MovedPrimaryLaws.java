@@ -11,6 +11,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.FaultProxy;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -49,14 +50,16 @@ public abstract class MovedPrimaryLaws extends StoreTest {
         RedisServer first = closing(RedisServer.start());
         RedisServer second = closing(RedisServer.start());
         replicate(second, first);
-        MovableName door = closing(new MovableName(first));
-        DisplacedWaiter waiter = new DisplacedWaiter(alice, bob, name, connected(door.url()), connected(first.url()));
+        // As a host name is that a name service can lead to another server: connections that are open stay.
+        FaultProxy door = closing(new FaultProxy(first.port()));
+        DisplacedWaiter waiter =
+                new DisplacedWaiter(alice, bob, name, connected("redis://" + door.address()), connected(first.url()));
         waiter.begin(first);
         awaitUntil(() -> second.ask(
                 jedis -> jedis.hexists(keyOf(name), ">" + waiter.claim().id())));
         second.ask(Jedis::replicaofNoOne);
         replicate(first, second);
-        door.leadTo(second);
+        door.leadTo(second.port());
         waiter.isSubscribedOnlyAt(first, second);
         LockStore moved = connected(second.url());
         waiter.isNotGrantedWhatAnotherOneIs(moved, second);

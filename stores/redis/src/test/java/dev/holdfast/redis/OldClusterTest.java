@@ -9,8 +9,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.StoreTest;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -22,19 +21,10 @@ class OldClusterTest extends StoreTest {
 
     private static final String WITHOUT_REFRESHES = "?ticketTtl=1m";
 
-    private static RedisCluster cluster;
+    @AutoClose
+    private static RedisCluster cluster = RedisCluster.startOld();
 
     private final int slot = HashSlot.of(name.value().getBytes(StandardCharsets.UTF_8));
-
-    @BeforeAll
-    static void startTheCluster() {
-        cluster = RedisCluster.startOld();
-    }
-
-    @AfterAll
-    static void stopTheCluster() {
-        cluster.close();
-    }
 
     private LockStore connected() {
         return closing(new RedisLockStoreProvider().open(cluster.url() + WITHOUT_REFRESHES, MonotonicClock.SYSTEM));

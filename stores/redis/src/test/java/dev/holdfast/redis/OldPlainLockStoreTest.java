@@ -1,39 +1,17 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import dev.holdfast.testkit.ServerStoreTck;
+import org.junit.jupiter.api.AutoClose;
 
 /** The laws in the plain layout, on a real server of Redis 6.2. */
-class OldPlainLockStoreTest extends LockStoreTck {
+class OldPlainLockStoreTest extends ServerStoreTck {
 
-    private static RedisServer server;
+    @AutoClose
+    private static final RedisServer SERVER = RedisServer.startOld();
 
-    @BeforeAll
-    static void startTheServer() {
-        server = RedisServer.startOld();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return new RedisLockStoreProvider().open(server.url() + "?layout=plain", clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    // The store's rules have their long run on another server.
-    @Override
-    protected int modelOperations() {
-        return 1_000;
+    OldPlainLockStoreTest() {
+        super(new RedisLockStoreProvider(), SERVER.url() + "?layout=plain");
+        // The store's rules have their long run on another server.
+        runsModel(1_000);
     }
 }

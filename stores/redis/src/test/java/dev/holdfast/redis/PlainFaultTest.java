@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -137,25 +136,7 @@ class PlainFaultTest extends WithDouble {
 
     @Test
     void scriptFlushInFlightLosesNothing() throws InterruptedException {
-        LockStore store = openPlain(Family.REDIS_7);
-        AtomicBoolean done = new AtomicBoolean();
-        Thread flusher = new Thread(() -> {
-            try (Jedis jedis = server.connect()) {
-                while (!done.get()) {
-                    jedis.scriptFlush();
-                }
-            }
-        });
-        flusher.start();
-        List<Claim> held = new ArrayList<>();
-        for (int i = 0; i < 300; i++) {
-            held.add(alice.mutex(new LockName(name + "-" + i)));
-            granted(store, held.get(i));
-        }
-        assertThat(get(store.renew(held))).allMatch(Granted.class::isInstance);
-        held.forEach(claim -> assertThat(get(store.release(claim)).wasOwner()).isTrue());
-        done.set(true);
-        flusher.join();
+        nothingIsLostWhileScriptsAreFlushed(openPlain(Family.REDIS_7), 300, 1);
     }
 
     @ParameterizedTest

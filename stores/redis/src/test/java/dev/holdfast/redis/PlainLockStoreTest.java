@@ -1,41 +1,19 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import dev.holdfast.testkit.ServerStoreTck;
+import org.junit.jupiter.api.AutoClose;
 
 /**
  * The laws in the plain layout, on a real server that has none of the commands that compare, so that scripts do
  * everything.
  */
-class PlainLockStoreTest extends LockStoreTck {
+class PlainLockStoreTest extends ServerStoreTck {
 
-    private static RedisServer server;
+    @AutoClose
+    private static final RedisServer SERVER = RedisServer.start();
 
-    @BeforeAll
-    static void startTheServer() {
-        server = RedisServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return new RedisLockStoreProvider().open(server.url() + "?layout=plain", clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    @Override
-    protected int modelOperations() {
-        return 3_000;
+    PlainLockStoreTest() {
+        super(new RedisLockStoreProvider(), SERVER.url() + "?layout=plain");
+        runsModel(3_000);
     }
 }

@@ -1,43 +1,16 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
+import dev.holdfast.testkit.ServerStoreTck;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 
 /** The laws, on a real server. */
-class RedisLockStoreTest extends LockStoreTck {
+class RedisLockStoreTest extends ServerStoreTck {
 
-    private static RedisServer server;
+    @AutoClose
+    private static final RedisServer SERVER = RedisServer.start();
 
-    @BeforeAll
-    static void startTheServer() {
-        server = RedisServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return open(clock, Duration.ofMillis(1500));
-    }
-
-    @Override
-    protected LockStore openWithTickets(Duration timeToLive) {
-        return open(clock(), timeToLive);
-    }
-
-    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
-        return new RedisLockStoreProvider().open(server.url() + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
+    RedisLockStoreTest() {
+        super(new RedisLockStoreProvider(), SERVER.url() + "?ticketTtl=", Duration.ofMillis(1500));
     }
 }

@@ -1,55 +1,20 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
+import dev.holdfast.testkit.ServerStoreTck;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 
 /** The laws, on a primary with two replicas that three Sentinels name. */
-class RedisSentinelStoreTest extends LockStoreTck {
+class RedisSentinelStoreTest extends ServerStoreTck {
 
-    private static RedisSentinels servers;
+    @AutoClose
+    private static final RedisSentinels SERVERS = RedisSentinels.start(Duration.ofSeconds(30));
 
-    @BeforeAll
-    static void startTheServers() {
-        servers = RedisSentinels.start(Duration.ofSeconds(30));
-    }
-
-    @AfterAll
-    static void stopTheServers() {
-        servers.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return open(clock, Duration.ofSeconds(2));
-    }
-
-    @Override
-    protected LockStore openWithTickets(Duration timeToLive) {
-        return open(clock(), timeToLive);
-    }
-
-    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
-        return new RedisLockStoreProvider().open(servers.url() + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    // The scripts are those of the store on one server, whose run meets it.
-    @Override
-    protected boolean modelRunMeetsExpiry() {
-        return false;
-    }
-
-    // The store's rules have their long run on another server.
-    @Override
-    protected int modelOperations() {
-        return 3_000;
+    RedisSentinelStoreTest() {
+        super(new RedisLockStoreProvider(), SERVERS.url() + "?ticketTtl=", Duration.ofSeconds(2));
+        // The scripts are those of the store on one server, whose run meets it.
+        meetsNoExpiryInModelRun();
+        // The store's rules have their long run on another server.
+        runsModel(3_000);
     }
 }

@@ -1,93 +1,88 @@
 package dev.holdfast.redis;
 
 import dev.holdfast.testkit.process.Ports;
-import dev.holdfast.testkit.process.Signals;
+import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import redis.clients.jedis.Jedis;
 
 /** A real server for a test: on a free port of the loopback address, with its data in a folder of its own. */
 public final class RedisServer implements AutoCloseable {
 
     private static final Path INSTALLED = Path.of("/usr/bin/redis-server");
-    private static final int TRIES = 2_000;
     private static final int BUS_OFFSET = 10_000;
 
+    private final ServerProcess process = new ServerProcess("redis");
     private final Path program;
-    private final Path folder;
     private final int port;
     private final int tlsPort;
     private final boolean sentinel;
     private final List<String> settings;
-    private Process process;
 
-    private RedisServer(Path program, Path folder, int port, int tlsPort, boolean sentinel, List<String> settings) {
+    private RedisServer(Path program, boolean sentinel, List<String> settings) {
+        // A node of a cluster also listens on the port with this offset.
+        boolean withBus = settings.contains("--cluster-enabled");
         this.program = program;
-        this.folder = folder;
-        this.port = port;
-        this.tlsPort = tlsPort;
+        this.port = withBus ? Ports.reserveWith(BUS_OFFSET) : process.port();
+        this.tlsPort = settings.contains("--tls-cert-file") ? Ports.reserveWith(withBus ? BUS_OFFSET : 0) : 0;
         this.sentinel = sentinel;
         this.settings = settings;
     }
 
     /** Starts a server with further settings, such as {@code --appendonly yes}. */
     public static RedisServer start(String... settings) {
-        return start(installed(), newFolder(), false, List.of(settings));
+        return start(installed(), false, settings);
     }
 
     /** Starts a Redis 6.2.7, whose program a jar from Maven Central brings along. */
     public static RedisServer startOld(String... settings) {
-        return start(OldRedis.program(), newFolder(), false, List.of(settings));
+        return start(OldRedis.program(), false, settings);
     }
 
     /** Starts a Sentinel that watches nothing yet. */
     static RedisServer startSentinel(String... settings) {
-        return start(installed(), newFolder(), true, List.of(settings));
+        return start(installed(), true, settings);
     }
 
     /** Starts a Sentinel with these lines in its file of settings, which may also say what happened before. */
     static RedisServer startSentinelWith(String... lines) {
-        Path folder = newFolder();
-        try {
-            Files.write(folder.resolve("sentinel.conf"), List.of(lines));
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
-        return start(installed(), folder, true, List.of());
+        RedisServer server = new RedisServer(installed(), true, List.of());
+        server.writeSettings(lines);
+        server.startAgain();
+        return server;
     }
 
     private static Path installed() {
-        if (!Files.isExecutable(INSTALLED)) {
-            throw new AssertionError("These tests need a Redis server: apt-get install redis-server");
-        }
+        ServerProcess.require(INSTALLED, "redis-server");
         return INSTALLED;
     }
 
-    private static Path newFolder() {
+    private static RedisServer start(Path program, boolean sentinel, String... settings) {
+        RedisServer server = new RedisServer(program, sentinel, List.of(settings));
+        if (sentinel) {
+            server.writeSettings();
+        }
+        server.startAgain();
+        return server;
+    }
+
+    private Path sentinelFile() {
+        return process.folder().resolve("sentinel.conf");
+    }
+
+    private void writeSettings(String... lines) {
         try {
-            return Files.createTempDirectory("holdfast-redis");
+            Files.write(sentinelFile(), List.of(lines));
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
-    }
-
-    private static RedisServer start(Path program, Path folder, boolean sentinel, List<String> settings) {
-        boolean withBus = settings.contains("--cluster-enabled");
-        int port = port(withBus);
-        int tlsPort = settings.contains("--tls-cert-file") ? port(withBus) : 0;
-        RedisServer server = new RedisServer(program, folder, port, tlsPort, sentinel, settings);
-        server.startAgain();
-        return server;
     }
 
     /** Starts it after {@link #stop} or {@link #kill}, on the same port and data; with further settings. */
@@ -98,57 +93,24 @@ public final class RedisServer implements AutoCloseable {
 
     /** Like {@link #startAgain}, but does not wait until the server answers. */
     void startAgainUnready(String... further) {
-        List<String> command = new ArrayList<>(List.of(
-                program.toString(),
-                "--bind",
-                "127.0.0.1",
-                "--port",
-                Integer.toString(port),
-                "--dir",
-                folder.toString(),
-                "--save",
-                ""));
-        try {
-            if (sentinel) {
-                Path file = folder.resolve("sentinel.conf");
-                if (!Files.exists(file)) {
-                    Files.createFile(file);
-                }
-                command = new ArrayList<>(List.of(
-                        program.toString(),
-                        file.toString(),
-                        "--sentinel",
-                        "--bind",
-                        "127.0.0.1",
-                        "--port",
-                        Integer.toString(port)));
-            }
-            if (tlsPort > 0) {
-                command.addAll(List.of("--tls-port", Integer.toString(tlsPort)));
-            }
-            command.addAll(settings);
-            command.addAll(List.of(further));
-            process = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(folder.resolve("log").toFile())
-                    .start();
-        } catch (IOException failure) {
-            throw new AssertionError(failure);
+        List<String> command = new ArrayList<>(List.of(program.toString()));
+        if (sentinel) {
+            command.addAll(List.of(sentinelFile().toString(), "--sentinel"));
+        } else {
+            command.addAll(List.of("--dir", process.folder().toString(), "--save", ""));
         }
+        command.addAll(List.of("--bind", "127.0.0.1", "--port", Integer.toString(port)));
+        if (tlsPort > 0) {
+            command.addAll(List.of("--tls-port", Integer.toString(tlsPort)));
+        }
+        command.addAll(settings);
+        command.addAll(List.of(further));
+        process.start(command);
     }
 
     /** Waits until the server answers, and has read its data. */
     void awaitReady() {
-        try {
-            for (int i = 0; !answers(); i++) {
-                if (i > TRIES || !process.isAlive()) {
-                    throw new AssertionError("The server did not start: " + Files.readString(folder.resolve("log")));
-                }
-                Thread.sleep(10);
-            }
-        } catch (IOException | InterruptedException failure) {
-            throw new AssertionError(failure);
-        }
+        process.awaitReady(this::answers);
     }
 
     // An error is also an answer: a server with a password asks for it.
@@ -200,28 +162,19 @@ public final class RedisServer implements AutoCloseable {
 
     /** Shuts the process down regularly, and waits for its end. */
     void stop() {
-        process.destroy();
-        awaitEnd();
+        process.signal("TERM");
+        process.awaitEnd(List.of());
     }
 
     public void kill() {
-        process.destroyForcibly();
-        awaitEnd();
+        if (process.isAlive()) {
+            process.kill();
+        }
     }
 
     /** Sends a signal: STOP freezes the process, CONT resumes it. */
     public void signal(String name) {
-        Signals.send(name, process.pid());
-    }
-
-    private void awaitEnd() {
-        try {
-            if (!process.waitFor(10, TimeUnit.SECONDS)) {
-                process.destroyForcibly().waitFor();
-            }
-        } catch (InterruptedException failure) {
-            throw new AssertionError(failure);
-        }
+        process.signal(name);
     }
 
     /** Makes this server a replica of another one, and waits until it has the data of that one. */
@@ -245,25 +198,13 @@ public final class RedisServer implements AutoCloseable {
         return calls;
     }
 
-    // A node of a cluster also listens on the port with this offset.
-    private static int port(boolean withBus) {
-        return withBus ? Ports.reserveWith(BUS_OFFSET) : Ports.reserve();
-    }
-
     boolean isRunning() {
         return process.isAlive();
     }
 
     @Override
     public void close() {
-        signal("CONT");
         kill();
-        try (Stream<Path> files = Files.walk(folder)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
+        process.removeFolder();
     }
 }

@@ -33,9 +33,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -49,22 +48,13 @@ class SentinelTest {
 
     private static final Duration LONG = Duration.ofMinutes(10);
 
-    private static RedisSentinels servers;
+    @AutoClose
+    private static RedisSentinels servers = RedisSentinels.start(Duration.ofSeconds(1));
 
     private final Claimant alice = new Claimant("alice", LONG);
     private final Claimant bob = new Claimant("bob", LONG);
     private final LockName name = new LockName("test-" + UUID.randomUUID());
     private final List<AutoCloseable> opened = new ArrayList<>();
-
-    @BeforeAll
-    static void startTheServers() {
-        servers = RedisSentinels.start(Duration.ofSeconds(1));
-    }
-
-    @AfterAll
-    static void stopTheServers() {
-        servers.close();
-    }
 
     @BeforeEach
     void allServersRun() {

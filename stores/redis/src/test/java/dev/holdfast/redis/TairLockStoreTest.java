@@ -1,42 +1,20 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import dev.holdfast.testkit.ServerStoreTck;
+import org.junit.jupiter.api.AutoClose;
 
 /** The laws for all kinds on {@code tair://}, with a double that adds Tair's commands to a real Redis. */
-class TairLockStoreTest extends LockStoreTck {
+class TairLockStoreTest extends ServerStoreTck {
 
-    private static RedisServer server;
-    private static CommandDouble tair;
+    @AutoClose
+    private static final RedisServer SERVER = RedisServer.start();
 
-    @BeforeAll
-    static void startTheServer() {
-        server = RedisServer.start();
-        tair = new CommandDouble(server, CommandDouble.CommandGroup.CAS_CAD);
-    }
+    @AutoClose
+    private static final CommandDouble TAIR = new CommandDouble(SERVER, CommandDouble.CommandGroup.CAS_CAD);
 
-    @AfterAll
-    static void stopTheServer() {
-        tair.close();
-        server.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return new RedisLockStoreProvider().open("tair://" + tair.address(), clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    // The store's rules have their long run on another server.
-    @Override
-    protected int modelOperations() {
-        return 3_000;
+    TairLockStoreTest() {
+        super(new RedisLockStoreProvider(), "tair://" + TAIR.address());
+        // The store's rules have their long run on another server.
+        runsModel(3_000);
     }
 }

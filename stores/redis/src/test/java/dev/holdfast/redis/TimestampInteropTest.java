@@ -18,8 +18,7 @@ import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.StoreTest;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Programs that lock with SETNX and GETSET, and our locks, on the same key. */
@@ -29,22 +28,13 @@ class TimestampInteropTest extends StoreTest {
     private static final Duration SHORT = Duration.ofMillis(300);
     private static final String PAST = "1500000000000";
 
-    private static RedisServer server;
+    @AutoClose
+    private static RedisServer server = RedisServer.start();
 
     private final String key = name.value();
     private final LockStore store = open("");
     private final TimestampProgram theirs = closing(new TimestampProgram(server.url(), key, LONG));
     private final Claim ours = alice.mutex(name);
-
-    @BeforeAll
-    static void start() {
-        server = RedisServer.start();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
 
     private LockStore open(String options) {
         return closing(new RedisLockStoreProvider()

@@ -1,38 +1,16 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import dev.holdfast.testkit.ServerStoreTck;
+import org.junit.jupiter.api.AutoClose;
 
 /** The laws in the layout of time stamps. */
-class TimestampLockStoreTest extends LockStoreTck {
+class TimestampLockStoreTest extends ServerStoreTck {
 
-    private static RedisServer server;
+    @AutoClose
+    private static final RedisServer SERVER = RedisServer.start();
 
-    @BeforeAll
-    static void startTheServer() {
-        server = RedisServer.start();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return new RedisLockStoreProvider().open(server.url() + "?layout=timestamps", clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    @Override
-    protected int modelOperations() {
-        return 3_000;
+    TimestampLockStoreTest() {
+        super(new RedisLockStoreProvider(), SERVER.url() + "?layout=timestamps");
+        runsModel(3_000);
     }
 }

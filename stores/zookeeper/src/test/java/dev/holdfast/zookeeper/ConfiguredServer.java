@@ -19,14 +19,12 @@ final class ConfiguredServer implements AutoCloseable {
     private final ChildJvm jvm;
 
     /** Starts a server with its data in a temporary directory. */
-    static ConfiguredServer of(boolean syncs, Map<String, Object> settings) throws IOException {
+    static ConfiguredServer of(Map<String, Object> settings) throws IOException {
         List<String> lines = settings.entrySet().stream()
                 .map(setting -> setting.getKey() + "=" + setting.getValue())
                 .toList();
         return new ConfiguredServer(
-                Files.createTempDirectory("zookeeper-"),
-                List.of("-Dzookeeper.forceSync=" + (syncs ? "yes" : "no")),
-                lines);
+                Files.createTempDirectory("zookeeper-"), List.of("-Dzookeeper.forceSync=no"), lines);
     }
 
     /** Starts a server, and waits until it serves clients. */

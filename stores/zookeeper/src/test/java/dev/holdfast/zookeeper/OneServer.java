@@ -23,22 +23,13 @@ public final class OneServer implements AutoCloseable {
 
     // The tests need no data that survives a crash of the machine, and disk syncs would take most of their time.
     OneServer() {
-        this(false);
-    }
-
-    /** A server that syncs its log to disk, as in production. It must be the first server of its JVM. */
-    static OneServer syncing() {
-        return new OneServer(true);
-    }
-
-    private OneServer(boolean syncs) {
         try {
             if (ServerProgram.isOfAnotherVersion()) {
-                ConfiguredServer other = ConfiguredServer.of(syncs, LONG_SESSIONS);
+                ConfiguredServer other = ConfiguredServer.of(LONG_SESSIONS);
                 server = other::close;
                 port = other.port();
             } else {
-                System.setProperty("zookeeper.forceSync", syncs ? "yes" : "no");
+                System.setProperty("zookeeper.forceSync", "no");
                 System.setProperty("zookeeper.4lw.commands.whitelist", "srvr,wchs");
                 port = Ports.reserve();
                 server = new TestingServer(

@@ -1,30 +1,22 @@
 package dev.holdfast.zookeeper;
 
+import dev.holdfast.testkit.process.FaultProxy;
+import dev.holdfast.testkit.process.FaultProxy.Fate;
+import dev.holdfast.testkit.process.FaultProxy.Way;
 import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
 /**
- * A proxy between a client and a server of ZooKeeper. It counts requests by kind, counts round trips, delays all
- * messages, and can break the connection at a chosen request, before or after the server receives it.
+ * A proxy between a client and a server of ZooKeeper, which knows their packets. It counts requests by kind, counts round trips,
+ * delays all messages, and can break the connection at a chosen request, before or after the server receives it.
  */
 public final class Proxy implements AutoCloseable {
 
@@ -55,53 +47,34 @@ public final class Proxy implements AutoCloseable {
             Map.entry(103, "getEphemerals"),
             Map.entry(-11, "closeSession"));
 
-    private final ServerSocket listener;
-    private final int target;
-    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private final FaultProxy proxy;
     private final Map<String, Integer> counts = new HashMap<>();
     private volatile Function<String, Action> actions = kind -> Action.PASS;
-    private volatile long delayNanos;
-    private volatile boolean open = true;
-    private volatile boolean holdsReplies;
     private int roundTrips;
     private long replyBytes;
     private boolean repliedSince = true;
 
     Proxy(String hosts) {
-        this(Integer.parseInt(hosts.substring(hosts.lastIndexOf(':') + 1)));
-    }
-
-    Proxy(int target) {
-        this.target = target;
-        try {
-            this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        } catch (IOException failure) {
-            throw new AssertionError(failure);
-        }
-        daemon("proxy accepts", this::accept);
+        proxy = new FaultProxy(Integer.parseInt(hosts.substring(hosts.lastIndexOf(':') + 1)), Proxy::packet);
+        proxy.judge(this::judge);
     }
 
     public String hosts() {
-        return "127.0.0.1:" + listener.getLocalPort();
-    }
-
-    int port() {
-        return listener.getLocalPort();
+        return proxy.address();
     }
 
     /** Delays all messages by this time in each direction. */
-    Proxy delay(Duration oneWay) {
-        delayNanos = oneWay.toNanos();
-        return this;
+    void delay(Duration oneWay) {
+        proxy.delay(oneWay);
     }
 
     /** Keeps all replies back, so that whatever is requested now is requested before any reply. */
     void holdReplies() {
-        holdsReplies = true;
+        proxy.silence(Way.TO_CLIENT);
     }
 
     void letReplies() {
-        holdsReplies = false;
+        proxy.heal();
     }
 
     /** Sets what the proxy does with requests from now on, by their kind. */
@@ -111,12 +84,11 @@ public final class Proxy implements AutoCloseable {
 
     /** Breaks all connections, and accepts no new ones until {@link #resume}. */
     public void cut() {
-        open = false;
-        sockets.forEach(Proxy::close);
+        proxy.refuse();
     }
 
     void resume() {
-        open = true;
+        proxy.heal();
     }
 
     synchronized void reset() {
@@ -159,122 +131,38 @@ public final class Proxy implements AutoCloseable {
         replyBytes += bytes;
     }
 
-    private void accept() {
-        while (!listener.isClosed()) {
-            try {
-                Socket client = listener.accept();
-                if (!open) {
-                    close(client);
-                    continue;
-                }
-                Socket server = new Socket(InetAddress.getLoopbackAddress(), target);
-                client.setTcpNoDelay(true);
-                server.setTcpNoDelay(true);
-                sockets.add(client);
-                sockets.add(server);
-                pump(client, server, true);
-                pump(server, client, false);
-            } catch (IOException refused) {
-                LockSupport.parkNanos(1_000_000);
-            }
+    /** A packet is its length and so many bytes. */
+    private static byte[] packet(InputStream in, Way way) throws IOException {
+        DataInputStream data = new DataInputStream(in);
+        int length = data.readInt();
+        ByteBuffer packet = ByteBuffer.allocate(Integer.BYTES + length).putInt(length);
+        data.readFully(packet.array(), Integer.BYTES, length);
+        return packet.array();
+    }
+
+    // Neither the greeting counts, which is first, nor pings, watches and logins, whose numbers are negative.
+    private Fate judge(Way way, boolean isFirst, byte[] packet) {
+        ByteBuffer header = ByteBuffer.wrap(packet, Integer.BYTES, packet.length - Integer.BYTES);
+        if (isFirst || header.getInt() < 0) {
+            return Fate.pass(packet);
         }
-    }
-
-    private record Frame(long due, byte[] bytes, boolean counted, boolean last) {}
-
-    private void pump(Socket from, Socket to, boolean requests) {
-        BlockingQueue<Frame> frames = new LinkedBlockingQueue<>();
-        daemon("proxy reads", () -> read(from, to, frames, requests));
-        daemon("proxy writes", () -> write(from, to, frames));
-    }
-
-    private void read(Socket from, Socket to, BlockingQueue<Frame> frames, boolean requests) {
-        try (DataInputStream in = new DataInputStream(new java.io.BufferedInputStream(from.getInputStream()))) {
-            boolean first = true;
-            while (true) {
-                byte[] bytes = new byte[in.readInt()];
-                in.readFully(bytes);
-                ByteBuffer header = ByteBuffer.wrap(bytes);
-                boolean uncounted = first || header.getInt() < 0;
-                first = false;
-                Action action = Action.PASS;
-                if (requests && !uncounted) {
-                    String kind = KINDS.getOrDefault(header.getInt(), "other");
-                    action = actions.apply(kind);
-                    requested(kind);
-                }
-                if (action == Action.CUT_BEFORE) {
-                    break;
-                }
-                boolean answer = !requests && !uncounted;
-                if (action == Action.CUT_AFTER) {
-                    // Closes the client's side first, because the server may reply as soon as it has the request.
-                    close(from);
-                }
-                frames.add(new Frame(System.nanoTime() + delayNanos, bytes, answer, action == Action.CUT_AFTER));
-                if (action == Action.CUT_AFTER) {
-                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
-                    break;
-                }
-            }
-        } catch (EOFException ended) {
-            // The peer has closed the connection.
-        } catch (IOException broken) {
-            // A broken connection is treated like a closed one.
+        if (way == Way.TO_CLIENT) {
+            answered(packet.length - Integer.BYTES);
+            return Fate.pass(packet);
         }
-        close(from);
-        close(to);
-    }
-
-    private void write(Socket from, Socket to, BlockingQueue<Frame> frames) {
-        try (DataOutputStream out = new DataOutputStream(new java.io.BufferedOutputStream(to.getOutputStream()))) {
-            while (!to.isClosed()) {
-                Frame frame = frames.poll(100, TimeUnit.MILLISECONDS);
-                if (frame == null) {
-                    continue;
-                }
-                long early = frame.due() - System.nanoTime();
-                if (early > 0) {
-                    LockSupport.parkNanos(early);
-                }
-                while (frame.counted() && holdsReplies && !to.isClosed()) {
-                    LockSupport.parkNanos(1_000_000);
-                }
-                if (frame.counted()) {
-                    answered(frame.bytes().length);
-                }
-                out.writeInt(frame.bytes().length);
-                out.write(frame.bytes());
-                out.flush();
-            }
-        } catch (IOException | InterruptedException broken) {
-            // A broken connection is treated like a closed one.
-        }
-        close(to);
-    }
-
-    private static void daemon(String name, Runnable task) {
-        Thread thread = new Thread(task, name);
-        thread.setDaemon(true);
-        thread.start();
-    }
-
-    private static void close(Socket socket) {
-        try {
-            socket.close();
-        } catch (IOException ignored) {
-            // The socket is closed all the same.
-        }
+        String kind = KINDS.getOrDefault(header.getInt(), "other");
+        Action action = actions.apply(kind);
+        requested(kind);
+        return switch (action) {
+            case PASS -> Fate.pass(packet);
+            case CUT_BEFORE -> Fate.lose();
+            case CUT_AFTER -> Fate.loseReply(packet);
+        };
     }
 
     @Override
     public void close() {
-        try {
-            listener.close();
-        } catch (IOException failure) {
-            throw new AssertionError(failure);
-        }
-        new ArrayList<>(sockets).forEach(Proxy::close);
+        proxy.close();
     }
 
     /** Expected counts by kind of request, to compare with {@link #counts}. */

@@ -12,6 +12,7 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.process.FaultProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -160,10 +161,10 @@ class SessionTest extends WithServer {
      */
     @Test
     void silentServerIsLeftForAnotherOneWhileTheLeaseIsStillHeld() throws InterruptedException {
-        Pipe one = closing(new Pipe(server().port()));
-        Pipe two = closing(new Pipe(server().port()));
-        LockStore store = openUrl(
-                "zookeeper://127.0.0.1:" + one.port() + ",127.0.0.1:" + two.port() + "?sessionTimeout=60s&timeout=20s");
+        FaultProxy one = closing(new FaultProxy(server().port()));
+        FaultProxy two = closing(new FaultProxy(server().port()));
+        LockStore store =
+                openUrl("zookeeper://" + one.address() + "," + two.address() + "?sessionTimeout=60s&timeout=20s");
         try (Holdfast locks = Holdfast.over(store)) {
             Claim claim = alice.mutex(name("other"));
             Granted grant = granted(store, claim);
@@ -172,7 +173,7 @@ class SessionTest extends WithServer {
             CompletableFuture<LossReason> lost = new CompletableFuture<>();
             lease.onLost(lost::complete);
             boolean first = one.isUsed();
-            (first ? one : two).stop();
+            (first ? one : two).silence();
             // Any renewal will do, and the lease's own one comes later.
             Granted renewed =
                     (Granted) repaired(() -> get(store.renew(List.of(claim))).get(0));

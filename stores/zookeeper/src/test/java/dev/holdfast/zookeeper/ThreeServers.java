@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper;
 
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.ChildJvm;
+import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -24,12 +25,13 @@ final class ThreeServers implements AutoCloseable {
             List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no");
 
     private static final int MAX_ELECTIONS = 5;
+    private static final Duration START = Duration.ofSeconds(2);
 
     private final Path directory;
     private final int[] clientPorts;
     private final List<Path> configs = new ArrayList<>();
-    private final List<Pipe> fromZero = new ArrayList<>();
-    private final List<Pipe> toZero = new ArrayList<>();
+    private final List<FaultProxy> fromZero = new ArrayList<>();
+    private final List<FaultProxy> toZero = new ArrayList<>();
     private final ChildJvm[] servers = new ChildJvm[3];
 
     ThreeServers(Path directory) {
@@ -46,7 +48,7 @@ final class ThreeServers implements AutoCloseable {
             config.append("clientPort=").append(clientPorts[i]).append("\nclientPortAddress=127.0.0.1\n");
             config.append("dataDir=").append(directory.resolve("data" + i)).append('\n');
             for (int j = 0; j < 3; j++) {
-                List<Pipe> pipes = i == 0 ? fromZero : toZero;
+                List<FaultProxy> pipes = i == 0 ? fromZero : toZero;
                 boolean piped = (i == 0) != (j == 0);
                 int peerPort = piped ? pipe(pipes, peer[j]) : peer[j];
                 int electionPort = piped ? pipe(pipes, election[j]) : election[j];
@@ -63,8 +65,10 @@ final class ThreeServers implements AutoCloseable {
         return 3 - server;
     }
 
-    private static int pipe(List<Pipe> pipes, int port) {
-        Pipe pipe = new Pipe(port);
+    private static int pipe(List<FaultProxy> pipes, int port) {
+        FaultProxy pipe = new FaultProxy(port);
+        // A server takes the end of a new connection for a reply, and would not try again.
+        pipe.awaitServer(START);
         pipes.add(pipe);
         return pipe.port();
     }
@@ -100,8 +104,8 @@ final class ThreeServers implements AutoCloseable {
 
     /** Stops all traffic between server 0 and the others without closing their connections. */
     void cutOffServerZero() {
-        fromZero.forEach(Pipe::stop);
-        toZero.forEach(Pipe::stop);
+        fromZero.forEach(FaultProxy::silence);
+        toZero.forEach(FaultProxy::silence);
     }
 
     /**
@@ -109,13 +113,14 @@ final class ThreeServers implements AutoCloseable {
      * takes itself for the leader until the time of {@code syncLimit}, 10 s, is over.
      */
     void deposeServerZero() {
-        fromZero.forEach(Pipe::stop);
-        toZero.forEach(Pipe::abandonTarget);
+        fromZero.forEach(FaultProxy::silence);
+        toZero.forEach(FaultProxy::silence);
+        toZero.forEach(FaultProxy::forgetClients);
     }
 
     void reconnectServerZero() {
-        fromZero.forEach(Pipe::resume);
-        toZero.forEach(Pipe::resume);
+        fromZero.forEach(FaultProxy::heal);
+        toZero.forEach(FaultProxy::heal);
     }
 
     /** Makes server 0 the leader. */
@@ -172,7 +177,7 @@ final class ThreeServers implements AutoCloseable {
                 server.close();
             }
         }
-        fromZero.forEach(Pipe::close);
-        toZero.forEach(Pipe::close);
+        fromZero.forEach(FaultProxy::close);
+        toZero.forEach(FaultProxy::close);
     }
 }

@@ -9,6 +9,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.Certificates;
 import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -81,7 +82,8 @@ class TlsTest {
     }
 
     private static void keyStore(String name) throws IOException, InterruptedException {
-        keytool(
+        Certificates.keytool(
+                directory,
                 "-genkeypair",
                 "-alias",
                 name,
@@ -101,7 +103,8 @@ class TlsTest {
                 "PKCS12",
                 "-storepass",
                 PASSWORD);
-        keytool(
+        Certificates.keytool(
+                directory,
                 "-exportcert",
                 "-alias",
                 name,
@@ -114,7 +117,8 @@ class TlsTest {
     }
 
     private static void trust(String name) throws IOException, InterruptedException {
-        keytool(
+        Certificates.keytool(
+                directory,
                 "-importcert",
                 "-noprompt",
                 "-alias",
@@ -127,17 +131,5 @@ class TlsTest {
                 "PKCS12",
                 "-storepass",
                 PASSWORD);
-    }
-
-    private static void keytool(String... arguments) throws IOException, InterruptedException {
-        List<String> command = new java.util.ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
-        command.addAll(List.of(arguments));
-        Process process = new ProcessBuilder(command)
-                .directory(directory.toFile())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(output).isZero();
     }
 }

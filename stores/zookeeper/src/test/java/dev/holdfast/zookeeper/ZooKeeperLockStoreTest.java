@@ -6,26 +6,16 @@ import dev.holdfast.testkit.LockStoreTck;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 
 /** Runs the TCK on one server. Each store has a session of its own, which stays open after the store is closed. */
 class ZooKeeperLockStoreTest extends LockStoreTck {
 
-    private static OneServer server;
+    @AutoClose
+    private static OneServer server = new OneServer();
 
     private final List<CuratorFramework> clients = new ArrayList<>();
-
-    @BeforeAll
-    static void startTheServer() {
-        server = new OneServer();
-    }
-
-    @AfterAll
-    static void stopTheServer() {
-        server.close();
-    }
 
     @AfterEach
     void closeTheSessions() {

@@ -8,19 +8,18 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.LockLostException;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
-import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
-import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.fault.ForwardingStore;
+import dev.holdfast.testkit.fault.OtherEnd;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -380,7 +379,7 @@ abstract class ConditionContract extends NodeContract {
         LockStore silent = new ForwardingStore(store()) {
             @Override
             public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-                return super.enqueue(claim, claim.isWaitSet() ? new Unended(listener) : listener);
+                return super.enqueue(claim, claim.isWaitSet() ? new OtherEnd(listener, late -> {}) : listener);
             }
         };
         Side side = side(silent, new LockName(sides.get(0).lock().name()), clock);
@@ -393,30 +392,6 @@ abstract class ConditionContract extends NodeContract {
         signal(sides.get(1));
         clock.advance(LIMIT);
         assertThat(end(timed)).as("signalled in time").isTrue();
-    }
-
-    /** A listener that is not notified of the end. */
-    private record Unended(ClaimListener listener) implements ClaimListener {
-
-        @Override
-        public void waiting(int position, Duration retryAfter) {
-            listener.waiting(position, retryAfter);
-        }
-
-        @Override
-        public void granted(Granted granted) {
-            listener.granted(granted);
-        }
-
-        @Override
-        public void ended(Renewed.Reason reason) {
-            // Its notification is late.
-        }
-
-        @Override
-        public void failed(StoreException cause) {
-            listener.failed(cause);
-        }
     }
 
     /** One waits for a few milliseconds, the next without a limit: one signal wakes one of them, whichever comes first. */

@@ -67,7 +67,7 @@ public final class ElectionProcesses implements AutoCloseable {
             String id,
             ChildJvm process,
             Terms terms,
-            @Nullable BlackHoleProxy proxy) {
+            @Nullable FaultProxy proxy) {
 
         private void end() {
             process.close();
@@ -182,7 +182,7 @@ public final class ElectionProcesses implements AutoCloseable {
     private void add() {
         String id = "candidate-" + all.size();
         Path terms = folder.resolve(id);
-        BlackHoleProxy proxy = port == 0 ? null : new BlackHoleProxy(port);
+        FaultProxy proxy = port == 0 ? null : new FaultProxy(port);
         ChildJvm process = ChildJvm.start(
                 SMALL,
                 Candidate.class,
@@ -201,7 +201,7 @@ public final class ElectionProcesses implements AutoCloseable {
             disturb("was frozen", leader -> leader.process().pause(), bound);
             disturb("was killed", leader -> leader.process().kill(), bound);
             if (port != 0) {
-                disturb("was cut off", leader -> proxy(leader).cut(), bound);
+                disturb("was cut off", leader -> proxy(leader).silence(), bound);
             }
             disturb("has resigned", leader -> leader.process().send("resign"), Duration.ZERO);
         }
@@ -212,7 +212,7 @@ public final class ElectionProcesses implements AutoCloseable {
         }
     }
 
-    private static BlackHoleProxy proxy(Member one) {
+    private static FaultProxy proxy(Member one) {
         return Objects.requireNonNull(one.proxy(), "its store is a file");
     }
 

@@ -56,7 +56,7 @@ public final class ServerProcess {
         try {
             folder = Files.createTempDirectory(parent(), "holdfast-" + name);
             if (isToChange()) {
-                run(List.of("chown", user, folder.toString()));
+                run(folder, List.of("chown", user, folder.toString()));
             }
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
@@ -95,7 +95,7 @@ public final class ServerProcess {
      * @throws AssertionError with what it printed, if it fails
      */
     public void runAsUser(String... command) {
-        run(asUser(List.of(command)));
+        run(folder, asUser(List.of(command)));
     }
 
     /** Starts the server, possibly again. The caller has to check whether it is ready. */
@@ -215,10 +215,13 @@ public final class ServerProcess {
         return !user.isEmpty() && "root".equals(System.getProperty("user.name"));
     }
 
-    private static void run(List<String> command) {
+    /** Runs a program in a folder to its end; fails with what it printed. */
+    static void run(Path folder, List<String> command) {
         try {
-            Process process =
-                    new ProcessBuilder(command).redirectErrorStream(true).start();
+            Process process = new ProcessBuilder(command)
+                    .directory(folder.toFile())
+                    .redirectErrorStream(true)
+                    .start();
             String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             if (process.waitFor() != 0) {
                 throw new AssertionError(String.join(" ", command) + " failed: " + said);

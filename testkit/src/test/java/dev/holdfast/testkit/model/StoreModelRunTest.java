@@ -7,17 +7,16 @@ import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
-import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
-import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.Mutant;
 import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.fault.ForwardingStore;
+import dev.holdfast.testkit.fault.OtherEnd;
 import dev.holdfast.testkit.law.StoreFixture;
 import dev.holdfast.testkit.model.StoreModelRun.Met;
 import java.time.Duration;
@@ -67,36 +66,18 @@ class StoreModelRunTest {
         LockStore store = new ForwardingStore(new MemoryLockStore(clock)) {
             @Override
             public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
-                return super.enqueue(claim, claim.isWaitSet() ? new Misled(listener) : listener);
+                // Takes every end for that of its ticket.
+                return super.enqueue(
+                        claim,
+                        claim.isWaitSet()
+                                ? new OtherEnd(listener, reason -> listener.ended(Renewed.Reason.EXPIRED))
+                                : listener);
             }
         };
         assertThatThrownBy(() -> run(store, clock, 10_000, SEED))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("Listeners of")
                 .hasMessageContaining("EXPIRED");
-    }
-
-    /** Takes every end for that of its ticket. */
-    private record Misled(ClaimListener listener) implements ClaimListener {
-        @Override
-        public void waiting(int position, Duration retryAfter) {
-            listener.waiting(position, retryAfter);
-        }
-
-        @Override
-        public void granted(Granted granted) {
-            listener.granted(granted);
-        }
-
-        @Override
-        public void ended(Renewed.Reason reason) {
-            listener.ended(Renewed.Reason.EXPIRED);
-        }
-
-        @Override
-        public void failed(StoreException cause) {
-            listener.failed(cause);
-        }
     }
 
     @Test

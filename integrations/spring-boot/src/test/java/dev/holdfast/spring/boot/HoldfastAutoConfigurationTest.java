@@ -19,8 +19,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
@@ -42,7 +41,8 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 /** From where the client of an application has its store. */
 class HoldfastAutoConfigurationTest {
 
-    private static RedisServer redis;
+    @AutoClose
+    private static RedisServer redis = RedisServer.start();
 
     private final ApplicationContextRunner plain = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, LockedAutoConfiguration.class));
@@ -52,16 +52,6 @@ class HoldfastAutoConfigurationTest {
     private final ApplicationContextRunner withRedis = plain.withConfiguration(
                     AutoConfigurations.of(DataRedisAutoConfiguration.class))
             .withPropertyValues("spring.data.redis.url=redis://127.0.0.1:" + redis.port());
-
-    @BeforeAll
-    static void startRedis() {
-        redis = RedisServer.start();
-    }
-
-    @AfterAll
-    static void stopRedis() {
-        redis.close();
-    }
 
     @Test
     void withoutAStoreNothingStarts() {

@@ -12,19 +12,22 @@ import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** What the answer to "up to which revision was everything reported" may be believed for. */
+/** What the answer to "up to which revision was everything reported" may be believed for, and that a watch ends with a notification. */
 class WatchStreamTest {
 
     /** A server whose answers the test writes. */
     private static final class WrittenAnswers extends Channel {
 
         private final List<ClientCall.Listener<WatchResponse>> streams = new ArrayList<>();
+        /** Calls fail while they are started, on the thread that starts them, as on a connection that has failed. */
+        private boolean fails;
 
         @Override
         @SuppressWarnings("unchecked") // the only method that is called is the watch
@@ -33,6 +36,9 @@ class WatchStreamTest {
                 @Override
                 public void start(Listener<A> listener, Metadata headers) {
                     streams.add((Listener<WatchResponse>) listener);
+                    if (fails) {
+                        breakStream();
+                    }
                 }
 
                 @Override
@@ -75,7 +81,7 @@ class WatchStreamTest {
 
     private static class Watcher implements EtcdClient.WatchListener {
 
-        private boolean isClosed;
+        private int closed;
 
         @Override
         public void onEvents(List<Event> events) {}
@@ -85,7 +91,7 @@ class WatchStreamTest {
 
         @Override
         public void onClosed() {
-            isClosed = true;
+            closed++;
         }
     }
 
@@ -110,7 +116,7 @@ class WatchStreamTest {
                     server.created(1);
                     CompletableFuture<Long> answer = stream.reportedUpTo();
                     server.reportedUpTo(100);
-                    if (watchers.stream().anyMatch(one -> !one.isClosed)) {
+                    if (watchers.stream().anyMatch(one -> one.closed == 0)) {
                         believed.add(answer.isDone() && !answer.isCompletedExceptionally());
                     }
                 }
@@ -120,11 +126,26 @@ class WatchStreamTest {
             server.created(i);
         }
         server.breakStream();
-        assertThat(watchers).allMatch(watcher -> watcher.isClosed);
+        assertThat(watchers).allMatch(watcher -> watcher.closed == 1);
         assertThat(believed).containsExactly(false);
         CompletableFuture<Long> answer = stream.reportedUpTo();
         server.reportedUpTo(101);
         assertThat(answer).isCompletedWithValue(101L);
+    }
+
+    @Test
+    void watchThatIsAddedWhileTheChannelFailsIsReportedAsClosed() {
+        server.fails = true;
+        try (EtcdClient client = new GrpcEtcdClient(
+                Endpoints.over(server),
+                Endpoints.over(server),
+                new AuthToken(null, null),
+                Duration.ofSeconds(1),
+                "a channel that fails")) {
+            Watcher watcher = new Watcher();
+            client.watch(ByteString.copyFromUtf8("key"), false, 1, watcher);
+            assertThat(watcher.closed).isEqualTo(1);
+        }
     }
 
     @Test

@@ -3,7 +3,6 @@ package dev.holdfast.jdbc.schema;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.jdbc.CuttingProxy;
 import dev.holdfast.jdbc.JdbcLockStore;
 import dev.holdfast.jdbc.JdbcLockStoreProvider;
 import dev.holdfast.jdbc.MariaDbServer;
@@ -18,6 +17,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.process.FaultProxy;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -290,9 +290,8 @@ class RequiredTableTest extends Servers {
     }
 
     private int tripsToOpen(String url) throws Exception {
-        String port = url.replaceAll(".*127.0.0.1:(\\d+)/.*", "$1");
-        CuttingProxy proxy = closing(new CuttingProxy(Integer.parseInt(port)));
-        open(url.replace(":" + port + "/", ":" + proxy.port() + "/"));
+        FaultProxy proxy = closing(FaultProxy.before(url));
+        open(proxy.in(url));
         return proxy.tripsOfBusiestConnection();
     }
 

@@ -1,57 +1,21 @@
 package dev.holdfast.redis.lettuce;
 
 import dev.holdfast.redis.RedisCluster;
-import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.testkit.LockStoreTck;
+import dev.holdfast.testkit.ServerStoreTck;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 
 /** The laws, on a cluster of six nodes through Lettuce. */
-class LettuceClusterStoreTest extends LockStoreTck {
+class LettuceClusterStoreTest extends ServerStoreTck {
 
-    private static RedisCluster cluster;
+    @AutoClose
+    private static final RedisCluster CLUSTER = RedisCluster.start();
 
-    @BeforeAll
-    static void startTheCluster() {
-        cluster = RedisCluster.start();
-    }
-
-    @AfterAll
-    static void stopTheCluster() {
-        cluster.close();
-    }
-
-    @Override
-    protected LockStore open(MonotonicClock clock) {
-        return open(clock, Duration.ofSeconds(2));
-    }
-
-    @Override
-    protected LockStore openWithTickets(Duration timeToLive) {
-        return open(clock(), timeToLive);
-    }
-
-    private LockStore open(MonotonicClock clock, Duration ticketTtl) {
-        return new LettuceLockStoreProvider()
-                .open(LettuceUrl.of(cluster.url()) + "?ticketTtl=" + ticketTtl.toMillis() + "ms", clock);
-    }
-
-    @Override
-    protected boolean runsOnRealTime() {
-        return true;
-    }
-
-    // The scripts are those of the store on one server, whose run meets it.
-    @Override
-    protected boolean modelRunMeetsExpiry() {
-        return false;
-    }
-
-    // The store's rules have their long run on another server.
-    @Override
-    protected int modelOperations() {
-        return 3_000;
+    LettuceClusterStoreTest() {
+        super(new LettuceLockStoreProvider(), LettuceUrl.of(CLUSTER.url()) + "?ticketTtl=", Duration.ofSeconds(2));
+        // The scripts are those of the store on one server, whose run meets it.
+        meetsNoExpiryInModelRun();
+        // The store's rules have their long run on another server.
+        runsModel(3_000);
     }
 }
