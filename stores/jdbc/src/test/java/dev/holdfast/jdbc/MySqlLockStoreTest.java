@@ -5,11 +5,10 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.LockStoreTck;
 import java.time.Duration;
 
-/** The laws, on MariaDB, by MySQL's driver and with SQL that MySQL supports as well. */
+/** The laws, by MySQL's driver and with SQL for MySQL; on MariaDB, unless there is a server of MySQL's. */
 class MySqlLockStoreTest extends LockStoreTck {
 
-    private static final String URL =
-            MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase());
+    private static final String URL = Servers.url("mysql");
 
     @Override
     protected LockStore open(MonotonicClock clock) {
