@@ -42,11 +42,13 @@ public final class MySqlServer implements AutoCloseable {
     private void start() {
         ServerProcess.require(Path.of(PROGRAM), "mysql-server-core, of a distribution that has it");
         String data = "--datadir=" + process.folder().resolve("data");
-        process.runAsUser(PROGRAM, "--no-defaults", data, "--initialize-insecure");
+        String noFiles = "--secure-file-priv=NULL"; // the usual folder for them is made by the package
+        process.runAsUser(PROGRAM, "--no-defaults", data, noFiles, "--initialize-insecure");
         process.start(
                 PROGRAM,
                 "--no-defaults",
                 data,
+                noFiles,
                 "--tmpdir=" + process.folder(),
                 "--bind-address=127.0.0.1",
                 "--port=" + process.port(),
