@@ -445,6 +445,7 @@ final class RowLockStore implements LockStore {
                             turn, List.of(claim.name()), read -> read.only().release(claim, read.now(), read.epoch())));
             contended.saw(claim.name(), applied.contended());
             waiters.ended(claim.id(), Renewed.Reason.RELEASED);
+            poller.released(claim);
             List<Handed> elsewhere = notifyWaiters(applied.handed(), work);
             boolean found = applied.answerOrThrow();
             if (elsewhere.isEmpty()) {

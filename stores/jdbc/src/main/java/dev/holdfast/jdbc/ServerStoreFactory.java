@@ -8,6 +8,7 @@ import dev.holdfast.jdbc.connection.BorrowedConnections;
 import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
+import dev.holdfast.jdbc.dialect.PostgresProduct;
 import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockStatements;
@@ -33,22 +34,51 @@ import javax.sql.DataSource;
 /** Creates a store in a database that is reached through a pool, and has its tables checked. */
 final class ServerStoreFactory {
 
+    private static final String POSTGRESQL = "PostgreSQL";
+
     private ServerStoreFactory() {}
 
     static LockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock) {
-        return open(url, options, clock, url.dialect(options, true));
+        ServerDialect dialect = url.dialect(options, true);
+        ConnectionPool pool = pool(url, options, dialect);
+        return open(options, clock, url.isPostgres() ? reached(dialect, url, options, pool) : dialect, pool);
     }
 
     static LockStore open(DatabaseUrl url, ServerOptions options, MonotonicClock clock, ServerDialect dialect) {
+        return open(options, clock, dialect, pool(url, options, dialect));
+    }
+
+    private static ConnectionPool pool(DatabaseUrl url, ServerOptions options, ServerDialect dialect) {
         Duration timeout = options.store().busyTimeout();
         Duration statement = statementTimeout(timeout);
-        ConnectionPool pool = new ConnectionPool(
+        return new ConnectionPool(
                 url,
                 url.properties(statement, timeout, options.serverPrepare()),
-                options.all(url.isPostgres() && options.listens()),
+                options.all(dialect.canNotify() && options.listens()),
                 timeout,
                 statement,
                 "holdfast-" + dialect.product());
+    }
+
+    // PostgreSQL's dialect, or that of another database which its driver reaches as well.
+    private static ServerDialect reached(
+            ServerDialect dialect, DatabaseUrl url, ServerOptions options, ConnectionPool pool) {
+        boolean ready = false;
+        try {
+            String version = onOwnThread("holdfast-open", pool, () -> ask(pool, dialect, PostgresProduct::version));
+            ServerDialect reached = url.dialect(options, version);
+            ready = true;
+            return reached;
+        } finally {
+            if (!ready) {
+                pool.close();
+            }
+        }
+    }
+
+    private static LockStore open(
+            ServerOptions options, MonotonicClock clock, ServerDialect dialect, ConnectionPool pool) {
+        Duration statement = statementTimeout(options.store().busyTimeout());
         if (options.adopted() != null) {
             return adopt(dialect, pool, options, wiring(WaiterNotifier.NONE, options, statement, true), clock);
         }
@@ -56,7 +86,7 @@ final class ServerStoreFactory {
                 dialect,
                 pool,
                 options,
-                wiring(notifier(url, dialect, pool, options, clock), options, statement, true),
+                wiring(notifier(dialect, pool, options, clock), options, statement, true),
                 clock);
     }
 
@@ -72,16 +102,22 @@ final class ServerStoreFactory {
             return H2StoreFactory.over(pool, options, clock);
         }
         DatabaseUrl url = new DatabaseUrl(url(product), pool + ", a " + product.name());
-        ServerDialect dialect = url.dialect(options, false);
+        ServerDialect dialect =
+                url.isPostgres() ? url.dialect(options, product.version()) : url.dialect(options, false);
         if (options.adopted() != null) {
             return adopt(dialect, pool, options, wiring(WaiterNotifier.NONE, options, statement, false), clock);
         }
-        WaiterNotifier notifier = notifier(url, dialect, pool, options, clock);
+        WaiterNotifier notifier = notifier(dialect, pool, options, clock);
         return open(dialect, pool, options, wiring(notifier, options, statement, false), clock);
     }
 
-    /** A database, as its driver describes it. The URL is the driver's, with what the user has written into it. */
-    private record Product(String name, String url) {
+    /**
+     * A database, as its driver describes it.
+     *
+     * @param url the driver's, with what the user has written into it
+     * @param version what a database that the driver calls PostgreSQL says of itself
+     */
+    private record Product(String name, String url, String version) {
 
         /** Without the URL, which may have a password. */
         @Override
@@ -98,7 +134,9 @@ final class ServerStoreFactory {
             Connection connection = pool.open();
             try {
                 DatabaseMetaData described = connection.getMetaData();
-                return new Product(described.getDatabaseProductName(), String.valueOf(described.getURL()));
+                String name = described.getDatabaseProductName();
+                String version = POSTGRESQL.equals(name) ? PostgresProduct.version(connection) : "";
+                return new Product(name, String.valueOf(described.getURL()), version);
             } finally {
                 pool.giveBack(connection);
             }
@@ -112,7 +150,7 @@ final class ServerStoreFactory {
     // there are several servers.
     private static String url(Product product) {
         return switch (product.name()) {
-            case "PostgreSQL" -> product.url().startsWith("jdbc:postgresql:") ? product.url() : "jdbc:postgresql:";
+            case POSTGRESQL -> product.url().startsWith("jdbc:postgresql:") ? product.url() : "jdbc:postgresql:";
             case "MariaDB" -> "jdbc:mariadb:";
             case "MySQL" -> "jdbc:mysql:";
             default -> product.name();
@@ -121,8 +159,8 @@ final class ServerStoreFactory {
 
     // The notifier's class needs the driver of PostgreSQL.
     static WaiterNotifier notifier(
-            DatabaseUrl url, Dialect dialect, ConnectionSource source, ServerOptions options, MonotonicClock clock) {
-        return url.isPostgres() && options.notifies()
+            Dialect dialect, ConnectionSource source, ServerOptions options, MonotonicClock clock) {
+        return dialect.canNotify() && options.notifies()
                 ? new PostgresNotifier(source, dialect, options.store().ticketTtl(), clock, options.listens())
                 : WaiterNotifier.NONE;
     }
@@ -169,18 +207,11 @@ final class ServerStoreFactory {
         dialect.keepIn(LockTables.of(options.lockTable()));
         boolean ready = false;
         try {
-            AdoptedTable theirs = onOwnThread("holdfast-" + dialect.product() + "-open", pool, () -> {
-                try {
-                    Connection connection = pool.open();
-                    try {
-                        return check(connection, dialect, pool.toString(), layout, options);
-                    } finally {
-                        pool.giveBack(connection);
-                    }
-                } catch (SQLException failure) {
-                    throw dialect.failure(failure);
-                }
-            });
+            AdoptedTable theirs = onOwnThread(
+                    "holdfast-" + dialect.product() + "-open",
+                    pool,
+                    () -> ask(
+                            pool, dialect, connection -> check(connection, dialect, pool.toString(), layout, options)));
             AdoptedLockStore store = new AdoptedLockStore(dialect, pool, theirs, options.store(), wiring, clock);
             store.start();
             ready = true;
@@ -202,6 +233,29 @@ final class ServerStoreFactory {
             dialect.start(statements);
         }
         return new AdoptedTable(layout, columns, dialect);
+    }
+
+    /** What is asked of a database before there is a store. */
+    @FunctionalInterface
+    private interface Question<T> {
+        T ask(Connection connection) throws SQLException;
+    }
+
+    // No lock is touched, so a failure has no effect.
+    private static <T> T ask(ConnectionSource pool, Dialect dialect, Question<T> question) {
+        try {
+            Connection connection = pool.open();
+            try {
+                return question.ask(connection);
+            } finally {
+                pool.giveBack(connection);
+            }
+        } catch (SQLException failure) {
+            StoreException translated = dialect.failure(failure);
+            throw translated.effect() == Effect.NONE
+                    ? translated
+                    : StoreException.unavailable(Effect.NONE, String.valueOf(translated.getMessage()), failure);
+        }
     }
 
     // On a thread that nobody interrupts, and to which no transaction of the program's is bound.

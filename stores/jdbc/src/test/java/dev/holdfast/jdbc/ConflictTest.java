@@ -38,7 +38,7 @@ class ConflictTest extends Servers {
     private void open(String product, String error, int failures) {
         url = url(product);
         open(url).close();
-        if (product.equals("postgresql")) {
+        if (isPostgres(product)) {
             run(
                     url,
                     "CREATE SEQUENCE failures",
@@ -57,14 +57,16 @@ class ConflictTest extends Servers {
         }
     }
 
+    private static boolean isPostgres(String product) {
+        return !product.startsWith("m");
+    }
+
     private void failAgain(String product) {
-        run(
-                url,
-                product.equals("postgresql") ? "ALTER SEQUENCE failures RESTART" : "ALTER SEQUENCE failures RESTART 1");
+        run(url, isPostgres(product) ? "ALTER SEQUENCE failures RESTART" : "ALTER SEQUENCE failures RESTART 1");
     }
 
     private long writes(String product) throws SQLException {
-        String query = product.equals("postgresql")
+        String query = isPostgres(product)
                 ? "SELECT last_value FROM failures"
                 : "SELECT next_not_cached_value - 1 FROM failures";
         try (Connection connection = connect(url);
@@ -76,7 +78,15 @@ class ConflictTest extends Servers {
     }
 
     @ParameterizedTest
-    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213", "mysql,3101"})
+    @CsvSource({
+        "postgresql,40001",
+        "postgresql,40P01",
+        "cockroachdb,40001",
+        "yugabytedb,40001",
+        "mariadb,1213",
+        "mysql,1213",
+        "mysql,3101"
+    })
     void conflictsAreTriedAgain(String product, String error) {
         open(product, error, 4);
         LockStore store = open(url);
@@ -96,7 +106,8 @@ class ConflictTest extends Servers {
     }
 
     @ParameterizedTest
-    @CsvSource({"postgresql,40001", "postgresql,40P01", "mariadb,1213", "mysql,1213", "mysql,3101"})
+    @CsvSource({"postgresql,40001", "postgresql,40P01", "cockroachdb,40001", "mariadb,1213", "mysql,1213", "mysql,3101"
+    })
     void conflictsWithoutEndAreGivenUpWithoutEffect(String product, String error) throws SQLException {
         open(product, error, Integer.MAX_VALUE);
         LockStore store = open(url);

@@ -3,11 +3,10 @@ package dev.holdfast.jdbc;
 import dev.holdfast.testkit.ServerStoreTck;
 import java.time.Duration;
 
-/** The laws, on MariaDB, by MySQL's driver and with SQL that MySQL supports as well. */
+/** The laws, by MySQL's driver and with SQL for MySQL; on MariaDB, unless there is a server of MySQL's. */
 class MySqlLockStoreTest extends ServerStoreTck {
 
-    private static final String URL =
-            MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase());
+    private static final String URL = Servers.url("mysql");
 
     MySqlLockStoreTest() {
         super(new JdbcLockStoreProvider(), URL + "&holdfast.ticketTtl=", Duration.ofSeconds(2));

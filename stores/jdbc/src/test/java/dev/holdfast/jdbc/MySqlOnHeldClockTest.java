@@ -10,7 +10,7 @@ import java.util.Map;
 class MySqlOnHeldClockTest extends HeldClockTck {
 
     MySqlOnHeldClockTest() {
-        super(MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase()), Map.of());
+        super(Servers.url("mysql"), Map.of());
     }
 
     @Override

@@ -64,8 +64,7 @@ class PostgresNotifierTest extends Servers {
         ServerOptions options = ServerOptions.parse("ticketTtl=10m"); // no refresh is needed meanwhile
         List<RowLockStore> stores = new ArrayList<>();
         for (int i = 0; i <= clients; i++) {
-            WaiterNotifier notifier =
-                    ServerStoreFactory.notifier(url, dialect, statements, options, MonotonicClock.SYSTEM);
+            WaiterNotifier notifier = ServerStoreFactory.notifier(dialect, statements, options, MonotonicClock.SYSTEM);
             StoreWiring wiring = ServerStoreFactory.wiring(notifier, options, TIMEOUT, true);
             stores.add(closing(
                     ServerStoreFactory.open(dialect, unclosed(statements), options, wiring, MonotonicClock.SYSTEM)));

@@ -3,6 +3,7 @@ package dev.holdfast.fence.jdbc;
 import com.mysql.cj.jdbc.MysqlDataSource;
 import dev.holdfast.jdbc.JdbcLockStoreProvider;
 import dev.holdfast.jdbc.MariaDbServer;
+import dev.holdfast.jdbc.MySqlServer;
 import dev.holdfast.jdbc.PostgresServer;
 import dev.holdfast.jdbc.SqliteLockStoreProvider;
 import dev.holdfast.spi.LockStore;
@@ -44,11 +45,8 @@ record UserDatabase(String product, String url, String storeUrl) {
                 MariaDbServer server = MariaDbServer.shared();
                 yield of(product, server.mariaUrl(server.newDatabase()));
             }
-            // MySQL's driver, and its dialect, on a server of MariaDB.
-            case "mysql" -> {
-                MariaDbServer server = MariaDbServer.shared();
-                yield of(product, server.mysqlUrl(server.newDatabase()));
-            }
+            // MySQL's driver, and its dialect; on a server of MariaDB, unless there is one of MySQL's.
+            case "mysql" -> of(product, MySqlServer.newDatabase());
             default -> throw new IllegalArgumentException(product);
         };
     }

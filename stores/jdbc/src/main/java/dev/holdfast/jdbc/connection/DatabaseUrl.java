@@ -1,10 +1,12 @@
 package dev.holdfast.jdbc.connection;
 
 import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.dialect.DistributedPostgresDialect;
 import dev.holdfast.jdbc.dialect.GenericDialect;
 import dev.holdfast.jdbc.dialect.MariaDbDialect;
 import dev.holdfast.jdbc.dialect.MySqlDialect;
 import dev.holdfast.jdbc.dialect.PostgresDialect;
+import dev.holdfast.jdbc.dialect.PostgresProduct;
 import dev.holdfast.jdbc.dialect.ServerDialect;
 import dev.holdfast.store.StoreUrl;
 import java.sql.DriverManager;
@@ -99,6 +101,23 @@ public record DatabaseUrl(String url, String shown) {
             return new MariaDbDialect(shown);
         }
         return isMySql() ? new MySqlDialect(shown, sessionsAreOurs) : GenericDialect.of(shown, options);
+    }
+
+    /**
+     * The dialect of the database that PostgreSQL's driver has reached.
+     *
+     * @param version what its {@code version()} has returned
+     * @throws IllegalArgumentException if it lacks what an option needs
+     */
+    public ServerDialect dialect(ServerOptions options, String version) {
+        PostgresProduct product = PostgresProduct.of(version);
+        if (product == PostgresProduct.POSTGRESQL) {
+            return dialect(options, true);
+        }
+        String where = shown + ", which is " + product.label();
+        options.check(where, false, false);
+        product.require(version, where);
+        return new DistributedPostgresDialect(shown, product);
     }
 
     /** Whether {@link #properties} limit how long the driver waits for an answer. */

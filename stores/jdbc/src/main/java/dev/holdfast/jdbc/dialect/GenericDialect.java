@@ -50,6 +50,9 @@ public final class GenericDialect extends ServerDialect {
             "INSERT INTO holdfast_schema (version, clock, origin) VALUES (" + TableSchema.VERSION + ", '-', 0)";
 
     private static final List<String> RACES = List.of("23", "40");
+    /** The connection broke while the server committed: it is not known whether it did. */
+    private static final String COMMIT_UNKNOWN = "40003";
+
     private static final List<String> NO_RIGHT = List.of("28", "42501", "42505");
     private static final List<String> WRONG_WORDS = List.of("42");
     private static final List<String> TIMED_OUT = List.of("57014", "HYT00", "55P03");
@@ -178,10 +181,11 @@ public final class GenericDialect extends ServerDialect {
 
     @Override
     public boolean isRace(SQLException failure) {
-        return failure instanceof SQLIntegrityConstraintViolationException
-                || failure instanceof SQLTransactionRollbackException
-                || stateIs(failure, RACES)
-                || isLocked(failure);
+        return !COMMIT_UNKNOWN.equals(failure.getSQLState())
+                && (failure instanceof SQLIntegrityConstraintViolationException
+                        || failure instanceof SQLTransactionRollbackException
+                        || stateIs(failure, RACES)
+                        || isLocked(failure));
     }
 
     @Override

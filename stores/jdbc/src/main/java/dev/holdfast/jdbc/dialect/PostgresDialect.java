@@ -39,7 +39,7 @@ public class PostgresDialect extends ServerDialect {
             ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)
             """;
 
-    private static final String CREATE_SCHEMA = """
+    static final String CREATE_SCHEMA = """
             CREATE TABLE IF NOT EXISTS holdfast_schema (
               version integer NOT NULL PRIMARY KEY, clock text NOT NULL, origin bigint NOT NULL
             )
@@ -137,7 +137,7 @@ public class PostgresDialect extends ServerDialect {
     }
 
     @Override
-    public String createNodeTable() {
+    public @Nullable String createNodeTable() {
         return CREATE_NODE;
     }
 
@@ -157,6 +157,11 @@ public class PostgresDialect extends ServerDialect {
     @Override
     public boolean canBeNode() {
         return !severalServers;
+    }
+
+    @Override
+    public boolean canNotify() {
+        return true;
     }
 
     @Override

@@ -163,6 +163,11 @@ public abstract class Dialect {
         return false;
     }
 
+    /** Whether a client can notify the others through the database. */
+    public boolean canNotify() {
+        return false;
+    }
+
     /**
      * Reads the mark of the database's present incarnation: since when it has kept its data, and the time. The first is null if
      * there is no mark of this incarnation. The third column is why the mark cannot be trusted, null if it can. It is run in a

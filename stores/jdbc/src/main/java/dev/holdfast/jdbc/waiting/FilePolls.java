@@ -61,6 +61,10 @@ final class FilePolls implements PollSchedule {
     @Override
     public void unchanged(LockName name, long now) {}
 
+    // To look at the version costs too little to be spared by a guess.
+    @Override
+    public void held(LockName name, long nanos) {}
+
     @Override
     public void allAreDue() {
         changed = true;

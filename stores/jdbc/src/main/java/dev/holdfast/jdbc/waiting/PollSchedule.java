@@ -31,6 +31,9 @@ interface PollSchedule {
     /** The row of a name that was due was not changed since it was read before. */
     void unchanged(LockName name, long now);
 
+    /** A claim of this client was released so long after the start of the poll that found it to be granted. */
+    void held(LockName name, long nanos);
+
     /** All names are due, because changes may have been missed. */
     void allAreDue();
 

@@ -278,7 +278,7 @@ public final class PostgresNotifier implements WaiterNotifier {
                 PGNotification[] received = ours.getNotifications(LISTEN_MILLIS);
                 Set<LockName> names = names(received, waiters);
                 if (!names.isEmpty()) {
-                    waiters.look(table, names, ticketTtl);
+                    waiters.look(table, names, ticketTtl, id -> {});
                 } else if (isSilent(received) && !waiters.isEmpty()) {
                     probe(connection);
                 }

@@ -18,10 +18,13 @@ import java.util.function.LongUnaryOperator;
  *
  * <p>Who is first in a queue can be granted the lock at any moment, and so reads its row often: every {@link #SHORTEST_NANOS} at
  * first, and ever more rarely the longer it has been first, because then another short while matters less. Who
- * is further back reads it when half of those before him will have had their turn, by the pace at which he has seen the queue
- * move; {@link #UNKNOWN_PACE_NANOS} for each place as long as he has not. So a waiter in position p takes about log2(p) polls to
- * come to the front, and not one in each interval. Claims that one release grants together, as readers behind a writer, have
- * one position.
+ * is further back reads it when those before him will have had their turn. He expects each of them to hold the lock for as long as
+ * this client does, and a little that passes until a grant is noticed; the less the more his own holds vary, and not much more than
+ * the pace at which he has seen the queue move. That pace alone would be no good guess: it contains the times for which the lock was
+ * granted to somebody who slept, so that all sleep ever longer. A client that has not held the lock yet reads the row when half of
+ * those before him will have had their turn, by that pace; {@link #UNKNOWN_PACE_NANOS} for each place as long as he has not seen it.
+ * So a waiter comes to the front with a few polls, and not with one in each interval. Claims that one release grants together, as
+ * readers behind a writer, have one position.
  *
  * <p>Where the database pushes, a poll finds only those grants whose notification was lost, and polls are rare.
  */
@@ -40,6 +43,22 @@ final class RowPolls implements PollSchedule {
 
     private static final int LATE_PART = 100;
     private static final long LONGEST_LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    /** How long it takes on average until the first in a queue reads that it is granted: half a pause. The read is part of the hold. */
+    private static final long NOTICE_NANOS = SHORTEST_NANOS / 2;
+
+    /** The weight of one hold among those before. */
+    private static final int HOLD_PART = 8;
+
+    /** While holds are known to be long, the first in a queue need not poll as often as it can. */
+    private static final int PART_OF_HOLD = 4;
+
+    private static final long LONGEST_BY_HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    /** How far the pace at which the queue moves is believed against the holds of this client. */
+    private static final int LEAST_PART_OF_PACE = 8;
+
+    private static final int DOUBTED_PART_OF_PACE = 10;
 
     private static final long UNKNOWN_PACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -64,6 +83,11 @@ final class RowPolls implements PollSchedule {
         /** How long the queue takes for one place; 0 if that is not known. */
         long pace;
 
+        /** How long this client holds the lock; 0 if that is not known. */
+        long hold;
+        /** By how much its holds differ from that. */
+        long deviation;
+
         /** The pause before the poll that comes next. */
         long pause;
 
@@ -71,6 +95,35 @@ final class RowPolls implements PollSchedule {
 
         Polls(LockName name) {
             this.name = name;
+        }
+
+        void learnHold(long nanos) {
+            if (hold == 0) {
+                hold = Math.max(1, nanos);
+                deviation = hold / 2;
+                return;
+            }
+            // A single long hold must not have all others come late.
+            long bounded = Math.min(nanos, 4 * hold);
+            deviation += (Math.abs(bounded - hold) - deviation) / HOLD_PART;
+            hold = Math.max(1, hold + (bounded - hold) / HOLD_PART);
+        }
+
+        /** How long one place before this client's claim may take at the least, as far as is known. */
+        long place() {
+            if (hold == 0) {
+                return (pace == 0 ? UNKNOWN_PACE_NANOS : pace) / 2;
+            }
+            long expected = hold + NOTICE_NANOS;
+            long surely = expected - Math.min(deviation, expected) / 2;
+            return pace == 0
+                    ? surely
+                    : Math.max(pace / LEAST_PART_OF_PACE, Math.min(surely, pace - pace / DOUBTED_PART_OF_PACE));
+        }
+
+        /** Clients that would poll at the same moment are spread; those that know when their turns come are spread by that. */
+        long jitter() {
+            return pause / (position > 0 && hold != 0 ? 50 : 10);
         }
     }
 
@@ -125,8 +178,7 @@ final class RowPolls implements PollSchedule {
 
     private long next(Polls polls, long now) {
         polls.pause = pause(polls, now - polls.since);
-        // The jitter spreads clients that would poll at the same moments.
-        return now + polls.pause + random.applyAsLong(polls.pause / 10 + 1);
+        return now + polls.pause + random.applyAsLong(polls.jitter() + 1);
     }
 
     private long pause(Polls polls, long age) {
@@ -134,11 +186,11 @@ final class RowPolls implements PollSchedule {
             return (polls.position + 1) * BESIDE_PUSHES_NANOS;
         }
         if (polls.position == 0) {
-            long late = Math.min(age / LATE_PART, LONGEST_LATE_NANOS);
-            return Math.max(SHORTEST_NANOS, Math.max(late, Math.min(age / PART, LONGEST_NANOS)));
+            long late = Math.max(Math.min(age / PART, LONGEST_NANOS), Math.min(age / LATE_PART, LONGEST_LATE_NANOS));
+            return Math.max(Math.max(SHORTEST_NANOS, late), Math.min(polls.hold / PART_OF_HOLD, LONGEST_BY_HOLD_NANOS));
         }
-        long pace = polls.pace == 0 ? UNKNOWN_PACE_NANOS : polls.pace;
-        long soon = Math.max(polls.position * pace / 2, Math.min(age, polls.position * LONGEST_LATE_NANOS) / 4);
+        long idle = Math.min(age, polls.position * LONGEST_LATE_NANOS) / 4;
+        long soon = Math.max(polls.position * polls.place(), idle);
         return Math.min(Math.max(soon, OTHERS_SHORTEST_NANOS), OTHERS_LONGEST_NANOS);
     }
 
@@ -191,6 +243,14 @@ final class RowPolls implements PollSchedule {
         }
         polls.position = position;
         schedule(polls, now);
+    }
+
+    @Override
+    public void held(LockName name, long nanos) {
+        Polls polls = names.get(name);
+        if (polls != null) {
+            polls.learnHold(nanos);
+        }
     }
 
     @Override

@@ -3,6 +3,8 @@ package dev.holdfast.jdbc.waiting;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.waiting.WaiterRegistry.Seen;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
@@ -10,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -28,7 +31,12 @@ public final class WaitPoller implements AutoCloseable {
     /** The pause after a poll has failed. */
     private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
+    /** The most grants whose release is awaited, to learn how long this client holds its locks. */
+    private static final int MOST_HELD = 1_000;
+
     private record Enqueued(LockName name, int turn) {}
+
+    private record Held(LockName name, long nanos) {}
 
     private final SerialConnection connection;
     private final WaiterRegistry waiters;
@@ -37,6 +45,11 @@ public final class WaitPoller implements AutoCloseable {
     private final MonotonicClock clock;
     private final String threadName;
     private final Queue<Enqueued> enqueued = new ConcurrentLinkedQueue<>();
+    /** When polls began that found claims of this client to be granted, until these are released. */
+    private final Map<ClaimId, Long> heldSince = new ConcurrentHashMap<>();
+    /** At most one for each of these grants. */
+    private final Queue<Held> held = new ConcurrentLinkedQueue<>();
+
     private volatile boolean allAreDue;
 
     private @Nullable Thread thread;
@@ -73,7 +86,7 @@ public final class WaitPoller implements AutoCloseable {
         return new WaitPoller(connection, waiters, polls, ticketTtl, clock, threadName);
     }
 
-    private WaitPoller(
+    WaitPoller(
             SerialConnection connection,
             WaiterRegistry waiters,
             PollSchedule schedule,
@@ -96,6 +109,14 @@ public final class WaitPoller implements AutoCloseable {
     public void enqueued(LockName name, int turn) {
         enqueued.add(new Enqueued(name, turn));
         wake(schedule.firstNanos(turn));
+    }
+
+    /** To be called after a claim was released. */
+    public void released(Claim claim) {
+        Long since = heldSince.remove(claim.id());
+        if (since != null) {
+            held.add(new Held(claim.name(), clock.nanoTime() - since));
+        }
     }
 
     /**
@@ -169,6 +190,9 @@ public final class WaitPoller implements AutoCloseable {
     }
 
     private void poll() {
+        for (Held one = held.poll(); one != null; one = held.poll()) {
+            schedule.held(one.name(), one.nanos());
+        }
         for (Enqueued one = enqueued.poll(); one != null; one = enqueued.poll()) {
             schedule.enqueued(one.name(), one.turn(), clock.nanoTime());
         }
@@ -179,13 +203,7 @@ public final class WaitPoller implements AutoCloseable {
         List<LockName> due = new ArrayList<>(schedule.due(connection, clock.nanoTime()));
         for (int from = 0; from < due.size(); from += LockTable.MAX_BATCH) {
             List<LockName> chunk = due.subList(from, Math.min(due.size(), from + LockTable.MAX_BATCH));
-            Map<LockName, Seen> seen;
-            try {
-                seen = connection.call(turn -> waiters.look(turn.table(), chunk, ticketTtl));
-            } catch (RuntimeException failure) {
-                due.subList(from, due.size()).forEach(name -> schedule.unchanged(name, clock.nanoTime()));
-                throw failure;
-            }
+            Map<LockName, Seen> seen = look(chunk, due.subList(from, due.size()));
             long now = clock.nanoTime();
             for (LockName name : chunk) {
                 Seen found = seen.get(name);
@@ -195,6 +213,22 @@ public final class WaitPoller implements AutoCloseable {
                     schedule.read(name, found.turn(), found.granted(), now);
                 }
             }
+        }
+    }
+
+    private Map<LockName, Seen> look(List<LockName> names, List<LockName> due) {
+        long asked = clock.nanoTime();
+        try {
+            return connection.call(turn -> waiters.look(turn.table(), names, ticketTtl, id -> holds(id, asked)));
+        } catch (RuntimeException failure) {
+            due.forEach(name -> schedule.unchanged(name, clock.nanoTime()));
+            throw failure;
+        }
+    }
+
+    private void holds(ClaimId id, long since) {
+        if (heldSince.size() < MOST_HELD) {
+            heldSince.put(id, since);
         }
     }
 

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -195,9 +196,12 @@ public final class WaiterRegistry {
      * Reads the rows of some names, and notifies the listeners of claims that were granted or released. A row that is as it was
      * seen last is not fetched.
      *
+     * @param beforeGrant is called with each claim that was granted, before its listener is notified
      * @return what was found, for names whose row was changed, or for which none of ours waits
      */
-    Map<LockName, Seen> look(LockTable table, Collection<LockName> names, Duration ticketTtl) throws SQLException {
+    Map<LockName, Seen> look(
+            LockTable table, Collection<LockName> names, Duration ticketTtl, Consumer<ClaimId> beforeGrant)
+            throws SQLException {
         // The waiters are listed before the rows are read, so that each is compared with rows that are not older
         // than it.
         Map<LockName, List<Listed>> listed = new HashMap<>();
@@ -217,7 +221,7 @@ public final class WaiterRegistry {
             rows.byName().forEach((name, row) -> {
                 List<Listed> ours = listed.get(name);
                 if (ours != null) {
-                    seen.put(name, compare(ours, row, rows.now(), ticketTtl));
+                    seen.put(name, compare(ours, row, rows.now(), ticketTtl, beforeGrant));
                 }
             });
         }
@@ -242,7 +246,7 @@ public final class WaiterRegistry {
         return ours.stream().allMatch(one -> one.waiter().seenVersion == first) ? first : UNSEEN;
     }
 
-    private Seen compare(List<Listed> ours, LockRow row, long now, Duration ticketTtl) {
+    private Seen compare(List<Listed> ours, LockRow row, long now, Duration ticketTtl, Consumer<ClaimId> beforeGrant) {
         Optional<ResourceRecord> record = readable(row, ticketTtl);
         int turn = 0;
         boolean granted = false;
@@ -253,7 +257,7 @@ public final class WaiterRegistry {
             turn = Integer.MAX_VALUE;
             for (Listed listed : ours) {
                 ClaimId id = listed.waiter().claim.id();
-                granted |= compare(listed, record.get(), now);
+                granted |= compare(listed, record.get(), now, beforeGrant);
                 turn = Math.min(turn, waiting.getOrDefault(id, Integer.MAX_VALUE));
             }
         }
@@ -273,7 +277,7 @@ public final class WaiterRegistry {
     }
 
     // Whether it was granted. A waiting claim has the counter 0.
-    private boolean compare(Listed listed, ResourceRecord record, long now) {
+    private boolean compare(Listed listed, ResourceRecord record, long now, Consumer<ClaimId> beforeGrant) {
         ClaimId id = listed.waiter().claim.id();
         Place state = record.placeOf(id);
         if (state == null) {
@@ -288,6 +292,7 @@ public final class WaiterRegistry {
         if (state.counter() == 0) {
             return false;
         }
+        beforeGrant.accept(id);
         return granted(id, new Granted(state.counter(), RowCodec.duration(state.expires() - state.since())));
     }
 

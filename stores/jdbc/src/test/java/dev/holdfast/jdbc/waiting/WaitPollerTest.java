@@ -2,9 +2,24 @@ package dev.holdfast.jdbc.waiting;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.JdbcLockStoreProvider;
+import dev.holdfast.jdbc.connection.ConnectionPool;
+import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.dialect.H2Dialect;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.Claimant;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
 
 /** The thread that polls. */
@@ -31,6 +46,75 @@ class WaitPollerTest {
             assertThat(busy).isFalse();
         } finally {
             poller.close();
+        }
+    }
+
+    /** What the schedule predicts by. */
+    @Test
+    void theScheduleLearnsHowLongGrantsAreHeld() throws Exception {
+        String url = "jdbc:h2:mem:poller;DB_CLOSE_DELAY=-1";
+        Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
+        Claim holder = alice.mutex(new LockName("a"));
+        Claim waiter = new Claimant("bob", Duration.ofMinutes(1)).mutex(holder.name());
+        Duration time = Duration.ofSeconds(5);
+        JdbcDataSource database = new JdbcDataSource();
+        database.setURL(url);
+        BlockingQueue<LockName> held = new LinkedBlockingQueue<>();
+        WaiterRegistry waiters = new WaiterRegistry();
+        RecordingListener listener = new RecordingListener();
+        try (LockStore store = new JdbcLockStoreProvider().open(url, MonotonicClock.SYSTEM);
+                ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, 1, url, time, "test");
+                SerialConnection connection =
+                        new SerialConnection(pool, new H2Dialect(url), time, time, MonotonicClock.SYSTEM);
+                WaitPoller poller = new WaitPoller(
+                        connection, waiters, new OneRow(holder.name(), held), time, MonotonicClock.SYSTEM, "one-row")) {
+            store.tryAcquire(holder).toCompletableFuture().join();
+            store.enqueue(waiter, new RecordingListener());
+            waiters.add(new WaiterRegistry.Waiter(waiter, listener, waiters));
+            poller.enqueued(holder.name(), 0);
+            poller.released(holder); // no poll has found that it was granted
+            store.release(holder).toCompletableFuture().join();
+            StoreTest.awaitGrant(listener);
+            poller.released(waiter);
+            poller.enqueued(holder.name(), 0);
+            assertThat(held.poll(20, TimeUnit.SECONDS)).isEqualTo(holder.name());
+            assertThat(held).isEmpty();
+        }
+    }
+
+    /** Reads the one row each millisecond. */
+    private record OneRow(LockName name, BlockingQueue<LockName> releases) implements PollSchedule {
+
+        @Override
+        public long firstNanos(int position) {
+            return 0;
+        }
+
+        @Override
+        public void enqueued(LockName enqueued, int position, long now) {}
+
+        @Override
+        public Collection<LockName> due(SerialConnection connection, long now) {
+            return List.of(name);
+        }
+
+        @Override
+        public void read(LockName read, int position, boolean granted, long now) {}
+
+        @Override
+        public void unchanged(LockName read, long now) {}
+
+        @Override
+        public void held(LockName released, long nanos) {
+            releases.add(released);
+        }
+
+        @Override
+        public void allAreDue() {}
+
+        @Override
+        public long pauseNanos(long now) {
+            return TimeUnit.MILLISECONDS.toNanos(1);
         }
     }
 

@@ -44,7 +44,7 @@ class WaiterRegistryTest extends StoreTest {
     }
 
     private Map<LockName, Seen> look() throws SQLException {
-        return registry.look(table, List.of(name), TTL);
+        return registry.look(table, List.of(name), TTL, id -> {});
     }
 
     /** Before, the fifth of them took itself for the fifth in the queue, and read the row when four others would have had their turn. */
