@@ -444,10 +444,14 @@ final class RowLockStore implements LockStore {
                     : transition(
                             turn, List.of(claim.name()), read -> read.only().release(claim, read.now(), read.epoch())));
             contended.saw(claim.name(), applied.contended());
-            waiters.ended(claim.id(), Renewed.Reason.RELEASED);
+boolean endedHere = waiters.ended(claim.id(), Renewed.Reason.RELEASED);
             poller.released(claim);
             List<Handed> elsewhere = notifyWaiters(applied.handed(), work);
             boolean found = applied.answerOrThrow();
+            if (found && claim.isWaitSet() && !endedHere) {
+                // A signal to a thread of another client, or a place that is left without one.
+                notifier.notifyWaiters(List.of(claim.id()), work);
+            }
             if (elsewhere.isEmpty()) {
                 return found ? Released.ALONE : Released.NOT_OWNER;
             }
@@ -486,7 +490,7 @@ final class RowLockStore implements LockStore {
     private List<Handed> notifyWaiters(List<Handed> handed, SerialConnection connection) {
         List<Handed> elsewhere = waiters.grantedAll(handed);
         if (!elsewhere.isEmpty()) {
-            notifier.notifyGranted(elsewhere, connection);
+            notifier.notifyWaiters(elsewhere.stream().map(Handed::id).toList(), connection);
         }
         return elsewhere;
     }

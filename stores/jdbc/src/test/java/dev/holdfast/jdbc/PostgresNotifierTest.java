@@ -234,6 +234,25 @@ class PostgresNotifierTest extends Servers {
         assertThat(readers).as("readers who were not notified").isEmpty();
     }
 
+    /** Else the thread would learn of it when its client polls, which is rare while the database pushes. */
+    @Test
+    void signalledClaimIsNotified() throws SQLException {
+        String url = url("postgresql");
+        LockStore here = open(url);
+        Claim place = bob.waitSet(name);
+        RecordingListener listener = waiting(open(url), place);
+        try (Connection connection = connect(url);
+                Statement statement = connection.createStatement()) {
+            statement.execute("LISTEN holdfast");
+            assertThat(get(here.release(place)).wasOwner()).isTrue();
+            PGNotification[] received = connection.unwrap(PGConnection.class).getNotifications(10_000);
+            assertThat(received)
+                    .extracting(PGNotification::getParameter)
+                    .containsExactly(place.id().toString());
+        }
+        awaitUntil(listener::wasNotified);
+    }
+
     /** As long as no claim waits in another client, no notification is sent. */
     @Test
     void noNotificationIsSentWithoutWaitersElsewhere() throws SQLException {

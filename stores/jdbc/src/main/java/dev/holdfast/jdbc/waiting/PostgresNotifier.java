@@ -4,9 +4,9 @@ import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.StoreException;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -28,8 +28,8 @@ import org.postgresql.PGNotification;
 
 /**
  * Notifies waiters by {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait in it, and for a
- * while after that. A client that hands a grant to a waiter of another client sends a notification with the ids of the claims on one
- * channel; a client in which one of these claims waits reads the row at once, on the connection on which it listens.
+ * while after that. A client that hands a grant to a waiter of another client, or ends its place in a wait set, sends a notification
+ * with the ids of the claims on one channel; a client in which one of these claims waits reads the row at once, on the connection on which it listens.
  *
  * <p>A notification is a statement of its own, after the commit of the grant: in the same transaction it would keep
  * the database's queue of notifications locked while the commit waits for the disk, and so make all such commits
@@ -170,16 +170,16 @@ public final class PostgresNotifier implements WaiterNotifier {
     }
 
     @Override
-    public void notifyGranted(List<Handed> granted, SerialConnection work) {
+    public void notifyWaiters(List<ClaimId> claims, SerialConnection work) {
         try {
-            for (int from = 0; from < granted.size(); from += MOST_IDS) {
-                String ids = granted.subList(from, Math.min(granted.size(), from + MOST_IDS)).stream()
-                        .map(handed -> handed.id().toString())
+            for (int from = 0; from < claims.size(); from += MOST_IDS) {
+                String ids = claims.subList(from, Math.min(claims.size(), from + MOST_IDS)).stream()
+                        .map(ClaimId::toString)
                         .collect(Collectors.joining(" "));
                 send(CHANNEL, ids, work);
             }
         } catch (StoreException lost) {
-            // The grant is in the rows, and the waiters poll these anyway.
+            // What happened is in the rows, and the waiters poll these anyway.
             return;
         }
     }

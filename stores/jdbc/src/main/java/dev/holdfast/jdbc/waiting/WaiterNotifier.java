@@ -1,12 +1,12 @@
 package dev.holdfast.jdbc.waiting;
 
 import dev.holdfast.jdbc.connection.SerialConnection;
-import dev.holdfast.spi.Released.Handed;
+import dev.holdfast.spi.ClaimId;
 import java.util.List;
 
 /**
  * Notifies waiters in other processes through the database. A notification is a hint: it may be lost, and then a poll or the
- * refresh of the ticket finds the grant. A grant is believed from the row that was read.
+ * refresh of the ticket finds what happened. A grant is believed from the row that was read.
  */
 public interface WaiterNotifier extends AutoCloseable {
 
@@ -16,7 +16,7 @@ public interface WaiterNotifier extends AutoCloseable {
         public void check(SerialConnection work) {}
 
         @Override
-        public void notifyGranted(List<Handed> granted, SerialConnection work) {}
+        public void notifyWaiters(List<ClaimId> claims, SerialConnection work) {}
 
         @Override
         public void listen(WaiterRegistry waiters, WaitPoller poller) {}
@@ -34,10 +34,10 @@ public interface WaiterNotifier extends AutoCloseable {
     void check(SerialConnection work);
 
     /**
-     * Notifies the clients whose claims were granted. Called after the grants were committed, with at least one
-     * claim.
+     * Notifies the clients whose waiting claims were granted, or released by another client. Called after that was committed, with
+     * at least one claim.
      */
-    void notifyGranted(List<Handed> granted, SerialConnection work);
+    void notifyWaiters(List<ClaimId> claims, SerialConnection work);
 
     /** Listens for notifications as long as claims wait in this client, if they reach it. */
     void listen(WaiterRegistry waiters, WaitPoller poller);

@@ -168,11 +168,14 @@ public final class WaiterRegistry {
                         .toList();
     }
 
-    public void ended(ClaimId id, Renewed.Reason reason) {
+    /** Notifies the listener of a claim that is gone; false if it has none here. */
+    public boolean ended(ClaimId id, Renewed.Reason reason) {
         Waiter waiter = take(id);
-        if (waiter != null) {
-            waiter.notifyEnded(reason);
+        if (waiter == null) {
+            return false;
         }
+        waiter.notifyEnded(reason);
+        return true;
     }
 
     /**
