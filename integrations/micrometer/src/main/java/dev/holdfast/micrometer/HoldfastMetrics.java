@@ -9,6 +9,7 @@ import io.micrometer.core.instrument.Meter.MeterProvider;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -51,6 +52,8 @@ public final class HoldfastMetrics implements LockObserver {
     private final MeterProvider<Counter> renewals;
     private final MeterProvider<Counter> renewalsLate;
     private volatile String store = UNKNOWN;
+    /** Those of the client that this is bound to. Guarded by this. */
+    private List<Gauge> gauges = List.of();
 
     /** Metrics with locks grouped {@linkplain LockGroups#byPattern by the pattern} of their names. */
     public HoldfastMetrics(MeterRegistry registry) {
@@ -100,16 +103,19 @@ public final class HoldfastMetrics implements LockObserver {
     }
 
     /** Names the store of a client that was given this as its observer, and measures how many locks it holds and waits for. */
-    public void bindTo(Holdfast locks) {
+    public synchronized void bindTo(Holdfast locks) {
         store = locks.traits().product();
-        Gauge.builder("holdfast.held", locks, Holdfast::heldCount)
-                .description("Locks that this client holds")
-                .tag("store", store)
-                .register(registry);
-        Gauge.builder("holdfast.waiting", locks, Holdfast::waitingCount)
-                .description("Acquisitions of this client that wait")
-                .tag("store", store)
-                .register(registry);
+        // A registry keeps the gauge that it has, also that of a client which was closed.
+        gauges.forEach(registry::remove);
+        gauges = List.of(
+                Gauge.builder("holdfast.held", locks, Holdfast::heldCount)
+                        .description("Locks that this client holds")
+                        .tag("store", store)
+                        .register(registry),
+                Gauge.builder("holdfast.waiting", locks, Holdfast::waitingCount)
+                        .description("Acquisitions of this client that wait")
+                        .tag("store", store)
+                        .register(registry));
     }
 
     @Override

@@ -160,4 +160,15 @@ class HoldfastMetricsTest {
                 .isEmpty();
         assertThat(registry.getMeters()).hasSizeLessThan(20);
     }
+
+    /** A program may close its client and make another one. */
+    @Test
+    void theGaugesAreOfTheClientThatItWasBoundToLast() {
+        HoldfastMetrics metrics = new HoldfastMetrics(registry);
+        metrics.connect(Holdfast.builder().store(store).clock(clock)).close();
+        try (Holdfast next = metrics.connect(Holdfast.builder().store(store).clock(clock))) {
+            next.lock("job").tryAcquire().orElseThrow();
+            assertThat(find("holdfast.held").gauge().value()).isEqualTo(1);
+        }
+    }
 }

@@ -3,7 +3,9 @@ package dev.holdfast.shedlock;
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
+import dev.holdfast.LockOptions;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreTraits.Liveness;
 import java.util.Optional;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -31,8 +33,10 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *       that time and 3 ms later.
  *   <li>A job that ends before {@code lockAtLeastFor} leaves the lock taken until then, by the clock of the store: no thread waits
  *       for it, and it does not matter whether the process goes on. This is a second lock, {@code nightly~at-least}. If the node
- *       is closed less than 100 ms before the end of {@code lockAtLeastFor}, the lock may be free by so much earlier. In stores
- *       where locks end with the client's session (ZooKeeper, etcd) it is free when the client is closed.
+ *       is closed less than 100 ms before the end of {@code lockAtLeastFor}, the lock may be free by so much earlier.
+ *   <li>In stores where locks end with the client's session (ZooKeeper, etcd) the lock is renewed, and a timer of the JVM ends it at
+ *       {@code lockAtMostFor}, or at {@code lockAtLeastFor} after the job. If the node dies it is free when its session is over,
+ *       and at once if the client is closed, also before {@code lockAtLeastFor}.
  *   <li>{@code extend} makes the lock last from now on, and never shortens it; empty if it was lost or its time is over.
  *   <li>To lock takes two round trips, or one if somebody has the lock; to unlock takes one, or two before {@code lockAtLeastFor}.
  * </ul>
@@ -71,12 +75,17 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
     public Optional<SimpleLock> lock(LockConfiguration configuration) {
         JobTimes times = JobTimes.startingNow(configuration, clock);
         DistributedLock rest = locks.lock(configuration.getName() + AT_LEAST);
-        Optional<Lease> taken =
-                locks.lock(configuration.getName(), times.options()).tryAcquire();
+        LockOptions fixed = times.options();
+        boolean endsWithSession = locks.traits().liveness() == Liveness.SESSION;
+        Optional<Lease> taken = locks.lock(configuration.getName(), endsWithSession ? LockOptions.defaults() : fixed)
+                .tryAcquire();
         if (taken.isEmpty() || isStillKept(rest, taken.get())) {
             return Optional.empty();
         }
-        return Optional.of(new JobLock(locks, configuration, times, taken.get()));
+        return Optional.of(
+                endsWithSession
+                        ? SessionJobLock.begin(configuration, times, taken.get())
+                        : new JobLock(locks, configuration, times, taken.get()));
     }
 
     // Asked after the lock was taken: whoever leaves it to the rest of lockAtLeastFor takes that before he releases

@@ -3,6 +3,7 @@ package dev.holdfast.shedlock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockLostException;
+import dev.holdfast.LossReason;
 import dev.holdfast.spi.Claim;
 import java.time.Duration;
 import java.util.Optional;
@@ -44,10 +45,19 @@ final class JobLock extends AbstractSimpleLock {
             // stays until lockAtMostFor.
             locks.lock(lockConfiguration.getName() + HoldfastLockProvider.AT_LEAST, JobTimes.fixed(rest))
                     .tryAcquire()
-                    .ifPresent(Lease::letExpire);
+                    .ifPresent(JobLock::leave);
             release();
         } else {
             release();
+        }
+    }
+
+    // If it is over already, so is lockAtLeastFor: nothing must stay taken for longer.
+    private static void leave(Lease rest) {
+        try {
+            rest.letExpire();
+        } catch (LockLostException over) {
+            LOG.debug("lockAtLeastFor was over before it was left to the store", over);
         }
     }
 
@@ -67,15 +77,24 @@ final class JobLock extends AbstractSimpleLock {
     }
 
     private void release() {
+        release(lease, lockConfiguration);
+    }
+
+    /** Releases the lock of a job. If it was lost, a warning is all that the job hears. */
+    static void release(Lease lease, LockConfiguration job) {
         try {
             lease.release();
         } catch (LockLostException lost) {
-            LOG.warn(
-                    "The job {} has lost its lock ({}); others may have run it at the same time. If it takes longer than"
-                            + " lockAtMostFor, {}, give it more time or extend the lock.",
-                    lockConfiguration.getName(),
-                    lost.reason(),
-                    lockConfiguration.getLockAtMostFor());
+            warnOfLoss(job, lost.reason());
         }
+    }
+
+    static void warnOfLoss(LockConfiguration job, LossReason reason) {
+        LOG.warn(
+                "The job {} has lost its lock ({}); others may have run it at the same time. If it takes longer than"
+                        + " lockAtMostFor, {}, give it more time or extend the lock.",
+                job.getName(),
+                reason,
+                job.getLockAtMostFor());
     }
 }

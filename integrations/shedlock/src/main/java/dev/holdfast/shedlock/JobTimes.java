@@ -40,6 +40,19 @@ record JobTimes(MonotonicClock clock, long since, Duration atMost, Duration atLe
         return isCut ? Claim.MAX_LEASE : lease;
     }
 
+    /** The same from now on for an extension, which never shortens. */
+    JobTimes extended(LockConfiguration wanted) {
+        JobTimes further = startingNow(wanted, clock);
+        return left().compareTo(further.atMost) > 0
+                ? new JobTimes(clock, further.since, left(), further.atLeast)
+                : further;
+    }
+
+    /** How long the lock may still last; not positive if its time is over. */
+    Duration left() {
+        return atMost.minus(elapsed());
+    }
+
     /** Whether {@code lockAtMostFor} is over, which the lease may outlast. */
     boolean areOver() {
         return elapsed().compareTo(atMost) >= 0;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.holdfast.Holdfast;
+import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.memory.MemoryLockStore;
@@ -17,6 +18,7 @@ import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.AfterEach;
@@ -69,6 +71,22 @@ class HoldfastLockProviderTest {
         clock.advance(Duration.ofSeconds(40).minus(MOMENT));
         assertThat(otherNodeLocks()).isEmpty();
         clock.advance(MOMENT);
+        assertThat(otherNodeLocks()).isPresent();
+    }
+
+    /** No store has so short a lease, so a timer of the JVM ends the lock of the job itself. */
+    @Test
+    void aShortRestOfLockAtLeastForIsKeptByATimer() {
+        Duration rest = Duration.ofMillis(60);
+        SimpleLock lock = locked(rest);
+        store.reset();
+        long begun = System.nanoTime();
+        lock.unlock();
+        while (others.lock("nightly").isLocked()) {
+            LockSupport.parkNanos(1_000_000);
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThanOrEqualTo(rest);
+        assertThat(store.count(Verb.TRY_ACQUIRE)).isZero();
         assertThat(otherNodeLocks()).isPresent();
     }
 
@@ -157,6 +175,27 @@ class HoldfastLockProviderTest {
         assertThatExceptionOfType(StoreUnavailableException.class).isThrownBy(lock::unlock);
         clock.advance(MOST.minus(MOMENT));
         assertThat(otherNodeLocks()).isEmpty();
+    }
+
+    /** Its lease is over when the thread has it, which was paused. */
+    @Test
+    void ifTheRestIsOverWhenItIsLockedNothingStaysLocked() {
+        LockObserver pause = new LockObserver() {
+            @Override
+            public void acquireEnded(String name, Outcome outcome, Duration waited) {
+                if (name.endsWith(HoldfastLockProvider.AT_LEAST)) {
+                    clock.advance(LEAST);
+                }
+            }
+        };
+        try (Holdfast paused =
+                Holdfast.builder().store(memory).clock(clock).observer(pause).connect()) {
+            SimpleLock lock = new HoldfastLockProvider(paused, clock)
+                    .lock(job(MOST, LEAST))
+                    .orElseThrow();
+            assertThatCode(lock::unlock).doesNotThrowAnyException();
+            assertThat(otherNodeLocks()).isPresent();
+        }
     }
 
     @Test

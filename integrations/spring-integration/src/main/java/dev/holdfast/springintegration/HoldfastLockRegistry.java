@@ -23,7 +23,8 @@ import org.springframework.scheduling.TaskScheduler;
  *   <li>A lock excludes the threads of all processes, and is re-entrant for each thread.
  *   <li>It is renewed for as long as it is held, unless the {@link LockOptions} or a time to live say otherwise: {@code
  *       lock(ttl)} and {@code tryLock(wait, ttl)} hold it for the time to live, and {@code renewLock} makes it last from then on.
- *       Re-entry keeps the time of the first call. A time to live is 100 ms to 24 h.
+ *       Re-entry keeps the time of the first call. A time to live is 100 ms to 24 h; in ZooKeeper and etcd it is no longer
+ *       than what a session keeps without renewals.
  *   <li>Those who wait do not poll where the store has a queue, and are served in their order.
  *   <li>{@code unlock} by a thread that does not hold it: {@code IllegalMonitorStateException}. After the lock was lost: {@code
  *       ConcurrentModificationException}, whose cause says why; what it protects may have been changed by another.

@@ -81,7 +81,8 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
         Map<String, String> ours = new TreeMap<>();
         DatabaseUrl theirs = DatabaseUrl.of(takeOut(url, ours));
         ServerOptions options = StoreUrl.hidingPassword(url, () -> ServerOptions.of(ours));
-        LockTables tables = LockTables.of(options.lockTable());
+        LockTables all = LockTables.of(options.lockTable());
+        LockTables tables = options.adopted() == null ? all : all.withoutNode();
         if (theirs.url().startsWith("jdbc:h2:") && options.clock() == null) {
             H2Dialect h2 = new H2Dialect(theirs.shown());
             h2.keepIn(tables);

@@ -204,7 +204,7 @@ final class ServerStoreFactory {
     static AdoptedLockStore adopt(
             Dialect dialect, ConnectionSource pool, ServerOptions options, StoreWiring wiring, MonotonicClock clock) {
         AdoptedLayout layout = Objects.requireNonNull(options.adopted());
-        dialect.keepIn(LockTables.of(options.lockTable()));
+        dialect.keepIn(LockTables.of(options.lockTable()).withoutNode());
         boolean ready = false;
         try {
             AdoptedTable theirs = onOwnThread(

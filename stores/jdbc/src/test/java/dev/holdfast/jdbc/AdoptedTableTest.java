@@ -16,6 +16,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -310,6 +311,36 @@ class AdoptedTableTest extends Servers {
                 .isEqualTo("N");
         assertThat(text("SELECT locked_by FROM app_lock WHERE name = '" + LOCK + "'"))
                 .isNull();
+    }
+
+    /** A column of whole seconds shows a time that is up to a second too early, by which others take the lock over. */
+    @ParameterizedTest
+    @ValueSource(strings = "mariadb")
+    void leaseIsOverBeforeItsHolderCountsAsDead(String product) throws SQLException {
+        url = url(product);
+        run(url, "CREATE TABLE app_lock (name VARCHAR(100) PRIMARY KEY, locked_by VARCHAR(80), beat DATETIME)");
+        store = open(url + "&holdfast.layout=insert&holdfast.theirTable=app_lock&holdfast.ownerColumn=locked_by"
+                + "&holdfast.timeColumn=beat&holdfast.timeZone=utc&holdfast.deadAfter=30s");
+        Claim longest = Stream.of(30, 29)
+                .map(seconds -> claim.withLease(Duration.ofSeconds(seconds)))
+                .filter(tried -> get(store.tryAcquire(tried).handle((attempt, refusal) -> refusal == null)))
+                .findFirst()
+                .orElseThrow();
+        assertThat(text("SELECT MIN(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', beat) + 30000000 >= expires)"
+                        + " FROM app_lock, app_lock_holdfast WHERE holder <> '-'"))
+                .as("with the longest lease that is not refused, %s", longest.lease())
+                .isEqualTo("1");
+    }
+
+    /** Beside their table are two of ours, as the page says. */
+    @ParameterizedTest
+    @ValueSource(strings = "postgresql")
+    void noTableIsMadeThatTheLayoutDoesNotNeed(String product) throws SQLException {
+        open(product, "insert");
+        assertThat(text("SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_tables"
+                        + " WHERE schemaname = current_schema()"))
+                .isEqualTo("job_lock job_lock_holdfast job_lock_holdfast_schema");
+        assertThat(JdbcLockStore.ddl(url)).contains("job_lock_holdfast_schema").doesNotContain("_node");
     }
 
     @ParameterizedTest

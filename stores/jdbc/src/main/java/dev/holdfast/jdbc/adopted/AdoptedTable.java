@@ -48,6 +48,9 @@ public final class AdoptedTable {
 
     private static final Duration SUMMER_TIME = Duration.ofHours(1);
 
+    /** By so much a time is earlier, at most, in a column that keeps whole seconds. */
+    private static final Duration WHOLE = Duration.ofSeconds(1);
+
     private final AdoptedLayout layout;
     private final AdoptedColumns columns;
     private final Dialect dialect;
@@ -126,11 +129,12 @@ public final class AdoptedTable {
         } else if (owner != null && mark(claim.id().toString()).length() > columns.maxOwner()) {
             said = "needs " + mark(claim.id().toString()).length() + " characters in column " + owner + ", which has "
                     + columns.maxOwner() + ": make the column longer";
-        } else if (deadAfter != null && claim.lease().compareTo(deadAfter) > 0) {
+        } else if (deadAfter != null && claim.lease().plus(WHOLE).compareTo(deadAfter) > 0) {
             // A lease is renewed each third of it. A longer one could be taken over while it lives.
             said = "was claimed with a lease of " + claim.lease().toMillis()
                     + " ms, but its holder counts as dead after " + deadAfter.toMillis()
-                    + " ms: set a shorter lease, or a longer deadAfter here and in the other programs";
+                    + " ms, or a second earlier where the time is kept in whole seconds: set a shorter lease, or a longer"
+                    + " deadAfter here and in the other programs";
         }
         return said == null
                 ? null

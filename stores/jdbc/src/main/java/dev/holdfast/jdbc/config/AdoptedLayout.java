@@ -38,7 +38,7 @@ public record AdoptedLayout(
     /** The longest name of their table whose companions have names that every database accepts. */
     private static final int MAX_TABLE = 47;
 
-    private static final Duration LEAST_DEAD_AFTER = Duration.ofSeconds(1);
+    private static final Duration LEAST_DEAD_AFTER = Duration.ofSeconds(2);
 
     /** What the programs do with a row. */
     public enum Form {

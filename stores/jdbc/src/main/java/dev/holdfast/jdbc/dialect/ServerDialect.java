@@ -34,7 +34,7 @@ public abstract class ServerDialect extends PooledDialect {
     public final String ddl() {
         List<String> statements = new ArrayList<>(createTables());
         String node = createNodeTable();
-        if (node != null) {
+        if (node != null && tables().hasNode()) {
             statements.add(node);
         }
         return sql(script(statements));

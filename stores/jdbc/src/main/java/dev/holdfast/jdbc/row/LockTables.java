@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param lock the table of the locks
  * @param schema the table with the version of their format
- * @param node the table that says since when a node of a quorum has kept its data, where there is one
+ * @param node the table that says since when a node of a quorum has kept its data, where there is one; else empty
  */
 public record LockTables(String lock, String schema, String node) {
 
@@ -42,6 +42,16 @@ public record LockTables(String lock, String schema, String node) {
         }
         return new LockTables(
                 text, lock.with("_schema").text(), lock.with("_node").text());
+    }
+
+    /** The same without a table for nodes, for locks that no node of a quorum keeps. */
+    public LockTables withoutNode() {
+        return new LockTables(lock, schema, "");
+    }
+
+    /** Whether there is a table for nodes, where the database can be one. */
+    public boolean hasNode() {
+        return !node.isEmpty();
     }
 
     /** The name of the table of the locks without a schema and quotes. */

@@ -104,7 +104,7 @@ public final class TableSchema {
     // refuse such a table, which only a node of a quorum needs: a vote then says that it is missing.
     private void createNodeTable(Connection connection) throws SQLException {
         String sql = dialect.createNodeTable();
-        if (sql == null || !dialect.canBeNode() || hasNodeTable(connection)) {
+        if (sql == null || !dialect.canBeNode() || !dialect.tables().hasNode() || hasNodeTable(connection)) {
             return;
         }
         try {
