@@ -1,6 +1,7 @@
 package dev.holdfast.redis;
 
 import dev.holdfast.testkit.process.Ports;
+import dev.holdfast.testkit.process.ServerProcess;
 import dev.holdfast.testkit.process.Signals;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +17,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import redis.clients.jedis.Jedis;
 
-/** A real server for a test: on a free port of the loopback address, with its data in a folder of its own. */
+/** A real server for a test: on a free port of the loopback address, with its data in a folder of its own, in memory if possible. */
 public final class RedisServer implements AutoCloseable {
 
     private static final Path INSTALLED = Path.of("/usr/bin/redis-server");
@@ -75,7 +76,7 @@ public final class RedisServer implements AutoCloseable {
 
     private static Path newFolder() {
         try {
-            return Files.createTempDirectory("holdfast-redis");
+            return ServerProcess.newFolder("redis");
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
