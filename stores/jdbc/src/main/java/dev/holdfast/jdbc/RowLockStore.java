@@ -444,7 +444,7 @@ final class RowLockStore implements LockStore {
                     : transition(
                             turn, List.of(claim.name()), read -> read.only().release(claim, read.now(), read.epoch())));
             contended.saw(claim.name(), applied.contended());
-boolean endedHere = waiters.ended(claim.id(), Renewed.Reason.RELEASED);
+            boolean endedHere = waiters.ended(claim.id(), Renewed.Reason.RELEASED);
             poller.released(claim);
             List<Handed> elsewhere = notifyWaiters(applied.handed(), work);
             boolean found = applied.answerOrThrow();

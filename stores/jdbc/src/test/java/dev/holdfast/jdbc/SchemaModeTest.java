@@ -63,6 +63,8 @@ class SchemaModeTest extends Servers {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(url("postgresql"));
         config.setMaximumPoolSize(1);
+        // The store asks for a second connection, to hear of grants, which this pool does not have.
+        config.setConnectionTimeout(1_000);
         config.setAutoCommit(false);
         HikariDataSource pool = closing(new HikariDataSource(config));
         LockStore store = closing(JdbcLockStore.over(pool, "connections=1&durability=relaxed"));

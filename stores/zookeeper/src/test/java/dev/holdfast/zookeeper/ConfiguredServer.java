@@ -39,7 +39,7 @@ final class ConfiguredServer implements AutoCloseable {
                 "clientPortAddress=127.0.0.1"));
         Path config = Files.writeString(directory.resolve("server.cfg"), String.join("\n", lines));
         List<String> options = new ArrayList<>(jvmOptions);
-        options.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1"));
+        options.addAll(List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
         jvm = ServerProgram.start(options, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
         awaitServing();
     }

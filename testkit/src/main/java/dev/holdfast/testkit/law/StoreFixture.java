@@ -57,7 +57,7 @@ public abstract class StoreFixture {
     public static final Duration LONG = Duration.ofHours(1);
 
     /** How often an awaited condition is checked, in real time. */
-    private static final Duration POLL_EVERY = Duration.ofMillis(1);
+    static final Duration POLL_EVERY = Duration.ofMillis(1);
 
     private final String testRun = UUID.randomUUID().toString().substring(0, 8);
     private final List<LockStore> opened = new ArrayList<>();
@@ -365,17 +365,21 @@ public abstract class StoreFixture {
 
     /** Gives other threads, and a store that polls, a moment of time. */
     final void breathe() {
-        LockSupport.parkNanos(this, POLL_EVERY.toNanos());
+        breathe(POLL_EVERY);
+    }
+
+    final void breathe(Duration pause) {
+        LockSupport.parkNanos(this, pause.toNanos());
         if (!runsOnRealTime() && !traits().push()) {
-            followRealTime();
+            followRealTime(pause);
         }
     }
 
     // All waiting threads together advance the clock no faster than real time, because otherwise leases would end
     // while they wait.
-    private synchronized void followRealTime() {
+    private synchronized void followRealTime(Duration most) {
         long now = System.nanoTime();
-        long passed = Math.min(now - followedUntil, POLL_EVERY.toNanos());
+        long passed = Math.min(now - followedUntil, most.toNanos());
         followedUntil = now;
         manualClock.advance(Duration.ofNanos(Math.max(0, passed)));
     }

@@ -31,6 +31,12 @@ public abstract class ThreadSafety extends ElectionContract {
      */
     private static final Duration ASK_EVERY = Duration.ofMillis(250);
 
+    /**
+     * Whoever only tries is refused for as long as anybody waits, and asks less and less often, down to this: the store would be
+     * kept busy by requests that all meet the same state.
+     */
+    private static final Duration TRY_AT_LEAST_EVERY = Duration.ofMillis(16);
+
     @Law(1)
     public final void manyThreadsShareAMutex() {
         LockName name = name();
@@ -145,7 +151,7 @@ public abstract class ThreadSafety extends ElectionContract {
         long limit = patience().multipliedBy(6).toNanos();
         long since = System.nanoTime();
         int before = history.size();
-        while (true) {
+        for (Duration pause = POLL_EVERY; ; pause = longer(pause)) {
             if (get(store().tryAcquire(claim)) instanceof Granted grant) {
                 return history.acquired(
                         owner(claim), claim.permits(), grant.counter(), asked, HistoryChecker.NEVER_QUEUED);
@@ -156,8 +162,13 @@ public abstract class ThreadSafety extends ElectionContract {
             if (System.nanoTime() - since > limit) {
                 throw new AssertionError("A claim was never admitted: " + claim);
             }
-            breathe();
+            breathe(pause);
         }
+    }
+
+    private static Duration longer(Duration pause) {
+        Duration twice = pause.multipliedBy(2);
+        return twice.compareTo(TRY_AT_LEAST_EVERY) < 0 ? twice : TRY_AT_LEAST_EVERY;
     }
 
     private OpenHold queuedHold(Claim claim, HistoryChecker history, long asked) {

@@ -33,9 +33,10 @@ import java.util.function.IntFunction;
  * names are divided into groups. A group is used for a short phase in which nothing can end yet; then it rests
  * until everything short-lived has certainly ended, while other groups are used. Short leases are 0.38 of a
  * ticket's time to live, so that the times at which expiry hands grants on (0.38, 0.76 and 1.14) are not near the
- * end of the waiting tickets (1). Resting names are touched often, so that stores that advance their queues by
- * themselves and stores that wait for an operation behave in the same way. A group that a slow machine delayed too
- * much is discarded: its operations and events prove nothing, even if the stores seemed to differ, and further
+ * end of the waiting tickets (1). While somebody may wait, resting names are touched often, so that stores that
+ * advance their queues by themselves and stores that wait for an operation behave in the same way. Without a queue
+ * nothing is handed on, and nothing depends on when a store notices an end: such names are not touched. A group that
+ * a slow machine delayed too much is discarded: its operations and events prove nothing, even if the stores seemed to differ, and further
  * operations replace them. A run that discards more than a third of its phases, and more than one for each group, would look
  * away too often. It ends, and begins anew at half the pace, which doubles all of its times: a busy machine makes it longer, but
  * not blind.
@@ -60,6 +61,9 @@ public final class StoreModelRun {
     private static final int MORE_THAN_A_TICKET = 44;
 
     private static final int GROUPS = 16;
+    /** Groups without waiters cost nothing while they rest, so there are more of them, and less is waited for. */
+    private static final int QUIET_GROUPS = 32;
+
     private static final int NAMES_OF_A_GROUP = 4;
     /**
      * The number of names of a group if names have no waiters or can be mutexes only. Such names rest with fewer
@@ -95,6 +99,8 @@ public final class StoreModelRun {
     private final Duration ticket;
     private final String prefix;
     private final boolean leases;
+    private final boolean fifo;
+    private final int numberOfGroups;
     private final int namesOfAGroup;
     private final int operationsOfAPhase;
     private int abandoned;
@@ -189,9 +195,11 @@ public final class StoreModelRun {
         this.seed = seed;
         this.prefix = prefix;
         this.random = new Random(seed);
-        this.operationsOfAPhase = Math.min(MOST_OPERATIONS_OF_A_PHASE, 1 + operations / GROUPS);
+        this.fifo = traits.fifo();
+        this.numberOfGroups = fifo ? GROUPS : QUIET_GROUPS;
+        this.operationsOfAPhase = Math.min(MOST_OPERATIONS_OF_A_PHASE, 1 + operations / numberOfGroups);
         this.leases = meetsExpiry && traits.liveness() == Liveness.LEASE;
-        this.namesOfAGroup = traits.kinds() == Kinds.ALL && traits.fifo() ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
+        this.namesOfAGroup = traits.kinds() == Kinds.ALL && fifo ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
         this.ticket = ticket(traits, slowness);
         LockStore model = new MemoryLockStore(time.modelClock(), ticket);
         this.twins = new TwinStores(store, model, time.isExact());
@@ -314,17 +322,17 @@ public final class StoreModelRun {
     private void runInRealTime() {
         touchedAt = System.nanoTime();
         List<Group> groups = new ArrayList<>();
-        for (int i = 0; i < GROUPS; i++) {
+        for (int i = 0; i < numberOfGroups; i++) {
             groups.add(new Group(newNames(namesOfAGroup), touchedAt - share(3)));
         }
         int next = 0;
         do {
-            for (; goesOn(twins.operations() - wasted); next = (next + 1) % GROUPS) {
+            for (; goesOn(twins.operations() - wasted); next = (next + 1) % numberOfGroups) {
                 phase(rested(next, groups), groups);
                 checkSpeed();
             }
             // Operations that are found to be wasted only now are replaced, too.
-            for (int i = 0; i < GROUPS; i++) {
+            for (int i = 0; i < numberOfGroups; i++) {
                 rested(i, groups);
             }
             checkSpeed();
@@ -415,9 +423,14 @@ public final class StoreModelRun {
         time.follow();
         List<ModelName> names = new ArrayList<>();
         for (Group group : groups) {
-            names.addAll(group.names);
-            // If the gap began later, nobody waited any more, and no result depended on which claim ended first.
-            group.delayed |= now - before > share(0.06) && before - group.restsSince < share(1.3);
+            // Later nobody waits any more, and no result depends on which claim ends first.
+            if (fifo && before - group.restsSince < share(1.3)) {
+                names.addAll(group.names);
+                group.delayed |= now - before > share(0.06);
+            }
+        }
+        if (names.isEmpty()) {
+            return;
         }
         try {
             touch(names);
@@ -445,7 +458,7 @@ public final class StoreModelRun {
         if (!leases) {
             return StoreFixture.LONG; // nothing ends: a live session keeps its positions in queues, refreshed or not
         }
-        return traits.fifo()
+        return fifo
                 ? traits.ticketTtl()
                 : atLeast(UNIT, traits.leaseStep().multipliedBy(10)).multipliedBy(slowness);
     }
@@ -507,13 +520,13 @@ public final class StoreModelRun {
         if (!leases) {
             required.remove(Met.EXPIRY);
         }
-        if (!leases || !twins.tested().traits().fifo()) {
+        if (!leases || !fifo) {
             required.remove(Met.DEAD_WAITER);
         }
-        if (!twins.tested().traits().fifo()) {
+        if (!fifo) {
             required.remove(Met.CANCELLATION);
         }
-        if (!twins.tested().traits().fifo() || !twins.tested().traits().kinds().serves(0)) {
+        if (!fifo || !twins.tested().traits().kinds().serves(0)) {
             required.remove(Met.SIGNAL);
         }
         int least = leastOf(done);

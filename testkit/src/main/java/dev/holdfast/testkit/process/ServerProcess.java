@@ -54,13 +54,18 @@ public final class ServerProcess {
     public ServerProcess(String name, String user) {
         this.user = user;
         try {
-            folder = Files.createTempDirectory(parent(), "holdfast-" + name);
+            folder = newFolder(name);
             if (isToChange()) {
                 run(folder, List.of("chown", user, folder.toString()));
             }
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
+    }
+
+    /** Makes a folder for the data of a server, in memory if the system has room for that. */
+    public static Path newFolder(String name) throws IOException {
+        return Files.createTempDirectory(parent(), "holdfast-" + name);
     }
 
     private static Path parent() throws IOException {
