@@ -53,7 +53,7 @@ class TwoInstancesTest {
     @Test
     void noMoreIsSoldThanThereWasAndOneInstanceIsEnough() throws Exception {
         sellOutOnBoth();
-        theMetricsShowTheLocks();
+        theEndpointAndTheMetricsShowTheLocks();
         reportedOnceUntil(TEAPOTS);
 
         first.kill();
@@ -87,7 +87,8 @@ class TwoInstancesTest {
         assertThat(read("/items/42")).contains("\"stock\":0", "\"sold\":" + TEAPOTS);
     }
 
-    private void theMetricsShowTheLocks() {
+    private void theEndpointAndTheMetricsShowTheLocks() {
+        until("the job was seen", () -> read("/actuator/locks").contains("\"name\":\"sales-report\""));
         assertThat(read("/actuator/prometheus"))
                 .containsPattern("holdfast_acquire_seconds_count\\{.*lock=\"item:\\*\".*outcome=\"acquired\"");
     }
