@@ -20,8 +20,14 @@ declare -A WIDER=([core]='dev/holdfast/engine/*Test')
 
 say() { printf '%s\n' "$*" >&2; }
 
-source_module() { [[ $1 == core ]] && echo core || echo "stores/$1"; }
-test_module() { [[ $1 == core ]] && echo testkit || echo "stores/$1"; }
+source_module() {
+    case $1 in
+        core) echo core ;;
+        spring-boot) echo integrations/spring-boot ;;
+        *) echo "stores/$1" ;;
+    esac
+}
+test_module() { [[ $1 == core ]] && echo testkit || source_module "$1"; }
 header() { sed -n "s/^# $2: //p;/^diff /q" "$1"; } # PATCH FIELD
 
 # The chosen patches, in the order of their names.

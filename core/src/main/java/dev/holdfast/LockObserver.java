@@ -1,6 +1,7 @@
 package dev.holdfast;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Is notified of the events of locks, for metrics, logs and flight recordings. Every method does nothing by
@@ -48,6 +49,25 @@ public interface LockObserver {
         RELEASE,
         INSPECT,
         LIST
+    }
+
+    /** One acquisition, for an observer that has something to do at its beginning: to begin a span of a trace, for example. */
+    @FunctionalInterface
+    interface Acquisition {
+
+        /** It ended. Called once, on a thread as that of {@link LockObserver#acquireEnded}, which is not called for it. */
+        void ended(Outcome outcome, Duration waited);
+    }
+
+    /**
+     * An acquisition begins, on the thread that asks for the lock, also if it will not wait itself. Threads of this JVM may wait
+     * for the same lock behind this call, so it must be quick, and must not take that lock itself. Re-entry is not reported. A multi-lock reports each of its names
+     * that the thread does not hold. Candidates of elections do not begin: of them only the end is reported.
+     *
+     * @return what is notified of the end instead of {@link #acquireEnded}; null, as by default, for nothing else
+     */
+    default @Nullable Acquisition acquireStarted(String name, Kind kind) {
+        return null;
     }
 
     /**

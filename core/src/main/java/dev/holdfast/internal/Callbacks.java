@@ -67,6 +67,19 @@ public final class Callbacks implements AutoCloseable {
         return observer != LockObserver.NONE || FlightObserver.isRecording();
     }
 
+    /** Notifies the observer of the beginning of an acquisition on the calling thread, which must be one of the user's, without a mutex. */
+    public LockObserver.@Nullable Acquisition acquireStarted(String name, LockObserver.Kind kind) {
+        if (observer == LockObserver.NONE) {
+            return null;
+        }
+        try {
+            return observer.acquireStarted(name, kind);
+        } catch (Throwable theirs) {
+            Uncaught.report(theirs);
+            return null;
+        }
+    }
+
     /** Notifies the observer on the calling thread, which must be one of the user's, without a mutex. */
     public void observeHere(Consumer<LockObserver> event) {
         if (FlightObserver.isRecording()) {

@@ -9,6 +9,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockObserver;
+import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.StoreUnavailableException;
@@ -157,6 +158,71 @@ class ObserverTest extends EngineFixture {
         Wait.until(
                 "the list and the waiter's second request were reported",
                 () -> events.contains("LIST") && events.contains("ENQUEUE"));
+    }
+
+    /** Each acquisition that begins ends once, on whichever way, and is not reported a second time by the other method. */
+    @Test
+    void whatIsReportedWhenItBeginsIsNotifiedOfItsEnd() {
+        Queue<String> events = new ConcurrentLinkedQueue<>();
+        Holdfast traced = client(Holdfast.builder().store(network).observer(new LockObserver() {
+            @Override
+            public Acquisition acquireStarted(String name, Kind kind) {
+                Thread starter = Thread.currentThread();
+                String begun = name + " " + kind;
+                events.add(begun);
+                return (outcome, waited) -> events.add(
+                        begun + " " + outcome + (Thread.currentThread() == starter ? " here" : " elsewhere"));
+            }
+
+            @Override
+            public void acquireEnded(String name, Outcome outcome, Duration waited) {
+                events.add(name + " was not begun");
+            }
+        }));
+        DistributedLock lock = traced.lock("one");
+        a.run(lock::lock);
+        a.run(lock::lock);
+        assertThat(b.get(() -> lock.tryLock())).isFalse();
+        CompletableFuture<Void> waiting = b.parkIn(lock::lock);
+        assertThat(events)
+                .containsExactly(
+                        "one MUTEX", "one MUTEX ACQUIRED here", "one MUTEX", "one MUTEX BUSY here", "one MUTEX");
+        a.run(lock::unlock);
+        a.run(lock::unlock);
+        Actor.end(waiting);
+        events.clear();
+        b.run(traced.multiLock("one", "two")::lock);
+        assertThat(events).containsExactly("two MUTEX", "two MUTEX ACQUIRED here");
+        events.clear();
+        CompletableFuture<Lease> future =
+                a.get(() -> traced.multiLock("one", "three").acquireAsync());
+        assertThat(events).containsExactly("one MUTEX", "three MUTEX");
+        future.cancel(false);
+        Wait.until("the cancel was reported", () -> events.size() == 4);
+        assertThat(events).contains("one MUTEX CANCELLED elsewhere", "three MUTEX CANCELLED elsewhere");
+        events.clear();
+        Actor.end(traced.semaphore("few", 2).acquireAsync(1)).release();
+        assertThat(events).containsExactly("few PERMITS", "few PERMITS ACQUIRED elsewhere");
+    }
+
+    @Test
+    void anObserverThatFailsAtTheBeginningIsNotifiedOfTheEndAllTheSame() {
+        Queue<Outcome> ends = new ConcurrentLinkedQueue<>();
+        Holdfast mine = client(Holdfast.builder().store(network).observer(new LockObserver() {
+            @Override
+            public Acquisition acquireStarted(String name, Kind kind) {
+                Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> {});
+                throw new NoClassDefFoundError("an observer's own failure");
+            }
+
+            @Override
+            public void acquireEnded(String name, Outcome outcome, Duration waited) {
+                ends.add(outcome);
+            }
+        }));
+        a.run(mine.lock("seen")::lock);
+        a.run(mine.lock("seen")::unlock);
+        assertThat(ends).containsExactly(Outcome.ACQUIRED);
     }
 
     @Test

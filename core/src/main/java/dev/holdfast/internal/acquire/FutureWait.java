@@ -1,6 +1,7 @@
 package dev.holdfast.internal.acquire;
 
 import dev.holdfast.Lease;
+import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.cohort.CohortLock;
@@ -65,9 +66,10 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
             return CompletableFuture.failedFuture(tooMany);
         }
         FutureWait[] self = new FutureWait[1];
+        Acquisition started = observeStart(engine, spec);
         FutureWait wait = new FutureWait(engine, spec, Owner.NOBODY, engine::dispatch, result -> {
             engine.endFuture();
-            engine.callbacks().run(() -> self[0].deliver(result, future));
+            engine.callbacks().run(() -> self[0].deliver(result, started, future));
         });
         self[0] = wait;
         wait.start(maxWait == 0, Nanos.after(wait.begun, maxWait), List.of());
@@ -93,8 +95,8 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
         return wait;
     }
 
-    private void deliver(Result result, CompletableFuture<Lease> future) {
-        observe(engine, spec, result.outcome(), begun);
+    private void deliver(Result result, @Nullable Acquisition started, CompletableFuture<Lease> future) {
+        observe(engine, spec, started, result.outcome(), begun);
         if (result.failure() != null) {
             future.completeExceptionally(result.failure());
         } else if (result.hold() == null) {

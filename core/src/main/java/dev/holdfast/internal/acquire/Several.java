@@ -3,6 +3,7 @@ package dev.holdfast.internal.acquire;
 import dev.holdfast.Lease;
 import dev.holdfast.LockConflictException;
 import dev.holdfast.LockException;
+import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.StoreUnavailableException;
@@ -23,10 +24,13 @@ import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -80,6 +84,9 @@ public final class Several implements Wakeable {
     /** Those of the holds that were not held before. */
     private final List<Hold> fresh = new ArrayList<>();
 
+    /** What the observer has begun: for a thread, those that it does not hold yet. Set before the start. */
+    private Map<LockName, Acquisition> started = Map.of();
+
     private int retakes;
     private @Nullable RuntimeException failure;
     private volatile @Nullable Outcome givenUp;
@@ -109,6 +116,7 @@ public final class Several implements Wakeable {
             throws InterruptedException {
         HeldNames held = engine.locks().heldNames();
         Several all = new Several(engine, specs, new Owner(Thread.currentThread(), holds), held.copy(), maxWait);
+        all.observeStart();
         all.start();
         all.await(interruptible);
         Outcome outcome = all.done.join();
@@ -141,6 +149,7 @@ public final class Several implements Wakeable {
             engine.endFuture();
             engine.callbacks().run(() -> all.deliver(outcome, future));
         });
+        all.observeStart();
         if (!engine.dispatch(all::start)) {
             all.end(Outcome.FAILED, engine.closedException(specs.get(0).name()));
         }
@@ -216,12 +225,29 @@ public final class Several implements Wakeable {
         return true;
     }
 
+    private void observeStart() {
+        if (!engine.callbacks().isObserved()) {
+            return;
+        }
+        started = new HashMap<>();
+        for (LockSpec spec : specs) {
+            Acquisition acquisition = isHeld(spec) ? null : Wait.observeStart(engine, spec);
+            if (acquisition != null) {
+                started.put(spec.name(), acquisition);
+            }
+        }
+    }
+
     private void observe(Outcome outcome) {
         if (outcome == Outcome.ACQUIRED) {
-            fresh.forEach(hold -> Wait.observe(engine, hold.spec(), outcome, begun));
+            fresh.forEach(hold -> observe(hold.spec(), outcome));
         } else {
-            specs.forEach(spec -> Wait.observe(engine, spec, outcome, begun));
+            specs.forEach(spec -> observe(spec, outcome));
         }
+    }
+
+    private void observe(LockSpec spec, Outcome outcome) {
+        Wait.observe(engine, spec, started.get(spec.name()), outcome, begun);
     }
 
     private void giveUp(Outcome outcome) {

@@ -1,6 +1,7 @@
 package dev.holdfast.internal.acquire;
 
 import dev.holdfast.LockException;
+import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.cohort.CohortLock;
@@ -18,7 +19,9 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
     private final CohortLock lock;
     private final Waiter waiter;
     private final @Nullable Runnable firstStep;
-    /** When the next pass is due. Used by the thread itself only. */
+    /** What the observer has begun. Used by the thread itself only, as what follows. */
+    private @Nullable Acquisition started;
+    /** When the next pass is due. */
     private long until = Nanos.NEVER;
 
     // Under the mutex.
@@ -66,16 +69,18 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
         } finally {
             lock.leave();
         }
-        if (refused != null) {
-            observe(engine, spec, Outcome.FAILED, begun);
-            throw refused;
-        }
         if (isReentry && here != null) {
             return here;
         }
+        Acquisition started = observeStart(engine, spec);
+        if (refused != null) {
+            observe(engine, spec, started, Outcome.FAILED, begun);
+            throw refused;
+        }
         if (wait == null) {
-            observe(engine, spec, here != null ? Outcome.ACQUIRED : Outcome.BUSY, begun);
+            observe(engine, spec, started, here != null ? Outcome.ACQUIRED : Outcome.BUSY, begun);
         } else {
+            wait.started = started;
             here = wait.await(interruptible);
         }
         if (here != null && holds) {
@@ -124,7 +129,7 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
         if (waiter.leaving() != null && outcome != Outcome.FAILED) {
             engine.calls().joinQuietly(waiter.leaving(), LEAVING_NANOS);
         }
-        observe(engine, spec, outcome, begun);
+        observe(engine, spec, started, outcome, begun);
         if (outcome == Outcome.INTERRUPTED) {
             throw new InterruptedException("Interrupted while waiting for lock \"" + spec.name() + "\"");
         }

@@ -1,10 +1,12 @@
 package dev.holdfast.internal.acquire;
 
 import dev.holdfast.LockObserver;
+import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.cohort.Waiter;
+import dev.holdfast.internal.flight.FlightObserver;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.spi.LockName;
@@ -57,23 +59,40 @@ abstract class Wait {
         return new Waiter(spec, thread, holds, once, held, once ? Nanos.NEVER : deadline, sleeper);
     }
 
-    /** Notifies the observer of the end of an acquisition, on a thread that may run code of users. */
-    static void observe(Engine engine, LockSpec spec, Outcome outcome, long begun) {
+    /** Notifies the observer of the beginning of an acquisition, on a thread that may run code of users, without a mutex. */
+    static @Nullable Acquisition observeStart(Engine engine, LockSpec spec) {
+        return engine.callbacks().acquireStarted(spec.name().value(), spec.kind());
+    }
+
+    /**
+     * Notifies the observer of the end of an acquisition, on a thread that may run code of users.
+     *
+     * @param started what {@link #observeStart} has returned
+     */
+    static void observe(Engine engine, LockSpec spec, @Nullable Acquisition started, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
-            engine.callbacks().observeHere(ended(engine, spec, outcome, begun));
+            engine.callbacks().observeHere(ended(engine, spec, started, outcome, begun));
         }
     }
 
-    /** The same, on a thread that may not. */
+    /** The same for one that was not reported when it began, on a thread that may not run such code. */
     static void observeLater(Engine engine, LockSpec spec, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
-            engine.callbacks().observe(ended(engine, spec, outcome, begun));
+            engine.callbacks().observe(ended(engine, spec, null, outcome, begun));
         }
     }
 
-    private static Consumer<LockObserver> ended(Engine engine, LockSpec spec, Outcome outcome, long begun) {
+    private static Consumer<LockObserver> ended(
+            Engine engine, LockSpec spec, @Nullable Acquisition started, Outcome outcome, long begun) {
         Duration waited = Duration.ofNanos(engine.now() - begun);
-        return observer -> observer.acquireEnded(spec.name().value(), spec.kind(), outcome, waited);
+        return observer -> {
+            // The recorder is notified beside the observer, and has no beginnings.
+            if (started != null && observer != FlightObserver.INSTANCE) {
+                started.ended(outcome, waited);
+            } else {
+                observer.acquireEnded(spec.name().value(), spec.kind(), outcome, waited);
+            }
+        };
     }
 
     /** What a wait whose time is over fails with. */

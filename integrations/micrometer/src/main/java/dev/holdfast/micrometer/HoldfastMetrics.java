@@ -7,10 +7,12 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter.MeterProvider;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Records what happens to the locks of one client in a {@link MeterRegistry}.
@@ -22,7 +24,8 @@ import java.util.Locale;
  * <table>
  *   <caption>Metrics. All have the tag {@code store}, and those of locks have {@code lock}, a group of names.</caption>
  *   <tr><td>{@code holdfast.acquire}<td>timer<td>each acquisition, with {@code outcome} and {@code kind}
- *   <tr><td>{@code holdfast.wait}<td>timer<td>those acquisitions that took 20 ms or more, with {@code outcome}
+ *   <tr><td>{@code holdfast.wait}<td>timer<td>those acquisitions that took 20 ms or more, with {@code outcome}, and {@code
+ *       held.by} if holders are looked for
  *   <tr><td>{@code holdfast.hold}<td>timer<td>from the acquisition to the release
  *   <tr><td>{@code holdfast.handoffs}<td>counter<td>grants that were passed on inside this JVM
  *   <tr><td>{@code holdfast.losses}<td>counter<td>locks lost while they were held, with {@code reason}
@@ -43,6 +46,7 @@ public final class HoldfastMetrics implements LockObserver {
 
     private final MeterRegistry registry;
     private final LockGroups groups;
+    private final @Nullable HolderLookup holders;
     private final MeterProvider<Timer> acquire;
     private final MeterProvider<Timer> wait;
     private final MeterProvider<Timer> hold;
@@ -62,8 +66,25 @@ public final class HoldfastMetrics implements LockObserver {
 
     /** Metrics with groups of the program's own. */
     public HoldfastMetrics(MeterRegistry registry, LockGroups groups) {
+        this(registry, groups, (HolderLookup) null);
+    }
+
+    /**
+     * Metrics that say of waits who had the lock: {@code holdfast.wait} has the tag {@code held.by} besides, with the {@linkplain
+     * Holdfast.Builder#label label} of the holder, {@code none} if it has no label, and {@code unknown} for waits under 100 ms, for
+     * which nobody looks. To look costs a request to the store for each name that is waited for so long, on a thread of its own.
+     *
+     * @param labels groups the labels, of which there are never more values than its bound; {@link LockGroups#byName} if each
+     *     program has a label of its own
+     */
+    public HoldfastMetrics(MeterRegistry registry, LockGroups groups, LockGroups labels) {
+        this(registry, groups, new HolderLookup(labels));
+    }
+
+    HoldfastMetrics(MeterRegistry registry, LockGroups groups, @Nullable HolderLookup holders) {
         this.registry = registry;
         this.groups = groups;
+        this.holders = holders;
         this.acquire = Timer.builder("holdfast.acquire")
                 .description("Acquisitions of locks, by how they ended")
                 .withRegistry(registry);
@@ -105,6 +126,9 @@ public final class HoldfastMetrics implements LockObserver {
     /** Names the store of a client that was given this as its observer, and measures how many locks it holds and waits for. */
     public synchronized void bindTo(Holdfast locks) {
         store = locks.traits().product();
+        if (holders != null) {
+            holders.bindTo(locks);
+        }
         // A registry keeps the gauge that it has, also that of a client which was closed.
         gauges.forEach(registry::remove);
         gauges = List.of(
@@ -119,13 +143,28 @@ public final class HoldfastMetrics implements LockObserver {
     }
 
     @Override
+    public @Nullable Acquisition acquireStarted(String name, Kind kind) {
+        HolderLookup lookup = holders;
+        if (lookup == null) {
+            return null;
+        }
+        HolderLookup.Wait begun = lookup.begin(name);
+        return (outcome, waited) -> ended(name, kind, outcome, waited, lookup.end(begun));
+    }
+
+    @Override
     public void acquireEnded(String name, Kind kind, Outcome outcome, Duration waited) {
+        ended(name, kind, outcome, waited, HolderLookup.UNKNOWN);
+    }
+
+    private void ended(String name, Kind kind, Outcome outcome, Duration waited, String heldBy) {
         String group = groups.of(name);
         String ended = lower(outcome);
         acquire.withTags("store", store, "lock", group, "kind", lower(kind), "outcome", ended)
                 .record(waited);
         if (waited.compareTo(SHORTEST_WAIT) >= 0) {
-            wait.withTags("store", store, "lock", group, "outcome", ended).record(waited);
+            Tags tags = Tags.of("store", store, "lock", group, "outcome", ended);
+            wait.withTags(holders == null ? tags : tags.and("held.by", heldBy)).record(waited);
         }
     }
 

@@ -7,7 +7,9 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.fault.CountingStore;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.FaultyStore;
 import dev.holdfast.testkit.fault.Verb;
@@ -15,10 +17,15 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.search.RequiredSearch;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -146,6 +153,62 @@ class HoldfastMetricsTest {
                 .isEqualTo(1);
         assertThat(count("holdfast.requests", "request", "release", "result", "ok"))
                 .isEqualTo(1);
+    }
+
+    /** Whoever waits for 100 ms learns of the holder; the store is asked once for all that wait for the name. */
+    @Test
+    void waitsSayWhoHeldTheLockIfAsked() throws InterruptedException {
+        ScheduledThreadPoolExecutor looks = new ScheduledThreadPoolExecutor(1);
+        CountingStore counted = new CountingStore(new MemoryLockStore(clock));
+        LockGroups labels = LockGroups.byName().withMost(1);
+        HoldfastMetrics metrics =
+                new HoldfastMetrics(registry, LockGroups.byPattern(), new HolderLookup(labels, looks));
+        try (Holdfast waiter = metrics.connect(Holdfast.builder().store(counted).clock(clock));
+                Holdfast till = holder(counted, "till");
+                Holdfast robot = holder(counted, "robot");
+                Holdfast nobody = holder(counted, "")) {
+            int done = 0;
+            for (Holdfast holder : List.of(till, robot, nobody)) {
+                Lease held = holder.lock("a").acquire();
+                CountDownLatch allWait = new CountDownLatch(1);
+                looks.submit(() -> allWait.await(1, TimeUnit.MINUTES));
+                List<CompletableFuture<Lease>> waiting = Stream.generate(
+                                () -> waiter.lock("a").acquireAsync())
+                        .limit(3)
+                        .toList();
+                counted.reset();
+                allWait.countDown();
+                done += 4;
+                int expected = done;
+                until(() -> looks.getCompletedTaskCount() == expected);
+                assertThat(counted.count(Verb.INSPECT)).isEqualTo(1);
+                clock.advance(Duration.ofSeconds(1));
+                held.release();
+                waiting.forEach(lease -> lease.join().release());
+            }
+            assertThat(count("holdfast.wait", "held.by", "till")).isEqualTo(3);
+            assertThat(count("holdfast.wait", "held.by", LockGroups.OTHER)).isEqualTo(3);
+            assertThat(count("holdfast.wait", "held.by", "none")).isEqualTo(3);
+            waiter.lock("a").tryAcquire().orElseThrow().release();
+            assertThat(looks.getQueue()).allMatch(look -> ((Future<?>) look).isCancelled());
+        } finally {
+            looks.shutdownNow();
+        }
+    }
+
+    private Holdfast holder(LockStore shared, String label) {
+        return Holdfast.builder().store(shared).clock(clock).label(label).connect();
+    }
+
+    @Test
+    void waitsDoNotSayWhoHeldTheLockUnlessAsked() throws InterruptedException {
+        Lease lease = locks.lock("a").acquire();
+        CompletableFuture<Lease> waiting = locks.lock("a").acquireAsync();
+        until(() -> locks.waitingCount() == 1);
+        clock.advance(Duration.ofSeconds(2));
+        lease.release();
+        waiting.join().release();
+        assertThat(find("holdfast.wait").timer().getId().getTag("held.by")).isNull();
     }
 
     @Test

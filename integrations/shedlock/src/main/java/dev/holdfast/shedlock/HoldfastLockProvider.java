@@ -73,6 +73,33 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
      */
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {
+        return take(configuration).map(lock -> lock);
+    }
+
+    /**
+     * A provider for the time of a change-over, while other nodes still run with one of ShedLock's own providers alone: it takes
+     * the lock of this one, and then that of theirs, so that all nodes exclude each other. When no node is left that has theirs
+     * alone, use this one alone; nodes with both and nodes with this one exclude each other, too.
+     *
+     * <ul>
+     *   <li>The job runs under both locks, or not at all. {@code lockAtLeastFor} is kept by both.
+     *   <li>Theirs is unlocked, or extended, only while {@code lockAtMostFor} is not over: most of ShedLock's providers know an owner
+     *       by the name of its host, and would unlock the job of another process there.
+     *   <li>A failure of theirs is thrown. If the job was to be locked, ours is free then; if its locks were to be extended, both stay
+     *       as they are.
+     *   <li>A node that dies leaves the job locked for {@code lockAtMostFor}, and a hundredth of it and 3 ms longer for nodes that
+     *       take this lock, too.
+     * </ul>
+     *
+     * @param theirs the provider of the other nodes, with the same table, or the same prefix and environment
+     * @return a provider; thread-safe if theirs is
+     */
+    public ExtensibleLockProvider beside(ExtensibleLockProvider theirs) {
+        return new ChangeOverLockProvider(this, theirs);
+    }
+
+    /** The lock of a job; empty if it is not free. */
+    Optional<JobLock> take(LockConfiguration configuration) {
         JobTimes times = JobTimes.startingNow(configuration, clock);
         DistributedLock rest = locks.lock(configuration.getName() + AT_LEAST);
         LockOptions fixed = times.options();

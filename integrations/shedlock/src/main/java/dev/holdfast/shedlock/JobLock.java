@@ -63,7 +63,22 @@ final class JobLock extends AbstractSimpleLock {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration wanted) {
-        if (times.areOver() || !lease.isValid()) {
+        return extended(wanted).map(lock -> lock);
+    }
+
+    /** Whether it excludes others, and may do so. */
+    boolean isHeld() {
+        return lease.isValid() && !isOver();
+    }
+
+    /** Whether {@code lockAtMostFor} is over. */
+    boolean isOver() {
+        return times.areOver();
+    }
+
+    /** The lock with other times, from now on; empty if it is not held any more. */
+    Optional<JobLock> extended(LockConfiguration wanted) {
+        if (!isHeld()) {
             release();
             return Optional.empty();
         }
@@ -76,7 +91,8 @@ final class JobLock extends AbstractSimpleLock {
         return Optional.of(new JobLock(locks, wanted, further, lease));
     }
 
-    private void release() {
+    /** Gives it back at once, whatever {@code lockAtLeastFor} says: for a job that has not run. */
+    void release() {
         release(lease, lockConfiguration);
     }
 

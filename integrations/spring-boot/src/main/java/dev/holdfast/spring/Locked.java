@@ -6,6 +6,7 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.springframework.aot.hint.annotation.Reflective;
 import org.springframework.core.annotation.AliasFor;
 
 /**
@@ -33,14 +34,15 @@ import org.springframework.core.annotation.AliasFor;
  *       somebody subscribes. Other results that are not complete when the method returns are refused.
  *   <li><b>A parameter of the type {@code Lease}</b> gets the lease: its token, and listeners. Callers pass null.
  *   <li><b>What cannot be done.</b> Spring intercepts calls from one bean to another. A method that is private, static or final is
- *       not intercepted, and the application does not start. A call inside the same object is not intercepted either, and cannot be
- *       noticed: it runs without the lock. Put the method into another bean.
+ *       not intercepted, and the application does not start. A call inside the same object is not intercepted either: it
+ *       runs without the lock. Those that the code shows are logged at the start. Put the method into another bean.
  * </ul>
  *
  * <p>Texts may have placeholders ({@code ${..}}). Durations are written as everywhere in Spring Boot: {@code 30s}, {@code 5m},
  * {@code PT30S}.
  */
 @Documented
+@Reflective
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 public @interface Locked {

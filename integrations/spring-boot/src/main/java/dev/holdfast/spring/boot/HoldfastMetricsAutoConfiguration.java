@@ -10,6 +10,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
 /**
@@ -24,12 +25,20 @@ import org.springframework.context.annotation.Bean;
         })
 @ConditionalOnClass({MeterRegistry.class, HoldfastMetrics.class})
 @ConditionalOnBean(MeterRegistry.class)
+@EnableConfigurationProperties(HoldfastMetricsProperties.class)
 public final class HoldfastMetricsAutoConfiguration {
+
+    /** So many labels of holders are told apart. Each is a time series for each group of names. */
+    private static final int MOST_HOLDERS = 20;
 
     @Bean
     @ConditionalOnMissingBean
-    HoldfastMetrics holdfastMetrics(MeterRegistry registry, ObjectProvider<LockGroups> groups) {
-        return new HoldfastMetrics(registry, groups.getIfAvailable(LockGroups::byPattern));
+    HoldfastMetrics holdfastMetrics(
+            MeterRegistry registry, ObjectProvider<LockGroups> groups, HoldfastMetricsProperties properties) {
+        LockGroups names = groups.getIfAvailable(LockGroups::byPattern);
+        return properties.heldBy()
+                ? new HoldfastMetrics(registry, names, LockGroups.byName().withMost(MOST_HOLDERS))
+                : new HoldfastMetrics(registry, names);
     }
 
     // The client is given its observers when it is made, and only then there is something to count.

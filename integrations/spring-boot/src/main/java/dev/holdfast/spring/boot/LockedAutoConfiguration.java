@@ -67,8 +67,12 @@ public final class LockedAutoConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static LockedBeans lockedBeans(ConfigurableListableBeanFactory beans, LockedMethods methods) {
-        return new LockedBeans(beans, methods);
+    static LockedBeans lockedBeans(
+            ConfigurableListableBeanFactory beans,
+            LockedMethods methods,
+            ObjectProvider<HoldfastProperties> properties) {
+        return new LockedBeans(
+                beans, methods, () -> properties.getObject().locked().selfCalls());
     }
 
     @Configuration(proxyBeanMethods = false)

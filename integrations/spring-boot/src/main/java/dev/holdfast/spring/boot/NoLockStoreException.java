@@ -1,8 +1,9 @@
 package dev.holdfast.spring.boot;
 
 import dev.holdfast.LockException;
+import org.jspecify.annotations.Nullable;
 
-/** The application has nothing to keep its locks in. */
+/** The application has nothing to keep its locks in, or nothing that can be used. */
 final class NoLockStoreException extends LockException {
 
     private static final long serialVersionUID = 1L;
@@ -11,7 +12,11 @@ final class NoLockStoreException extends LockException {
     private final String remedy;
 
     NoLockStoreException(String problem, String remedy) {
-        super(problem + ". " + remedy);
+        this(problem, remedy, null);
+    }
+
+    NoLockStoreException(String problem, String remedy, @Nullable Throwable cause) {
+        super(problem + ". " + remedy, cause);
         this.problem = problem;
         this.remedy = remedy;
     }

@@ -3,8 +3,12 @@ package dev.holdfast.spring.boot;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LossReason;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Notifies several observers. One that throws does not keep the others from being notified. */
 record Observers(List<LockObserver> all) implements LockObserver {
@@ -15,6 +19,39 @@ record Observers(List<LockObserver> all) implements LockObserver {
             case 1 -> observers.get(0);
             default -> new Observers(List.copyOf(observers));
         };
+    }
+
+    @Override
+    public @Nullable Acquisition acquireStarted(String name, Kind kind) {
+        List<@Nullable Acquisition> started = new ArrayList<>(all.size());
+        for (LockObserver observer : all) {
+            started.add(startedBy(observer, name, kind));
+        }
+        if (started.stream().allMatch(Objects::isNull)) {
+            return null;
+        }
+        return (outcome, waited) -> {
+            Iterator<@Nullable Acquisition> next = started.iterator();
+            each(observer -> {
+                Acquisition acquisition = next.next();
+                if (acquisition != null) {
+                    acquisition.ended(outcome, waited);
+                } else {
+                    observer.acquireEnded(name, kind, outcome, waited);
+                }
+            });
+        };
+    }
+
+    // What it throws must not take away from the others what they have begun.
+    private static @Nullable Acquisition startedBy(LockObserver observer, String name, Kind kind) {
+        try {
+            return observer.acquireStarted(name, kind);
+        } catch (RuntimeException theirs) {
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, theirs);
+            return null;
+        }
     }
 
     @Override

@@ -14,19 +14,15 @@ import java.util.Objects;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
-import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.type.AnnotatedTypeMetadata;
-import org.springframework.util.StringUtils;
+import redis.clients.jedis.Jedis;
 
 /** The places where a store is looked for. Each is asked only if those before it have none. */
 final class StoreConfiguration {
@@ -68,7 +64,8 @@ final class StoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass({DataRedisConnectionDetails.class, RedisLockStore.class, redis.clients.jedis.RedisClient.class})
+    // A class that every version has: one that is too old is to be refused, and not passed over for the DataSource.
+    @ConditionalOnClass({DataRedisConnectionDetails.class, RedisLockStore.class, Jedis.class})
     @ConditionalOnMissingClass("io.lettuce.core.RedisClient")
     @ConditionalOnMissingBean(LockStore.class)
     @ConditionalOnBean(DataRedisConnectionDetails.class)
@@ -113,16 +110,24 @@ final class StoreConfiguration {
         } catch (StoreException failure) {
             throw new StoreUnavailableException(
                     "The store " + place + " could not be opened: " + failure.getMessage(), failure);
+        } catch (IllegalArgumentException wrong) {
+            throw new NoLockStoreException(
+                    "The store " + place + " cannot be used: " + wrong.getMessage(),
+                    "Correct holdfast.url, or whatever else names the store, or add the module of that store",
+                    wrong);
+        } catch (IllegalStateException library) {
+            throw new NoLockStoreException(
+                    "The store " + place + " cannot be used: " + library.getMessage(),
+                    "Correct the versions of the application's libraries: docs/spring-boot.md lists those that each"
+                            + " version of Boot brings, and what to set",
+                    library);
         }
     }
 
-    /** An empty text is no URL: it stands for a variable of the environment that is not set. */
-    static final class UrlIsSet extends SpringBootCondition {
+    static final class UrlIsSet extends KeyIsSet {
 
-        @Override
-        public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
-            boolean isSet = StringUtils.hasText(context.getEnvironment().getProperty("holdfast.url"));
-            return new ConditionOutcome(isSet, "holdfast.url is " + (isSet ? "set" : "not set"));
+        UrlIsSet() {
+            super("holdfast.url");
         }
     }
 }

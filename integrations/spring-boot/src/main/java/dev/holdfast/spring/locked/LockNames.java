@@ -126,25 +126,23 @@ final class LockNames {
         if (present == null) {
             throw missing(part, value == null ? "null" : "empty");
         }
-        if (!hasTextOfItsOwn(present.getClass())) {
+        String text = present.toString();
+        if (text.equals(textOfAnyObject(present))) {
             throw missing(
                     part,
                     "an object of " + present.getClass().getName() + ", which has no text of its own (no toString())");
         }
-        String text = present.toString();
         if (text.isBlank()) {
             throw missing(part, "blank");
         }
         return text;
     }
 
-    // The text of Object.toString() differs between two objects that are equal, so that nobody would be excluded.
-    private static boolean hasTextOfItsOwn(Class<?> type) {
-        try {
-            return type.getMethod("toString").getDeclaringClass() != Object.class;
-        } catch (NoSuchMethodException e) {
-            throw new IllegalStateException(e); // every class has it
-        }
+    // The text of Object.toString() differs between two objects that are equal, so that nobody would be excluded. It is
+    // compared and
+    // not looked for in the class, whose methods a native image may not know.
+    private static String textOfAnyObject(Object object) {
+        return object.getClass().getName() + "@" + Integer.toHexString(object.hashCode());
     }
 
     private LockException missing(Expression part, String what) {

@@ -9,6 +9,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
@@ -24,19 +27,29 @@ import org.springframework.util.ReflectionUtils;
 
 /**
  * Looks at all beans when they are there: a method whose annotation is wrong, or that is not intercepted, keeps the application from
- * starting, because it would run without its lock. And closes the client after the beans that use it.
+ * starting, because it would run without its lock. Calls on the own object are reported. And closes the client after the beans that
+ * use it.
  */
 public final class LockedBeans implements SmartInitializingSingleton {
+
+    private static final Log LOG = LogFactory.getLog(LockedBeans.class);
 
     private static final String REMEDY_NOT_INTERCEPTED =
             "Make the method public or package-private and not final, and call it on the bean";
 
     private final ConfigurableListableBeanFactory beans;
     private final LockedMethods methods;
+    private final Supplier<OnSelfCall> onSelfCall;
 
-    public LockedBeans(ConfigurableListableBeanFactory beans, LockedMethods methods) {
+    /**
+     * @param beans the beans to look at
+     * @param methods reads their annotations
+     * @param onSelfCall what to do about calls on the own object, asked for when all beans are there
+     */
+    public LockedBeans(ConfigurableListableBeanFactory beans, LockedMethods methods, Supplier<OnSelfCall> onSelfCall) {
         this.beans = beans;
         this.methods = methods;
+        this.onSelfCall = onSelfCall;
     }
 
     @Override
@@ -57,18 +70,37 @@ public final class LockedBeans implements SmartInitializingSingleton {
     }
 
     private boolean check(String name, Class<?> type) {
-        boolean found = false;
+        List<Method> found = new ArrayList<>();
         for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
             if (method.getDeclaringClass() != Object.class
                     && !method.isBridge()
                     && AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
-                found = true;
+                found.add(method);
                 checkModifiers(method);
                 methods.find(method, type);
                 checkProxy(name, type, method);
             }
         }
-        return found;
+        if (!found.isEmpty()) {
+            reportSelfCalls(type, found);
+        }
+        return !found.isEmpty();
+    }
+
+    private void reportSelfCalls(Class<?> type, List<Method> locked) {
+        OnSelfCall reaction = onSelfCall.get();
+        if (reaction == OnSelfCall.IGNORE) {
+            return;
+        }
+        for (String call : SelfCalls.in(type, locked)) {
+            String problem = call
+                    + ", which has @Locked, on its own object: such a call passes no proxy, and runs without the lock";
+            String remedy = "Put one of them into another bean";
+            if (reaction == OnSelfCall.FAIL) {
+                throw new InvalidLockedMethodException(problem, remedy + ", or set holdfast.locked.self-calls=warn");
+            }
+            LOG.warn(problem + ". " + remedy + ", or set holdfast.locked.self-calls=ignore if it is meant");
+        }
     }
 
     private static void checkModifiers(Method method) {

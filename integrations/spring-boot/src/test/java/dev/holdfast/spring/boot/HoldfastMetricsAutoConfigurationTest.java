@@ -10,6 +10,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.time.Duration;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -54,6 +55,20 @@ class HoldfastMetricsAutoConfigurationTest {
             assertThat(context.getBean(MeterRegistry.class)
                             .get("holdfast.acquire")
                             .tag("lock", "order:7")
+                            .timer()
+                            .count())
+                    .isEqualTo(1);
+        });
+    }
+
+    @Test
+    void whoHeldTheLockIsLookedForIfTheKeySaysSo() {
+        with.withPropertyValues("holdfast.metrics.held-by=true").run(context -> {
+            context.getBean(HoldfastMetrics.class)
+                    .acquireEnded("a", LockObserver.Kind.MUTEX, LockObserver.Outcome.ACQUIRED, Duration.ofSeconds(1));
+            assertThat(context.getBean(MeterRegistry.class)
+                            .get("holdfast.wait")
+                            .tag("held.by", "unknown")
                             .timer()
                             .count())
                     .isEqualTo(1);
