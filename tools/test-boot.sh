@@ -48,7 +48,7 @@ stores=("${OTHER_STORES[@]}") spring=(JedisOfBootTest LocksEndpointTest) excepti
 if [[ $boot == 4.0.* ]]; then
     exceptions=('!HoldfastAutoConfigurationTest#jedis*+aJedis*' '!VirtualThreadsTest') # its Jedis is older than 7.2
 else
-    stores+=(RedisLockStoreTest) spring+=(VirtualThreadsTest)
+    stores+=(RedisLockStoreTest) spring=(JedisOfBootTest VirtualThreadsTest) # the endpoint is tested by the build
 fi
 if [[ $form == short ]]; then
     laws=$(sed -n 's|.*<boot.laws>\(.*\)</boot.laws>.*|\1|p' integrations/spring-boot-versions/pom.xml)
