@@ -8,6 +8,7 @@ import dev.holdfast.internal.lock.LeaseSemaphore;
 import dev.holdfast.internal.lock.MultiLock;
 import dev.holdfast.internal.lock.ReadWriteLockPair;
 import dev.holdfast.internal.lock.ReentrantDistributedLock;
+import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -240,6 +241,7 @@ public final class Holdfast implements AutoCloseable {
         private LockOptions options = LockOptions.defaults();
         private int handOffs = MOST_HAND_OFFS;
         private Duration handOffTime = Duration.ofMillis(10);
+        private @Nullable Simulator simulator;
 
         private Builder() {}
 
@@ -307,6 +309,12 @@ public final class Holdfast implements AutoCloseable {
             return this;
         }
 
+        /** For tests of the engine: what does its work in the place of threads. */
+        Builder simulator(Simulator simulator) {
+            this.simulator = simulator;
+            return this;
+        }
+
         /**
          * Opens the store, if it was given by URL, and makes the client.
          *
@@ -318,7 +326,7 @@ public final class Holdfast implements AutoCloseable {
                 throw new IllegalArgumentException("Give either the URL of a store or a store");
             }
             LockStore opened = store != null ? store : open(Objects.requireNonNull(url));
-            Engine engine = new Engine(opened, clock, observer, callbacks, label, handOffs, handOffTime);
+            Engine engine = new Engine(opened, clock, observer, callbacks, label, handOffs, handOffTime, simulator);
             return new Holdfast(engine, options, store == null);
         }
 

@@ -2,6 +2,7 @@ package dev.holdfast.internal;
 
 import dev.holdfast.LockObserver;
 import dev.holdfast.internal.flight.FlightObserver;
+import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.internal.time.Uncaught;
 import java.util.ArrayDeque;
 import java.util.Queue;
@@ -25,7 +26,8 @@ public final class Callbacks implements AutoCloseable {
 
     private final LockObserver observer;
     private final @Nullable Executor executor;
-    private final Lane lane = new Lane("holdfast-callback", MAX_THREADS);
+    private final Lane lane;
+    private final @Nullable Simulator simulator;
     private final ReentrantLock mutex = new ReentrantLock();
     /** Events for the observer. Guarded by the mutex. */
     private final Queue<Consumer<LockObserver>> events = new ArrayDeque<>();
@@ -34,8 +36,13 @@ public final class Callbacks implements AutoCloseable {
     /** Whether a thread delivers events. Guarded by the mutex. */
     private boolean delivering;
 
-    /** @param executor the user's own; null for threads of this object */
-    Callbacks(LockObserver observer, @Nullable Executor executor) {
+    /**
+     * @param executor the user's own; null for threads of this object
+     * @param simulator does the work of the engine; null if threads do it
+     */
+    Callbacks(LockObserver observer, @Nullable Executor executor, @Nullable Simulator simulator) {
+        this.lane = new Lane("holdfast-callback", MAX_THREADS, simulator);
+        this.simulator = simulator;
         this.observer = observer;
         this.executor = executor;
     }
@@ -48,6 +55,10 @@ public final class Callbacks implements AutoCloseable {
         Runnable task = executor == null ? code : () -> handOver(executor, code);
         if (!lane.run(task)) {
             // Closed. Somebody may wait for this call, who must not wait for ever.
+            if (simulator != null) {
+                simulator.later(task);
+                return;
+            }
             Thread last = new Thread(task, "holdfast-callback-last");
             last.setDaemon(true);
             last.start();

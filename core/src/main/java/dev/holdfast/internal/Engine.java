@@ -14,6 +14,7 @@ import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Backoff;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.internal.time.RenewalScheduler;
+import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.internal.time.Uptime;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
@@ -24,12 +25,12 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.StoreTraits;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -104,17 +105,17 @@ public final class Engine implements AutoCloseable {
     private final CohortLocks locks;
     private final WaitSets waitSets = new WaitSets();
     private final StoreCalls calls;
-    private final Lane io = new Lane("holdfast-io", MAX_IO_THREADS);
-    private final Lane ends = new Lane("holdfast-end", MAX_END_THREADS);
-    private final Lane releaseLane = new Lane("holdfast-release", MAX_RELEASE_THREADS);
-    private final Lane cleanupLane = new Lane("holdfast-cleanup", MAX_CLEANUP_THREADS);
+    private final Lane io;
+    private final Lane ends;
+    private final Lane releaseLane;
+    private final Lane cleanupLane;
     private final Callbacks callbacks;
     private final Agenda<Alarm> losses;
     private final RenewalScheduler renewals;
     private final ReleaseRetrier releases;
     private final LockInspector inspector;
     private final ListenerRegistration lossWatch;
-    private final Set<ClosesFirst> closeFirst = ConcurrentHashMap.newKeySet();
+    private final Set<ClosesFirst> closeFirst;
     private final ReentrantLock closing = new ReentrantLock();
     private volatile @Nullable OwnerInfo lastOwner;
     private volatile boolean closed;
@@ -129,6 +130,7 @@ public final class Engine implements AutoCloseable {
      * @param label a text by which people recognise this client; may be empty
      * @param handOffsMax how often a grant is passed on inside the JVM
      * @param handOffTime for how long
+     * @param simulator does the work of the engine, for a test; null if threads do it
      */
     @SuppressWarnings("this-escape")
     public Engine(
@@ -138,11 +140,18 @@ public final class Engine implements AutoCloseable {
             @Nullable Executor executor,
             String label,
             int handOffsMax,
-            Duration handOffTime) {
-        this.callbacks = new Callbacks(observer, executor);
+            Duration handOffTime,
+            @Nullable Simulator simulator) {
+        // In the order of their coming, which must be the same each time if a seed is to repeat it.
+        this.closeFirst = simulator == null ? ConcurrentHashMap.newKeySet() : new LinkedHashSet<>();
+        this.io = new Lane("holdfast-io", MAX_IO_THREADS, simulator);
+        this.ends = new Lane("holdfast-end", MAX_END_THREADS, simulator);
+        this.releaseLane = new Lane("holdfast-release", MAX_RELEASE_THREADS, simulator);
+        this.cleanupLane = new Lane("holdfast-cleanup", MAX_CLEANUP_THREADS, simulator);
+        this.callbacks = new Callbacks(observer, executor, simulator);
         this.store = observer == LockObserver.NONE ? store : new ObservedStore(store, clock, callbacks);
         this.traits = store.traits();
-        this.time = Uptime.start(clock);
+        this.time = Uptime.start(clock, simulator);
         this.callTimeout = traits.callTimeout().toNanos();
         this.identity = ClientIdentity.create(label);
         this.handOffsMax = handOffsMax;
@@ -202,7 +211,7 @@ public final class Engine implements AutoCloseable {
     /** After how long a place in a queue of the store is refreshed: a third of its time to live, with jitter. */
     public long refreshAfter() {
         long refresh = traits.ticketTtl().toNanos() / REFRESH_PART;
-        return refresh - ThreadLocalRandom.current().nextLong(refresh / 10 + 1);
+        return refresh - time.random(refresh / 10 + 1);
     }
 
     /** The names in use here. */
@@ -329,6 +338,11 @@ public final class Engine implements AutoCloseable {
         return losses.isIdle() && renewals.isIdle();
     }
 
+    /** Whether nothing is scheduled: neither renewals nor alarms. For tests. */
+    public boolean hasEmptyAgendas() {
+        return losses.isEmpty() && renewals.isEmpty();
+    }
+
     /** How many tasks of the lanes have not ended. */
     public long tasks() {
         return io.pending() + ends.pending() + releaseLane.pending() + cleanupLane.pending();
@@ -416,6 +430,11 @@ public final class Engine implements AutoCloseable {
 
     // Returns whether the thread was interrupted.
     private boolean awaitUntil(BooleanSupplier condition, long deadline) {
+        Simulator simulator = time.simulator();
+        if (simulator != null) {
+            simulator.await(condition, CLOSE_NANOS);
+            return false;
+        }
         boolean interrupted = false;
         while (!condition.getAsBoolean() && System.nanoTime() < deadline) {
             LockSupport.parkNanos(this, CLOSE_POLL_NANOS);

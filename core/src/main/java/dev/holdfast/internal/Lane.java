@@ -1,5 +1,6 @@
 package dev.holdfast.internal;
 
+import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.internal.time.Uncaught;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -9,10 +10,11 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Daemon threads for one kind of work. There are as many as there are tasks at once up to a limit, beyond which tasks wait;
- * an idle one ends after a while.
+ * an idle one ends after a while. With a {@link Simulator} there are no threads.
  */
 final class Lane implements AutoCloseable {
 
@@ -28,9 +30,12 @@ final class Lane implements AutoCloseable {
     private final AtomicInteger working = new AtomicInteger();
 
     private final int maxThreads;
+    private final @Nullable Simulator simulator;
 
-    Lane(String name, int maxThreads) {
+    /** @param simulator runs the tasks; null if threads do it */
+    Lane(String name, int maxThreads, @Nullable Simulator simulator) {
         this.maxThreads = maxThreads;
+        this.simulator = simulator;
         AtomicInteger number = new AtomicInteger();
         this.pool = new ThreadPoolExecutor(
                 0, maxThreads, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
@@ -42,6 +47,9 @@ final class Lane implements AutoCloseable {
 
     /** Runs a task; false if the lane is closed and it will not run. */
     boolean run(Runnable task) {
+        if (simulator != null) {
+            return simulate(simulator, task);
+        }
         begun.incrementAndGet();
         waiting.add(task);
         while (!tryStart()) {
@@ -57,6 +65,15 @@ final class Lane implements AutoCloseable {
             }
             Thread.onSpinWait();
         }
+        return true;
+    }
+
+    private boolean simulate(Simulator instead, Runnable task) {
+        if (pool.isShutdown()) {
+            return false;
+        }
+        begun.incrementAndGet();
+        instead.later(() -> end(task));
         return true;
     }
 
@@ -78,18 +95,22 @@ final class Lane implements AutoCloseable {
         do {
             working.incrementAndGet();
             for (Runnable task = waiting.poll(); task != null; task = waiting.poll()) {
-                try {
-                    task.run();
-                } catch (Throwable failure) {
-                    Uncaught.report(failure);
-                } finally {
-                    ended.incrementAndGet();
-                    // What one task has left must not hit the next one.
-                    Thread.interrupted();
-                }
+                end(task);
+                // What one task has left must not hit the next one.
+                Thread.interrupted();
             }
             working.decrementAndGet();
         } while (!waiting.isEmpty());
+    }
+
+    private void end(Runnable task) {
+        try {
+            task.run();
+        } catch (Throwable failure) {
+            Uncaught.report(failure);
+        } finally {
+            ended.incrementAndGet();
+        }
     }
 
     /** How many tasks have not ended. */

@@ -40,9 +40,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
 /**
- * A store in memory, for one JVM. It is the executable model of the laws, with which the tests compare every other
- * store, and a test double for users, with a clock of their choice. Several {@code Holdfast} instances may share
- * one.
+ * A store in memory, for one JVM, and a test double for users, with a clock of their choice. Several {@code Holdfast}
+ * instances may share one.
  *
  * <p>It obeys all laws as long as the object lives, and promises nothing after that.
  *

@@ -1,4 +1,4 @@
-/** The store in this JVM's memory: the executable model of the laws, and a test double for users. */
+/** The store in this JVM's memory: it obeys all laws, and is a test double for users. */
 @NullMarked
 package dev.holdfast.memory;
 

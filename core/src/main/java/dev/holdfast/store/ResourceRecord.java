@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The whole state of one resource and its transitions. It implements the laws of admission, order, tokens and
  * tombstones as a state machine without I/O, threads or a clock. Stores that keep a resource as one value (memory,
- * JDBC) use it; the tests compare the other stores (scripts inside a server) with it.
+ * JDBC) use it. The testkit has the same rules a second time, as a plain list of claims, and compares the two.
  *
  * <p>Not thread-safe. Times are microseconds on the store's clock and never go back between two calls. If the
  * store's clock steps back, leases last longer; there is no other effect.

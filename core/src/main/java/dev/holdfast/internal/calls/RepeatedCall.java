@@ -93,7 +93,7 @@ public abstract class RepeatedCall<T> {
         if (cause.effect() == Effect.UNKNOWN) {
             outcomeIsUnknown();
         }
-        long next = retries.time.now() + retries.backoff.after(tries++);
+        long next = retries.time.now() + retries.backoff.after(tries++, retries.time);
         if (!cause.retryable() || next > until || retries.isOver.getAsBoolean()) {
             failed(cause);
             return;

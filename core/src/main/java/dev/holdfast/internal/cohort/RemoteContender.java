@@ -409,7 +409,7 @@ final class RemoteContender extends Renewable {
                 + spec.lease().toMillis() + " ms";
         fail(StoreException.unavailable(Effect.NONE, message, null), slowSince);
         if (state != State.OVER) {
-            beginAnew(Engine.RETRY.after(tries++));
+            beginAnew(Engine.RETRY.after(tries++, engine.time()));
         }
     }
 
@@ -420,7 +420,7 @@ final class RemoteContender extends Renewable {
             engine.releases().endIfRepeated(claim);
             lock.queue().busy(this);
         } else {
-            long pause = hintedWhileSent ? 0 : SPIN.after(tries++);
+            long pause = hintedWhileSent ? 0 : SPIN.after(tries++, engine.time());
             if (claim.repeated()) {
                 // A late copy of it is undone by its release, and the next grant counts from its own request.
                 beginAnew(pause);
@@ -442,7 +442,7 @@ final class RemoteContender extends Renewable {
             return;
         }
         leftNothing = !claim.repeated();
-        long pause = Engine.RETRY.after(tries++);
+        long pause = Engine.RETRY.after(tries++, engine.time());
         outage.failed(cause, askedAt);
         // Who does not wait for its turn need not wait for an attempt that would come too late.
         lock.queue().outage(this, cause, mode == Mode.ONCE ? pause : 0);
@@ -557,7 +557,7 @@ final class RemoteContender extends Renewable {
     }
 
     private void refreshFailed(StoreException cause) {
-        engine.renewals().schedule(this, engine.now() + Engine.RETRY.after(tries++));
+        engine.renewals().schedule(this, engine.now() + Engine.RETRY.after(tries++, engine.time()));
         fail(cause, engine.now());
     }
 }

@@ -13,7 +13,6 @@ import dev.holdfast.spi.Released;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * A condition that all processes share. Its wait set is a resource of the store with the limit 0: nobody is admitted, and
@@ -79,7 +78,7 @@ public final class SharedCondition extends AbstractCondition {
 
     @Override
     long longestWait() {
-        return ThreadLocalRandom.current().nextLong(SHORTEST_WAIT_NANOS, LONGEST_WAIT_NANOS);
+        return SHORTEST_WAIT_NANOS + engine.time().random(LONGEST_WAIT_NANOS - SHORTEST_WAIT_NANOS);
     }
 
     // One pass over what was there: those who come later are not meant.

@@ -211,6 +211,6 @@ final class WaitSetPlace extends Renewable implements Place {
 
     @Override
     public void renewalFailed(Claim asked, StoreException cause) {
-        schedule(Engine.RETRY.after(failures.getAndIncrement()), 0);
+        schedule(Engine.RETRY.after(failures.getAndIncrement(), engine.time()), 0);
     }
 }

@@ -176,7 +176,7 @@ final class Candidacy {
                                         + cause,
                                 cause));
         if (!stopped) {
-            pause(PAUSE.after(failures++));
+            pause(PAUSE.after(failures++, engine.time()));
         }
     }
 

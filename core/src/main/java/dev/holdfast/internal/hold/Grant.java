@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -268,7 +267,7 @@ public final class Grant extends Renewable {
         }
         // Up to a tenth earlier, so that clients that began together do not renew together for ever.
         long third = counted.renewalDue() - counted.start();
-        long at = counted.renewalDue() - ThreadLocalRandom.current().nextLong(third / 10 + 1);
+        long at = counted.renewalDue() - engine.time().random(third / 10 + 1);
         engine.renewals().schedule(this, at, validity.span() / EARLY_PART);
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.internal.time;
 
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -13,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What is due when. A daemon thread, which starts with the first entry, hands over all entries whose time has come as one
- * list. An engine has two agendas: one declares losses and rings alarms, the other renews.
+ * list. An engine has two agendas: one declares losses and rings alarms, the other renews. With a {@link Simulator} there is no
+ * thread, and the test makes the passes.
  *
  * <h2>Overview for maintainers</h2>
  *
@@ -75,7 +77,8 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
     private final Uptime time;
     private final boolean endsEarly;
     private final Pass<E> pass;
-    private final Set<E> fresh = ConcurrentHashMap.newKeySet();
+    private final @Nullable Simulator simulator;
+    private final Set<E> fresh;
     private final ReentrantLock mutex = new ReentrantLock();
     /** Guarded by the mutex. */
     private final TreeSet<E> sorted = new TreeSet<>(Entry::compareWith);
@@ -100,6 +103,17 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
         this.time = time;
         this.endsEarly = endsEarly;
         this.pass = pass;
+        this.simulator = time.simulator();
+        // In the order of their coming, which must be the same each time if a seed is to repeat it.
+        this.fresh = simulator == null ? ConcurrentHashMap.newKeySet() : new LinkedHashSet<>();
+    }
+
+    /** Reports itself to the simulator, if there is one. */
+    Agenda<E> begin() {
+        if (simulator != null) {
+            simulator.began(this);
+        }
+        return this;
     }
 
     /** Schedules an entry, which may be scheduled already. */
@@ -120,7 +134,7 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
             wakeBy(at);
             if (closed && endsEarly && fresh.remove(entry)) {
                 // Nobody would hand it over any more. Not on this thread, which may have a mutex.
-                start(() -> pass.run(List.of(entry), time.now()));
+                elsewhere(() -> pass.run(List.of(entry), time.now()));
             }
         }
     }
@@ -148,6 +162,21 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
         return !passing && (closed || wakeAt.get() > time.now());
     }
 
+    /** Whether nothing is scheduled. For tests. */
+    public boolean isEmpty() {
+        mutex.lock();
+        try {
+            return fresh.isEmpty() && sorted.isEmpty();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** When the next pass is due, if a simulator makes them; {@link Nanos#NEVER} if none is. */
+    public long wakeAt() {
+        return closed ? Nanos.NEVER : wakeAt.get();
+    }
+
     /** A number that grows with each beginning and each end of a pass. */
     public long steps() {
         return steps.get();
@@ -159,6 +188,9 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
             return;
         }
         wakeAt.accumulateAndGet(at, Math::min);
+        if (simulator != null) {
+            return;
+        }
         if (running != null) {
             LockSupport.unpark(running);
         } else {
@@ -181,6 +213,14 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
         }
     }
 
+    private void elsewhere(Runnable work) {
+        if (simulator != null) {
+            simulator.later(work);
+        } else {
+            start(work);
+        }
+    }
+
     private Thread start(Runnable work) {
         Thread started = new Thread(work, name);
         started.setDaemon(true);
@@ -190,11 +230,7 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
 
     private void run() {
         while (!closed) {
-            steps.incrementAndGet();
-            // What is scheduled during the pass finds NEVER and lowers it, so nothing is missed.
-            wakeAt.set(Nanos.NEVER);
-            wakeAt.accumulateAndGet(safePass(), Math::min);
-            steps.incrementAndGet();
+            pass();
             long wait = wakeAt.get() - time.now();
             while (!closed && wait > 0) {
                 time.park(this, wait);
@@ -206,6 +242,15 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
             handOverAll();
             steps.incrementAndGet();
         }
+    }
+
+    /** Makes a pass. For a simulator, which calls it when it is due or later. */
+    public void pass() {
+        steps.incrementAndGet();
+        // What is scheduled during the pass finds NEVER and lowers it, so nothing is missed.
+        wakeAt.set(Nanos.NEVER);
+        wakeAt.accumulateAndGet(safePass(), Math::min);
+        steps.incrementAndGet();
     }
 
     private void handOverAll() {
@@ -292,6 +337,8 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
         closed = true;
         if (thread != null) {
             LockSupport.unpark(thread);
+        } else if (simulator != null && endsEarly) {
+            simulator.later(this::handOverAll);
         }
     }
 }

@@ -17,7 +17,7 @@ public final class Alarm extends Agenda.Entry {
      * alarms are rung: what they end must not wait for ever.
      */
     public static Agenda<Alarm> agenda(String name, Uptime time) {
-        return new Agenda<>(name, time, true, Alarm::ringAll);
+        return new Agenda<>(name, time, true, Alarm::ringAll).begin();
     }
 
     private static void ringAll(List<Alarm> due, long now) {

@@ -1,7 +1,5 @@
 package dev.holdfast.internal.time;
 
-import java.util.concurrent.ThreadLocalRandom;
-
 /**
  * Waits between attempts: each is twice as long as the one before up to a limit, and jittered, so that clients that failed
  * together do not return together.
@@ -14,11 +12,11 @@ public record Backoff(long first, long most) {
     private static final int MOST_DOUBLINGS = 30;
 
     /** A wait in nanoseconds: half to all of {@code first * 2^tries}, and never above {@code most}. */
-    public long after(int tries) {
+    public long after(int tries, Uptime time) {
         long full = Math.min(most, first << Math.min(tries, MOST_DOUBLINGS));
         if (full <= 0) {
             full = most;
         }
-        return full / 2 + ThreadLocalRandom.current().nextLong(full / 2 + 1);
+        return full / 2 + time.random(full / 2 + 1);
     }
 }

@@ -29,7 +29,7 @@ public final class RenewalScheduler implements AutoCloseable {
         this.store = store;
         this.time = time;
         this.listener = listener;
-        this.agenda = new Agenda<>("holdfast-renewals", time, false, this::renew);
+        this.agenda = new Agenda<Renewable>("holdfast-renewals", time, false, this::renew).begin();
     }
 
     /** When it takes part next. */
@@ -44,6 +44,11 @@ public final class RenewalScheduler implements AutoCloseable {
 
     public void remove(Renewable member) {
         agenda.remove(member);
+    }
+
+    /** For tests: see {@link Agenda#isEmpty}. */
+    public boolean isEmpty() {
+        return agenda.isEmpty();
     }
 
     /** For tests: see {@link Agenda#isIdle}. */

@@ -1,6 +1,5 @@
 package dev.holdfast.testkit.model;
 
-import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -18,7 +17,7 @@ import java.util.Random;
 import java.util.function.IntFunction;
 
 /**
- * A long random run on a store and in parallel on the store in memory, which is the model of the laws. After every
+ * A long random run on a store and in parallel on the {@link PlainStore plain model} of the laws. After every
  * operation the answers, the order of the grants, and the inspected states of the name must be the same.
  *
  * <p>The run also counts the events that it has met. It fails if one of expiry, cancellation, dead waiters, repeats,
@@ -201,7 +200,7 @@ public final class StoreModelRun {
         this.leases = meetsExpiry && traits.liveness() == Liveness.LEASE;
         this.namesOfAGroup = traits.kinds() == Kinds.ALL && fifo ? NAMES_OF_A_GROUP : QUIET_NAMES_OF_A_GROUP;
         this.ticket = ticket(traits, slowness);
-        LockStore model = new MemoryLockStore(time.modelClock(), ticket);
+        LockStore model = new PlainStore(time.modelClock(), ticket);
         this.twins = new TwinStores(store, model, time.isExact());
         this.workload = new ModelWorkload(twins, time, random, leaseChoices(traits));
     }

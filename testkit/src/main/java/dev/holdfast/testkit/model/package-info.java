@@ -1,4 +1,4 @@
-/** The long random run that compares a store with the store in memory, which is the model of the laws. */
+/** The long random run that compares a store with a plain model of the laws, which it shares no code with. */
 @NullMarked
 package dev.holdfast.testkit.model;
 

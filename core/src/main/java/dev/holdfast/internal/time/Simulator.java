@@ -1,0 +1,22 @@
+package dev.holdfast.internal.time;
+
+import java.util.function.BooleanSupplier;
+
+/**
+ * Does the work of an engine in the place of its threads, and draws its random numbers, so that a test on one thread decides what
+ * happens next and a seed repeats it. An engine without one has threads of its own. Called by the one thread of the simulation.
+ */
+public interface Simulator {
+
+    /** Does a piece of work later, as a thread of the engine would; never before this returns. */
+    void later(Runnable work);
+
+    /** An agenda has come to be. Somebody has to make its {@link Agenda#pass passes} when they are {@link Agenda#wakeAt due}. */
+    void began(Agenda<?> agenda);
+
+    /** A number from 0 to {@code bound - 1}. */
+    long random(long bound);
+
+    /** Goes on with the work until a condition holds, for so many nanoseconds at most, as a thread that waits lets others do. */
+    void await(BooleanSupplier condition, long nanos);
+}

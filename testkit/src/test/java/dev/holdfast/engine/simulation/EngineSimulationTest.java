@@ -1,0 +1,78 @@
+package dev.holdfast.engine.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.testkit.Seeds;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** {@link EngineSimulation}: many seeds on the engine as it is, and seeds in which a planted mistake must be found. */
+class EngineSimulationTest {
+
+    /** The system property that sets how many steps there are in all, or for the seed. */
+    private static final String STEPS = "holdfast.simulation.steps";
+
+    /** The system property that repeats one run. */
+    private static final String SEED = "holdfast.simulation.seed";
+
+    private static final int STEPS_IN_ALL = 1_000_000;
+    private static final int STEPS_OF_A_RUN = 10_000;
+
+    private static final long FIRST = Seeds.of("simulation of the engine");
+
+    @Test
+    void holdersExcludeEachOtherAndEveryWaitEnds() {
+        Long seed = Long.getLong(SEED);
+        if (seed != null) {
+            System.out.println(EngineSimulation.run(seed, Integer.getInteger(STEPS, STEPS_OF_A_RUN), Plant.NONE));
+            return;
+        }
+        long steps = Long.getLong(STEPS, STEPS_IN_ALL);
+        long grants = 0;
+        long losses = 0;
+        long givenUp = 0;
+        long failures = 0;
+        long seconds = 0;
+        for (long done = 0; done < steps; done += STEPS_OF_A_RUN) {
+            EngineSimulation.Report report = EngineSimulation.run(FIRST + done, STEPS_OF_A_RUN, Plant.NONE);
+            grants += report.grants();
+            losses += report.losses();
+            givenUp += report.givenUp();
+            failures += report.failures();
+            seconds += report.trueMillis() / 1_000;
+        }
+        System.out.println("Simulation of the engine: " + steps + " steps in " + steps / STEPS_OF_A_RUN
+                + " runs, first seed " + FIRST + ": " + grants + " grants, " + losses + " losses found at the release, "
+                + givenUp + " waits given up, " + failures + " failed, " + seconds + " s of simulated time");
+        // A run in which nothing happens proves nothing.
+        assertThat(grants).as("grants").isGreaterThan(steps / 100);
+        assertThat(losses).as("losses").isGreaterThan(steps / 10_000);
+        assertThat(givenUp).as("waits given up").isGreaterThan(steps / 1_000);
+        assertThat(failures).as("waits that failed or timed out").isGreaterThan(steps / 1_000);
+    }
+
+    @Test
+    void seedRepeatsARunExactly() {
+        EngineSimulation.Report first = EngineSimulation.run(FIRST, STEPS_OF_A_RUN, Plant.NONE);
+        assertThat(EngineSimulation.run(FIRST, STEPS_OF_A_RUN, Plant.NONE)).isEqualTo(first);
+        assertThat(EngineSimulation.run(FIRST + 1, STEPS_OF_A_RUN, Plant.NONE).print())
+                .isNotEqualTo(first.print());
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+    void plantedMistakeIsFound(Plant plant) {
+        assertThatThrownBy(() -> {
+                    for (int run = 0; run < 20; run++) {
+                        EngineSimulation.run(FIRST + run, STEPS_OF_A_RUN, plant);
+                    }
+                })
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining(SEED)
+                .hasMessageNotContaining("a second run ended otherwise")
+                .satisfies(found -> System.out.println(
+                        plant + ": " + found.getMessage().lines().findFirst().orElse("")));
+    }
+}

@@ -1,0 +1,18 @@
+package dev.holdfast.engine.simulation;
+
+/** A mistake that is planted in a world, and that the simulation must find. */
+enum Plant {
+    /** Nothing is wrong. */
+    NONE,
+    /** The clocks of clients run slower than the margin allows, so that holders believe too long that they hold. */
+    SLOW_CLOCKS,
+    /**
+     * A race in a store: some renewals are confirmed before they are written, and then are not written, as when a server fails over
+     * between the two.
+     */
+    RENEWAL_CONFIRMED_BEFORE_IT_IS_WRITTEN,
+    /** A race in a store: some claims are granted by what was read before another one was granted. */
+    GRANTED_BY_AN_OLD_READ,
+    /** A wake-up is lost: now and then a piece of a client's work is never done. */
+    WORK_IS_LOST
+}

@@ -1,0 +1,129 @@
+package dev.holdfast.engine.simulation;
+
+import dev.holdfast.Engines;
+import dev.holdfast.Holdfast;
+import dev.holdfast.internal.Engine;
+import dev.holdfast.internal.time.Agenda;
+import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.internal.time.Simulator;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+/** A process with one client, whose engine has no threads: the world does its work. */
+final class SimulatedProcess extends Party implements Simulator {
+
+    /** A piece of work of one of the engine's threads waits for a processor so often, and so long at most. */
+    private static final int WORK_WAITS_ONCE_IN = 20;
+
+    private static final long MOST_WAIT = 5 * Weather.MILLI;
+    private static final int WORK_IS_LOST_ONCE_IN = 1_000;
+
+    /** By how much clocks may differ in rate: half of the margin either way, and a bit less. */
+    private static final int CLOCK_PPM = 4_500;
+
+    private static final int SLOW_CLOCK_PPM = 60_000;
+
+    private final World world;
+    private final SimulatedClock clock;
+    private final SimulatedNetwork network;
+    private final List<Agenda<?>> agendas = new ArrayList<>();
+    private final Holdfast client;
+    private final Engine engine;
+
+    SimulatedProcess(World world, String name, boolean queues) {
+        super(name);
+        this.world = world;
+        Chance chance = world.chance();
+        long tooFast = world.plant() == Plant.SLOW_CLOCKS ? -SLOW_CLOCK_PPM : chance.below(2 * CLOCK_PPM) - CLOCK_PPM;
+        this.clock = new SimulatedClock(world, chance.any(), tooFast);
+        this.network = new SimulatedNetwork(world, this, queues);
+        this.client = Engines.simulated(Holdfast.builder().store(network).clock(clock), this);
+        this.engine = Engines.of(client);
+        world.join(this);
+    }
+
+    SimulatedClock clock() {
+        return clock;
+    }
+
+    Holdfast client() {
+        return client;
+    }
+
+    Engine engine() {
+        return engine;
+    }
+
+    SimulatedNetwork network() {
+        return network;
+    }
+
+    // ---- the engine's work ----
+
+    @Override
+    public void later(Runnable work) {
+        if (world.plant() == Plant.WORK_IS_LOST && world.chance().once(WORK_IS_LOST_ONCE_IN)) {
+            return;
+        }
+        if (world.chance().once(WORK_WAITS_ONCE_IN)) {
+            world.send(this, world.chance().mostlyShort(MOST_WAIT), "works late", work);
+        } else {
+            add(new Work("works", work));
+        }
+    }
+
+    @Override
+    public void began(Agenda<?> agenda) {
+        agendas.add(agenda);
+    }
+
+    @Override
+    public long random(long bound) {
+        return world.chance().below(bound);
+    }
+
+    @Override
+    public void await(BooleanSupplier condition, long nanos) {
+        world.workUntil(condition, nanos);
+    }
+
+    @Override
+    int ready() {
+        int due = 0;
+        for (Agenda<?> agenda : agendas) {
+            due += isDue(agenda) ? 1 : 0;
+        }
+        return super.ready() + due;
+    }
+
+    @Override
+    Work take(int which) {
+        int left = which - super.ready();
+        if (left < 0) {
+            return super.take(which);
+        }
+        for (Agenda<?> agenda : agendas) {
+            if (isDue(agenda) && left-- == 0) {
+                return new Work("looks at its agenda", agenda::pass);
+            }
+        }
+        throw new AssertionError("There is no such work");
+    }
+
+    private boolean isDue(Agenda<?> agenda) {
+        // Before the engine is complete, nothing is scheduled.
+        return !dead && agenda.wakeAt() != Nanos.NEVER && agenda.wakeAt() <= engine.now();
+    }
+
+    @Override
+    long wakesAt() {
+        long next = Nanos.NEVER;
+        if (!dead) {
+            for (Agenda<?> agenda : agendas) {
+                next = Math.min(next, agenda.wakeAt());
+            }
+        }
+        return next == Nanos.NEVER ? Long.MAX_VALUE : world.now() + clock.trueTimeFor(Math.max(0, next - engine.now()));
+    }
+}

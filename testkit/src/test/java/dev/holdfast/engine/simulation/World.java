@@ -1,0 +1,237 @@
+package dev.holdfast.engine.simulation;
+
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.Released;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The one thread on which all happens: true time, the messages that are on their way, and the store. It does one piece of work
+ * after the other in an order that its chance decides, and lets time pass. Nothing in it depends on anything but the seed.
+ */
+final class World {
+
+    /** Now and then time passes although there is work to do: threads are slow. */
+    private static final int SLOW_ONCE_IN = 40;
+
+    private static final long LONGEST_REST = 10_000 * Weather.MILLI;
+    private static final long MOST_SLOWNESS = 3 * Weather.MILLI;
+
+    /** What happens while the one thread is parked. */
+    interface Parking {
+        void park(SimulatedClock clock, Object blocker, long nanos);
+    }
+
+    private record Message(long at, long number, Party to, Party.Work work) implements Comparable<Message> {
+        @Override
+        public int compareTo(Message other) {
+            int byTime = Long.compare(at, other.at);
+            return byTime != 0 ? byTime : Long.compare(number, other.number);
+        }
+    }
+
+    private final Chance chance;
+    private final Plant plant;
+    private final PriorityQueue<Message> messages = new PriorityQueue<>();
+    private final List<Party> parties = new ArrayList<>();
+    private final Party server = new Party("store");
+    private final SimulatedClock storeClock;
+    private final MemoryLockStore store;
+    /** What the release that is under way at the store has granted; for its answer. */
+    private final List<Released.Handed> handed = new ArrayList<>();
+
+    /** The last lines of what has happened; null if nobody will read them. */
+    private final Trace trace;
+
+    private Weather weather = Weather.CLEAR;
+    private long now;
+    private long numbers;
+    private long print;
+    private Throwable failure;
+    private Parking parking;
+
+    World(long seed, Plant plant, Trace trace) {
+        this.chance = new Chance(seed);
+        this.plant = plant;
+        this.trace = trace;
+        this.storeClock = new SimulatedClock(this, chance.any(), 0);
+        this.store = new MemoryLockStore(storeClock, Duration.ofMillis(600 + chance.below(4_000)));
+        parties.add(server);
+    }
+
+    Chance chance() {
+        return chance;
+    }
+
+    Plant plant() {
+        return plant;
+    }
+
+    MemoryLockStore store() {
+        return store;
+    }
+
+    SimulatedClock storeClock() {
+        return storeClock;
+    }
+
+    List<Released.Handed> handed() {
+        return handed;
+    }
+
+    /** The true time, in nanoseconds since the beginning. */
+    long now() {
+        return now;
+    }
+
+    Weather weather() {
+        return weather;
+    }
+
+    void setWeather(Weather next) {
+        weather = next;
+    }
+
+    /** A number that depends on all that has happened, and in which order. */
+    long print() {
+        return print;
+    }
+
+    void join(Party party) {
+        parties.add(party);
+    }
+
+    void leave(Party party) {
+        parties.remove(party);
+    }
+
+    /** Something is done by a party after a time. */
+    void send(Party to, long delay, String what, Runnable task) {
+        messages.add(new Message(now + delay, numbers++, to, new Party.Work(what, task)));
+    }
+
+    /** Something is done by the store after a time. */
+    void sendToStore(long delay, String what, Runnable task) {
+        send(server, delay, what, task);
+    }
+
+    /** Something went wrong where nobody would hear of an exception. */
+    void fail(Throwable cause) {
+        failure = failure == null ? cause : failure;
+    }
+
+    void throwFailure() {
+        if (failure != null) {
+            throw new AssertionError("The engine failed with " + failure, failure);
+        }
+    }
+
+    void note(Object who, String what) {
+        print = 31 * (31 * print + now) + what.hashCode();
+        if (trace != null) {
+            trace.add(now, who, what);
+        }
+    }
+
+    void parkBy(Parking how) {
+        parking = how;
+    }
+
+    void park(SimulatedClock clock, Object blocker, long nanos) {
+        parking.park(clock, blocker, nanos);
+    }
+
+    /** Whether there is nothing to do, now or later. */
+    boolean isQuiet() {
+        if (!messages.isEmpty()) {
+            return false;
+        }
+        for (Party party : parties) {
+            if (party.ready() > 0 || party.wakesAt() != Long.MAX_VALUE) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Does one piece of work. If there is none, time passes first. */
+    void doOne() {
+        deliver();
+        if (chance.once(SLOW_ONCE_IN)) {
+            now += chance.mostlyShort(MOST_SLOWNESS);
+        }
+        int choices = choices();
+        if (choices == 0) {
+            passUntil(Math.min(now + LONGEST_REST, nextTime()));
+            deliver();
+            choices = choices();
+        }
+        if (choices > 0) {
+            doOne(chance.below(choices));
+        }
+    }
+
+    private int choices() {
+        int choices = 0;
+        for (Party party : parties) {
+            choices += choices(party);
+        }
+        return choices;
+    }
+
+    private void doOne(int choice) {
+        int which = choice;
+        for (Party party : parties) {
+            int own = choices(party);
+            if (which < own) {
+                Party.Work work = party.take(which);
+                note(party, work.what());
+                work.task().run();
+                return;
+            }
+            which -= own;
+        }
+    }
+
+    private int choices(Party party) {
+        return now < party.pausedUntil ? 0 : party.ready();
+    }
+
+    private void deliver() {
+        for (Message first = messages.peek(); first != null && first.at() <= now; first = messages.peek()) {
+            messages.remove();
+            first.to().add(first.work());
+        }
+    }
+
+    private long nextTime() {
+        Message first = messages.peek();
+        long next = first == null ? Long.MAX_VALUE : first.at();
+        for (Party party : parties) {
+            long wakes = party.ready() > 0 ? now : party.wakesAt();
+            next = Math.min(next, Math.max(wakes, party.pausedUntil));
+        }
+        return next;
+    }
+
+    private void passUntil(long then) {
+        now = Math.max(now + 1, then);
+        note("time", "passes");
+    }
+
+    /** Lets time pass in which nobody does anything. */
+    void pass(long nanos) {
+        passUntil(now + nanos);
+    }
+
+    /** Works until a condition holds, or a time is over. */
+    void workUntil(BooleanSupplier condition, long nanos) {
+        long end = now + nanos;
+        while (!condition.getAsBoolean() && now < end) {
+            doOne();
+        }
+    }
+}
