@@ -55,6 +55,18 @@ class AgendaTest {
         assertThat(next()).containsExactly(one);
     }
 
+    /** Before, the thread ended, and nothing was renewed any more: without memory the JDK's own handler throws, too. */
+    @Test
+    void aHandlerThatThrowsWhatItIsGivenDoesNotEndTheThread() throws InterruptedException {
+        beforeFailure = () -> Thread.currentThread().setUncaughtExceptionHandler((thread, failure) -> {
+            throw (Error) failure;
+        });
+        Thing one = new Thing();
+        agenda.schedule(one, time.now());
+        assertThat(next()).containsExactly(one);
+        assertThat(next()).containsExactly(one);
+    }
+
     @Test
     void whatAPassThatFailedHasRemovedOrPostponedIsNotHandedOverAgain() throws InterruptedException {
         Thing removed = new Thing();
