@@ -7,13 +7,16 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 
 /**
- * Stands between a client and a server on the loopback address, as a network that can lose the two to each other without a word.
+ * Stands between a client and a server on this machine, as a network that can lose the two to each other without a word.
  * While it is cut, no byte passes in either direction, no connection ends, and new connections get no answer. What was sent
- * meanwhile arrives when it is healed, late, as TCP delivers it after an outage: so a leader's old renewals come, too.
+ * meanwhile arrives when it is healed, late, as TCP delivers it after an outage: so a leader's old renewals come, too. It can also
+ * keep back the answers only, be slow, and end all connections.
  *
  * <p>Thread-safe.
  */
@@ -27,6 +30,10 @@ public final class BlackHoleProxy implements AutoCloseable {
     /** Guarded by this object. */
     private boolean cut;
     /** Guarded by this object. */
+    private boolean answersCut;
+    /** How much later each part of a message arrives. */
+    private volatile long delayNanos;
+    /** Guarded by this object. */
     private boolean closed;
 
     /** Work on the sockets, which ends when one of them does. */
@@ -36,9 +43,14 @@ public final class BlackHoleProxy implements AutoCloseable {
 
     /** @param target the port of the server */
     public BlackHoleProxy(int target) {
+        this(target, InetAddress.getLoopbackAddress());
+    }
+
+    /** @param address at which clients find it; the server is always at the loopback address */
+    public BlackHoleProxy(int target, InetAddress address) {
         this.target = target;
         try {
-            listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+            listener = new ServerSocket(0, 50, address);
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
@@ -55,14 +67,37 @@ public final class BlackHoleProxy implements AutoCloseable {
         cut = true;
     }
 
-    /** Lets everything through again, first what was held back. */
+    /** Lets no answer through from now on. Requests still reach the server. */
+    public synchronized void cutAnswers() {
+        answersCut = true;
+    }
+
+    /** Makes it slow: each part of a message arrives so much later. */
+    public void delay(Duration by) {
+        delayNanos = by.toNanos();
+    }
+
+    /** Ends all connections. What is on its way is lost; new connections are taken. */
+    public void endConnections() {
+        try {
+            for (Socket socket : sockets) {
+                end(socket);
+            }
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    /** Lets everything through again at full speed, first what was held back. */
     public synchronized void heal() {
         cut = false;
+        answersCut = false;
+        delayNanos = 0;
         notifyAll();
     }
 
-    private synchronized void awaitPassage() throws InterruptedException {
-        while (cut && !closed) {
+    private synchronized void awaitPassage(boolean answers) throws InterruptedException {
+        while ((cut || (answers && answersCut)) && !closed) {
             wait();
         }
     }
@@ -77,8 +112,8 @@ public final class BlackHoleProxy implements AutoCloseable {
     private void connect(Socket client) throws IOException {
         try {
             Socket server = opened(new Socket(InetAddress.getLoopbackAddress(), target));
-            start(() -> pass(client, server));
-            start(() -> pass(server, client));
+            start(() -> pass(client, server, false));
+            start(() -> pass(server, client, true));
         } catch (IOException refused) {
             end(client);
         }
@@ -90,18 +125,19 @@ public final class BlackHoleProxy implements AutoCloseable {
         return socket;
     }
 
-    private void pass(Socket from, Socket to) throws IOException, InterruptedException {
+    private void pass(Socket from, Socket to, boolean answers) throws IOException, InterruptedException {
         try {
             InputStream in = from.getInputStream();
             OutputStream out = to.getOutputStream();
             byte[] bytes = new byte[BUFFER];
             for (int read = in.read(bytes); read >= 0; read = in.read(bytes)) {
-                awaitPassage();
+                LockSupport.parkNanos(delayNanos);
+                awaitPassage(answers);
                 out.write(bytes, 0, read);
             }
         } finally {
             // The end of a connection is news that does not pass either.
-            awaitPassage();
+            awaitPassage(answers);
             end(from);
             end(to);
         }

@@ -65,6 +65,36 @@ class BlackHoleProxyTest {
     }
 
     @Test
+    void requestsStillArriveWhileAnswersAreCutAndTheAnswersAreLostWithTheConnection() throws IOException {
+        try (Socket client = connected();
+                Socket peer = server.accept()) {
+            peer.setSoTimeout(PATIENCE_MILLIS);
+            proxy.cutAnswers();
+            client.getOutputStream().write('a');
+            assertThat(peer.getInputStream().read()).isEqualTo('a');
+            peer.getOutputStream().write('b');
+            assertSilent(client);
+            proxy.endConnections();
+            assertEnded(client);
+            proxy.heal();
+        }
+        try (Socket later = connected();
+                Socket peer = server.accept()) {
+            peer.getOutputStream().write('c');
+            assertThat(later.getInputStream().read()).isEqualTo('c');
+        }
+    }
+
+    // As the system likes it: a connection that ends with bytes on their way may be reset.
+    private static void assertEnded(Socket client) {
+        try {
+            assertThat(client.getInputStream().read()).isEqualTo(-1);
+        } catch (IOException reset) {
+            assertThat(reset).isNotInstanceOf(SocketTimeoutException.class);
+        }
+    }
+
+    @Test
     void aServerThatRefusesEndsTheConnection() throws IOException {
         server.close();
         try (Socket client = connected()) {

@@ -142,9 +142,15 @@ public final class WaitPoller implements AutoCloseable {
         try {
             poll();
             return schedule.pauseNanos(clock.nanoTime());
-        } catch (RuntimeException failure) {
-            // The refresh of the tickets fails for the same reason, and reports it to the listeners.
+        } catch (RuntimeException | Error failure) {
+            // The refresh of the tickets fails for the same reason, and reports it to the listeners. Also an Error:
+            // nobody would
+            // start another thread.
             schedule.allAreDue();
+            if (!enqueued.isEmpty()) {
+                // There was no memory for it, and it does not let the thread park.
+                LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);
+            }
             return PAUSE_AFTER_FAILURE_NANOS;
         }
     }
@@ -169,8 +175,9 @@ public final class WaitPoller implements AutoCloseable {
     }
 
     private void poll() {
-        for (Enqueued one = enqueued.poll(); one != null; one = enqueued.poll()) {
+        for (Enqueued one = enqueued.peek(); one != null; one = enqueued.peek()) {
             schedule.enqueued(one.name(), one.turn(), clock.nanoTime());
+            enqueued.remove();
         }
         if (allAreDue) {
             allAreDue = false;
@@ -182,7 +189,7 @@ public final class WaitPoller implements AutoCloseable {
             Map<LockName, Seen> seen;
             try {
                 seen = connection.call(turn -> waiters.look(turn.table(), chunk, ticketTtl));
-            } catch (RuntimeException failure) {
+            } catch (RuntimeException | Error failure) {
                 due.subList(from, due.size()).forEach(name -> schedule.unchanged(name, clock.nanoTime()));
                 throw failure;
             }
