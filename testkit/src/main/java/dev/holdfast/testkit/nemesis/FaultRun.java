@@ -113,7 +113,7 @@ public final class FaultRun implements AutoCloseable {
     private void inject(int injections) {
         int writes = set.writes();
         long since = System.nanoTime();
-        while (nemesis.injected() < injections) {
+        while (nemesis.injected() < injections || !nemesis.hasInjectedEachKind()) {
             nemesis.act();
             failNow();
             if (set.writes() > writes) {

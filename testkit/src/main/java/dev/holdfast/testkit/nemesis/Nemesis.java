@@ -97,6 +97,10 @@ final class Nemesis {
         return scenario.kinds().size();
     }
 
+    boolean hasInjectedEachKind() {
+        return counts.keySet().containsAll(scenario.kinds());
+    }
+
     Map<Injection, Integer> counts() {
         return counts;
     }
