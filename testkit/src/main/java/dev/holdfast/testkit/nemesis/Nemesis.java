@@ -57,6 +57,8 @@ final class Nemesis {
     private final Queue<Ambush.Caught> caught = new ConcurrentLinkedQueue<>();
     private @Nullable CompletableFuture<Void> serverWork;
     private boolean serverIsAfflicted;
+    /** Whether a holder is frozen, or is to be. */
+    private boolean holderIsFrozen;
     private int injected;
     private long nextAt = System.nanoTime();
 
@@ -219,7 +221,13 @@ final class Nemesis {
     /** Whether it could be injected now. */
     private boolean injects(Injection kind) {
         return switch (kind) {
-            case FREEZE_HOLDER, KILL_HOLDER -> ambush.compareAndSet(null, new Ambush(kind));
+            case FREEZE_HOLDER -> {
+                // One at a time: if the next holder were frozen, too, nobody would write.
+                boolean free = !holderIsFrozen && ambush.compareAndSet(null, new Ambush(kind));
+                holderIsFrozen |= free;
+                yield free;
+            }
+            case KILL_HOLDER -> ambush.compareAndSet(null, new Ambush(kind));
             case END_SESSION -> endsSession();
             case FREEZE_SERVER, KILL_SERVER, CLOCK_FORWARD, CLOCK_BACK, FULL_DISK -> disturbsServer(kind);
             default -> {
@@ -326,6 +334,7 @@ final class Nemesis {
             deck.addFirst(one.kind());
         }
         long thawed = System.nanoTime();
+        holderIsFrozen = false;
         one.holder().thaw();
         // Nothing else is done to it before it has tried to write.
         healings.add(new Healing(thawed, () -> one.holder().hasSpokenSince(thawed), one.holder()::recovered));
