@@ -59,6 +59,7 @@ final class Nemesis {
     private boolean serverIsAfflicted;
     /** Whether a holder is frozen, or is to be. */
     private boolean holderIsFrozen;
+
     private int injected;
     private long nextAt = System.nanoTime();
 
