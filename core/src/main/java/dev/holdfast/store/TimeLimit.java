@@ -100,7 +100,16 @@ public final class TimeLimit {
 
     private void sweepLater(Duration delay) {
         if (!sweepIsDue.get() && sweepIsDue.compareAndSet(false, true)) {
-            later.apply(delay).execute(this::sweep);
+            boolean scheduled = false;
+            try {
+                later.apply(delay).execute(this::sweep);
+                scheduled = true;
+            } finally {
+                // Without memory for it none comes. The next call must not believe that one does.
+                if (!scheduled) {
+                    sweepIsDue.set(false);
+                }
+            }
         }
     }
 
@@ -125,20 +134,22 @@ public final class TimeLimit {
         runAll(overdue);
     }
 
-    // An exception of one callback stops no other one. It goes to whoever runs the sweep.
+    // What one callback throws stops no other one. It goes to whoever runs the sweep.
     private void runAll(List<Call> overdue) {
-        RuntimeException failure = null;
+        Throwable failure = null;
         for (Call call : overdue) {
             try {
                 if (underWay.remove(call)) {
                     call.late.run();
                 }
-            } catch (RuntimeException mistake) {
+            } catch (RuntimeException | Error mistake) {
                 failure = failure == null ? mistake : failure;
             }
         }
-        if (failure != null) {
-            throw failure;
+        if (failure instanceof Error error) {
+            throw error;
+        } else if (failure instanceof RuntimeException mistake) {
+            throw mistake;
         }
     }
 }

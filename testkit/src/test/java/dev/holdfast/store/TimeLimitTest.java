@@ -19,7 +19,11 @@ class TimeLimitTest {
     private final ManualClock clock = new ManualClock();
     private final List<Duration> delays = new ArrayList<>();
     private final List<Runnable> sweeps = new ArrayList<>();
+    private boolean noMemory;
     private final TimeLimit limit = new TimeLimit(LIMIT, clock, delay -> {
+        if (noMemory) {
+            throw new OutOfMemoryError("by the test");
+        }
         delays.add(delay);
         return sweeps::add;
     });
@@ -111,6 +115,32 @@ class TimeLimitTest {
         assertThatThrownBy(this::sweep).isSameAs(mistake);
         assertThat(late).hasValue(1);
         clock.advance(Duration.ofSeconds(7));
+        sweep();
+        assertThat(late).hasValue(2);
+    }
+
+    @Test
+    void anErrorOfACallbackStopsNoOtherOne() {
+        OutOfMemoryError error = new OutOfMemoryError("by the test");
+        AtomicInteger late = new AtomicInteger();
+        limit.begin(() -> {
+            throw error;
+        });
+        limit.begin(late::incrementAndGet);
+        clock.advance(LIMIT);
+        assertThatThrownBy(this::sweep).isSameAs(error);
+        assertThat(late).hasValue(1);
+    }
+
+    /** Before, no call was limited any more after there had been no memory for a sweep once. */
+    @Test
+    void callsAreLimitedAgainAfterASweepThatCouldNotBeScheduled() {
+        noMemory = true;
+        AtomicInteger late = new AtomicInteger();
+        assertThatThrownBy(() -> limit.begin(late::incrementAndGet)).isInstanceOf(OutOfMemoryError.class);
+        noMemory = false;
+        limit.begin(late::incrementAndGet);
+        clock.advance(LIMIT);
         sweep();
         assertThat(late).hasValue(2);
     }

@@ -99,6 +99,26 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void holdThatWasOverWhenItsOwnerLearnedOfItOverlapsNoOther() {
+        HistoryChecker mutex = new HistoryChecker(1);
+        mutex.add(new Hold("frozen", 1, 4, 0, NEVER, 15, 15));
+        mutex.add(new Hold("next", 1, 5, 1, NEVER, 10, 20));
+        assertThatCode(mutex::check).doesNotThrowAnyException();
+        assertThatCode(mutex::checkTokensInTime).doesNotThrowAnyException();
+    }
+
+    @Test
+    void tokenThatIsNotLargerThanOneThatWasKnownIsFoundWhereTwoMayHold() {
+        HistoryChecker forgetful = new HistoryChecker(1);
+        forgetful.add(new Hold("a", 1, 5, 0, NEVER, 10, 40));
+        forgetful.add(new Hold("b", 1, 6, 11, NEVER, 20, 30));
+        assertThatCode(forgetful::checkTokensInTime).doesNotThrowAnyException();
+        broken(forgetful, "2 permits of 1");
+        forgetful.add(new Hold("c", 1, 6, 21, NEVER, 35, 35));
+        assertThatThrownBy(forgetful::checkTokensInTime).hasMessageContaining("no larger token");
+    }
+
+    @Test
     void changedTokenOnRenewalIsFound() {
         HistoryChecker mutex = new HistoryChecker(1);
         HistoryChecker.OpenHold hold = mutex.acquired("a", 1, 5, System.nanoTime(), NEVER);

@@ -69,7 +69,10 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
     /** What is done with the entries that are due. */
     public interface Pass<E> {
 
-        /** Must neither block nor throw. */
+        /**
+         * Must neither block nor throw, nor keep the list. If it fails all the same, for want of memory, it is repeated soon with
+         * those that are still due.
+         */
         void run(List<E> due, long now);
     }
 
@@ -84,6 +87,10 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
     private final TreeSet<E> sorted = new TreeSet<>(Entry::compareWith);
     /** Guarded by the mutex. */
     private long numbers;
+    /** What the present pass hands over. It stays here if the pass fails, for the next one. Only the agenda's thread uses it. */
+    private final List<E> due = new ArrayList<>();
+    /** What the present pass sorts in. If it fails, each of these may be on no list. Only the agenda's thread uses it. */
+    private final List<E> moved = new ArrayList<>();
 
     private final AtomicLong wakeAt = new AtomicLong(Nanos.NEVER);
     /** Counts the beginnings and the ends of passes: odd while one is under way. */
@@ -262,34 +269,47 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
         } finally {
             mutex.unlock();
         }
+        all.addAll(due);
         // Whoever removes an entry hands it over: see schedule.
         List.copyOf(fresh).stream().filter(fresh::remove).forEach(all::add);
         all.removeIf(entry -> entry.at == Nanos.NEVER);
         pass.run(all, time.now());
     }
 
-    // Whatever goes wrong, the next pass must be made: without it nothing is renewed, or no loss is declared.
+    // Whatever goes wrong, the next pass must be made: without it nothing is renewed, or no loss is declared. Nor may
+    // it lose what
+    // was due. What can fail is the memory that is needed, so an entry is noted before it is taken from where it is.
     private long safePass() {
+        long now = time.now();
         try {
-            long now = time.now();
-            List<E> due = new ArrayList<>();
-            long next = takeDue(now, due);
+            boolean again = !due.isEmpty() || !moved.isEmpty();
+            long next = takeDue(now);
+            moved.clear();
+            if (again) {
+                // The pass that failed may have come so far as to remove or postpone some.
+                due.removeIf(entry -> entry.at - entry.slack > now);
+            }
             if (!due.isEmpty()) {
                 pass.run(due, now);
+                due.clear();
             }
             return next;
         } catch (Throwable failure) {
             Uncaught.report(failure);
-            return time.now() + AFTER_FAILURE_NANOS;
+            return now + AFTER_FAILURE_NANOS;
         }
     }
 
     // Returns the time of the first entry that is not due.
-    private long takeDue(long now, List<E> due) {
+    private long takeDue(long now) {
         mutex.lock();
         try {
+            for (E entry : moved) {
+                list(entry);
+            }
             for (Iterator<E> entries = fresh.iterator(); entries.hasNext(); ) {
                 E entry = entries.next();
+                moved.add(entry);
                 entries.remove();
                 list(entry);
             }
@@ -300,10 +320,11 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
                 if (!anyDue || first.listed - first.slack > now) {
                     return first.listed;
                 }
-                unlist(first);
                 if (first.at - first.slack <= now) {
                     due.add(first);
+                    unlist(first);
                 } else {
+                    moved.add(first);
                     list(first);
                 }
             }

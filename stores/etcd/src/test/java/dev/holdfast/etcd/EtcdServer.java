@@ -18,7 +18,7 @@ final class EtcdServer implements AutoCloseable {
     private static final Path CONTROL = Path.of("/usr/bin/etcdctl");
     private static final int TRIES = 1_000;
 
-    private final ServerProcess process = new ServerProcess("etcd");
+    private final ServerProcess process;
     private final String name;
     private final int peerPort = Ports.reserve();
     private final String scheme;
@@ -27,6 +27,11 @@ final class EtcdServer implements AutoCloseable {
     private String cluster;
 
     private EtcdServer(String name, String scheme, List<String> settings, List<String> control) {
+        this(new ServerProcess("etcd"), name, scheme, settings, control);
+    }
+
+    private EtcdServer(ServerProcess process, String name, String scheme, List<String> settings, List<String> control) {
+        this.process = process;
         ServerProcess.require(PROGRAM, "etcd-server");
         ServerProcess.require(CONTROL, "etcd-client");
         this.name = name;
@@ -41,6 +46,13 @@ final class EtcdServer implements AutoCloseable {
      */
     static EtcdServer start(String... settings) {
         EtcdServer server = new EtcdServer("one", "http", List.of(settings), List.of());
+        server.startAgain();
+        return server;
+    }
+
+    /** A single server in a process that was prepared. */
+    static EtcdServer start(ServerProcess process) {
+        EtcdServer server = new EtcdServer(process, "one", "http", List.of(), List.of());
         server.startAgain();
         return server;
     }
@@ -191,6 +203,10 @@ final class EtcdServer implements AutoCloseable {
     /** Sends a signal: STOP freezes, CONT lets it go on. */
     void signal(String signal) {
         process.signal(signal);
+    }
+
+    boolean isRunning() {
+        return process.isAlive();
     }
 
     void kill() {

@@ -36,6 +36,9 @@ final class FaultyClient implements EtcdClient {
     /** Runs once, before a watch is sent. */
     volatile Runnable beforeFirstWatch = () -> {};
 
+    /** Runs before a renewal of a lease is sent. */
+    volatile Runnable beforeKeepAlive = () -> {};
+
     /** Answers to renewals of leases are kept until this is complete. */
     volatile CompletionStage<?> keepAlivesWaitFor = CompletableFuture.completedStage(null);
 
@@ -102,6 +105,7 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
+        beforeKeepAlive.run();
         Long answer = keepAliveAnswer;
         if (answer != null) {
             return CompletableFuture.completedStage(answer);

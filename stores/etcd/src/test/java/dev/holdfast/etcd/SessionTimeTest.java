@@ -8,8 +8,10 @@ import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -42,6 +44,21 @@ class SessionTimeTest extends WithPlainServer {
     void newSessionCountsFromItsRequest() {
         answersAreOnTheirWay();
         assertThat(granted(open(), alice.mutex(name)).lease()).isEqualTo(SESSION.minus(ON_ITS_WAY));
+    }
+
+    /** Before, the thread that renews the session ended, and each session of the client ended after its time. */
+    @Test
+    void sessionIsRenewedAfterARenewalForWhichThereWasNoMemory() {
+        CountDownLatch renewals = new CountDownLatch(3);
+        client.beforeKeepAlive = () -> {
+            renewals.countDown();
+            if (renewals.getCount() == 2) {
+                throw new OutOfMemoryError("by the test");
+            }
+        };
+        LockStore store = closing(EtcdLockStore.opened(client, EtcdOptions.parse("session=1s"), MonotonicClock.SYSTEM));
+        granted(store, alice.mutex(name));
+        awaitUntil(() -> renewals.getCount() == 0);
     }
 
     @Test

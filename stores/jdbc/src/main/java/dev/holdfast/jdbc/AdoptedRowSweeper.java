@@ -54,7 +54,7 @@ final class AdoptedRowSweeper implements AutoCloseable {
                 if (!closed) {
                     sweep();
                 }
-            } catch (RuntimeException notThisTime) {
+            } catch (RuntimeException | Error notThisTime) {
                 // The calls about locks report it. What remains is swept later.
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
             }

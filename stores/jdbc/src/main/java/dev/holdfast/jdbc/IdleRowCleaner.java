@@ -92,7 +92,7 @@ final class IdleRowCleaner implements AutoCloseable {
     long pauseAfterStep(long before) {
         try {
             return pause(before, step(STEP));
-        } catch (RuntimeException notThisTime) {
+        } catch (RuntimeException | Error notThisTime) {
             return MOST_PAUSE_NANOS;
         }
     }

@@ -142,6 +142,10 @@ class IdleRowCleanerTest {
             throw new IllegalStateException("a driver's mistake");
         });
         assertThat(Duration.ofNanos(cleaner.pauseAfterStep(1))).isEqualTo(Duration.ofSeconds(10));
+        statements.before(sql -> {
+            throw new OutOfMemoryError("by the test");
+        });
+        assertThat(Duration.ofNanos(cleaner.pauseAfterStep(1))).isEqualTo(Duration.ofSeconds(10));
     }
 
     @Test

@@ -5,6 +5,8 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A real MariaDB that writes each commit to the disk. Tests share one and have a database each. */
@@ -16,9 +18,16 @@ public final class MariaDbServer implements AutoCloseable {
     private static final AtomicInteger DATABASES = new AtomicInteger();
     private static MariaDbServer shared;
 
-    private final ServerProcess process = new ServerProcess("mariadb", "mysql");
+    /** The user that has its process and files, where root runs the tests. */
+    static final String USER = "mysql";
 
-    private MariaDbServer() {}
+    private final ServerProcess process;
+    private final List<String> settings;
+
+    private MariaDbServer(ServerProcess process, List<String> settings) {
+        this.process = process;
+        this.settings = settings;
+    }
 
     /** The server of this JVM. It is stopped when the JVM ends. */
     public static synchronized MariaDbServer shared() {
@@ -31,9 +40,14 @@ public final class MariaDbServer implements AutoCloseable {
 
     /** A server of the test's own. */
     static MariaDbServer start() {
+        return start(new ServerProcess("mariadb", USER));
+    }
+
+    /** A server in a process that was prepared, with further settings. */
+    static MariaDbServer start(ServerProcess process, String... settings) {
         ServerProcess.require(PROGRAM, "mariadb-server");
         ServerProcess.require(INSTALL, "mariadb-server");
-        MariaDbServer server = new MariaDbServer();
+        MariaDbServer server = new MariaDbServer(process, List.of(settings));
         server.process.runAsUser(
                 INSTALL.toString(),
                 "--no-defaults",
@@ -55,7 +69,7 @@ public final class MariaDbServer implements AutoCloseable {
     }
 
     void startAgain() {
-        process.start(
+        List<String> command = new ArrayList<>(List.of(
                 PROGRAM.toString(),
                 "--no-defaults",
                 "--datadir=" + data(),
@@ -64,7 +78,9 @@ public final class MariaDbServer implements AutoCloseable {
                 "--port=" + process.port(),
                 "--socket=" + process.folder().resolve("socket"),
                 "--pid-file=" + process.folder().resolve("pid"),
-                "--max-connections=300");
+                "--max-connections=300"));
+        command.addAll(settings);
+        process.start(command);
         process.awaitReady(this::answers);
     }
 
@@ -99,6 +115,19 @@ public final class MariaDbServer implements AutoCloseable {
 
     public void run(String database, String... statements) {
         Servers.run(mariaUrl(database), statements);
+    }
+
+    int port() {
+        return process.port();
+    }
+
+    boolean isRunning() {
+        return process.isAlive();
+    }
+
+    /** Sends a signal: STOP freezes it, CONT lets it go on. */
+    void signal(String signal) {
+        process.signal(signal);
     }
 
     /** Crashes it. */

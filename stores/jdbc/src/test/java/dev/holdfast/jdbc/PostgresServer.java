@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.testkit.process.ServerProcess;
+import dev.holdfast.testkit.process.Signals;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -10,6 +11,7 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -26,10 +28,19 @@ public final class PostgresServer implements AutoCloseable {
     private static final AtomicInteger SCHEMAS = new AtomicInteger();
     private static PostgresServer shared;
 
-    private final ServerProcess process = new ServerProcess("postgres", "postgres");
+    /** The user that has its processes and files, where root runs the tests. */
+    static final String USER = "postgres";
+
+    private final ServerProcess process;
     private final Path programs = programs();
 
-    private PostgresServer() {}
+    private PostgresServer() {
+        this(new ServerProcess("postgres", USER));
+    }
+
+    private PostgresServer(ServerProcess process) {
+        this.process = process;
+    }
 
     /** The server of this JVM. It is stopped when the JVM ends. */
     public static synchronized PostgresServer shared() {
@@ -42,8 +53,13 @@ public final class PostgresServer implements AutoCloseable {
 
     /** A server of the test's own, which it may stop and kill. */
     public static PostgresServer start() {
-        PostgresServer server = new PostgresServer();
-        server.process.runAsUser(
+        return start(new ServerProcess("postgres", USER));
+    }
+
+    /** A server in a process that was prepared, with further settings for its data. */
+    static PostgresServer start(ServerProcess process, String... settings) {
+        PostgresServer server = new PostgresServer(process);
+        List<String> command = new ArrayList<>(List.of(
                 server.programs.resolve("initdb").toString(),
                 "-D",
                 server.data(),
@@ -53,7 +69,9 @@ public final class PostgresServer implements AutoCloseable {
                 "holdfast",
                 "-E",
                 "UTF8",
-                "--locale=C");
+                "--locale=C"));
+        command.addAll(List.of(settings));
+        process.runAsUser(command.toArray(String[]::new));
         server.startAgain();
         return server;
     }
@@ -199,6 +217,18 @@ public final class PostgresServer implements AutoCloseable {
 
     public void run(String schema, String... statements) {
         Servers.run(url(schema), statements);
+    }
+
+    /** Stops all its processes (SIGSTOP). The main one is the first, so that it starts no more meanwhile. */
+    void freeze() {
+        process.signal("STOP");
+        process.helpers().forEach(helper -> Signals.send("STOP", helper.pid()));
+    }
+
+    /** Lets it go on after {@link #freeze}. */
+    void thaw() {
+        process.helpers().forEach(helper -> Signals.send("CONT", helper.pid()));
+        process.signal("CONT");
     }
 
     /** Stops it regularly: clients are disconnected. */

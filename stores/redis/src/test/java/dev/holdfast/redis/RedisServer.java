@@ -41,6 +41,11 @@ public final class RedisServer implements AutoCloseable {
         return start(installed(), false, settings);
     }
 
+    /** Starts a server with its data in a folder below this one. */
+    static RedisServer startBelow(Path parent, String... settings) throws IOException {
+        return start(installed(), Files.createTempDirectory(parent, "redis"), false, List.of(settings));
+    }
+
     /** Starts a Redis 6.2.7, whose program a jar from Maven Central brings along. */
     public static RedisServer startOld(String... settings) {
         return start(OldRedis.program(), false, settings);

@@ -16,7 +16,10 @@ import java.util.Map;
 final class ConfiguredServer implements AutoCloseable {
 
     private final int port = Ports.reserve();
-    private final ChildJvm jvm;
+    private final List<String> prefix;
+    private final List<String> jvmOptions;
+    private final Path config;
+    private ChildJvm jvm;
 
     /** Starts a server with its data in a temporary directory. */
     static ConfiguredServer of(Map<String, Object> settings) throws IOException {
@@ -29,6 +32,13 @@ final class ConfiguredServer implements AutoCloseable {
 
     /** Starts a server, and waits until it serves clients. */
     ConfiguredServer(Path directory, List<String> jvmOptions, List<String> settings) throws IOException {
+        this(List.of(), directory, jvmOptions, settings);
+    }
+
+    /** The same, with a command in front that replaces itself by the server. */
+    ConfiguredServer(List<String> prefix, Path directory, List<String> jvmOptions, List<String> settings)
+            throws IOException {
+        this.prefix = prefix;
         List<String> lines = new ArrayList<>(settings);
         lines.addAll(List.of(
                 "tickTime=500",
@@ -37,10 +47,21 @@ final class ConfiguredServer implements AutoCloseable {
                 "dataDir=" + directory.resolve("data"),
                 "clientPort=" + port,
                 "clientPortAddress=127.0.0.1"));
-        Path config = Files.writeString(directory.resolve("server.cfg"), String.join("\n", lines));
-        List<String> options = new ArrayList<>(jvmOptions);
-        options.addAll(List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-        jvm = ServerProgram.start(options, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
+        config = Files.writeString(directory.resolve("server.cfg"), String.join("\n", lines));
+        this.jvmOptions = new ArrayList<>(jvmOptions);
+        this.jvmOptions.addAll(List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+        jvm = started();
+        awaitServing();
+    }
+
+    private ChildJvm started() {
+        return ServerProgram.startBehind(
+                prefix, jvmOptions, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
+    }
+
+    /** Starts it after {@link #kill} on the same port and data, and waits until it serves clients. */
+    void startAgain() {
+        jvm = started();
         awaitServing();
     }
 
@@ -57,6 +78,22 @@ final class ConfiguredServer implements AutoCloseable {
 
     int port() {
         return port;
+    }
+
+    void freeze() {
+        jvm.pause();
+    }
+
+    void thaw() {
+        jvm.resume();
+    }
+
+    boolean isRunning() {
+        return jvm.isAlive();
+    }
+
+    void kill() {
+        jvm.close();
     }
 
     @Override

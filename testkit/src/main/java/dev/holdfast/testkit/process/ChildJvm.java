@@ -64,14 +64,26 @@ public final class ChildJvm implements AutoCloseable {
 
     /** As {@link #start(Class, String...)}, with further options for its JVM, such as {@code -Xmx64m}. */
     public static ChildJvm startSmall(List<String> jvmOptions, Class<?> main, String... arguments) {
-        List<String> options = new ArrayList<>(SHORT_LIVED);
-        options.addAll(jvmOptions);
-        return start(options, main, arguments);
+        return startSmallBehind(List.of(), jvmOptions, main, arguments);
     }
 
     /** Starts {@code main} with just these options for its JVM, as a program that computes for long needs it. */
     public static ChildJvm start(List<String> jvmOptions, Class<?> main, String... arguments) {
-        List<String> command = new ArrayList<>();
+        return startBehind(List.of(), jvmOptions, main, arguments);
+    }
+
+    /** As {@link #startSmall}, with a command in front that replaces itself by the JVM, such as {@code env NAME=VALUE}. */
+    public static ChildJvm startSmallBehind(
+            List<String> prefix, List<String> jvmOptions, Class<?> main, String... arguments) {
+        List<String> options = new ArrayList<>(SHORT_LIVED);
+        options.addAll(jvmOptions);
+        return startBehind(prefix, options, main, arguments);
+    }
+
+    /** As {@link #start(List, Class, String...)}, with a command in front that replaces itself by the JVM. */
+    public static ChildJvm startBehind(
+            List<String> prefix, List<String> jvmOptions, Class<?> main, String... arguments) {
+        List<String> command = new ArrayList<>(prefix);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmOptions);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
@@ -94,8 +106,8 @@ public final class ChildJvm implements AutoCloseable {
         return process.isAlive();
     }
 
-    /** Sends a line to its standard input. */
-    public void send(String line) {
+    /** Sends a line to its standard input. Any thread may. */
+    public synchronized void send(String line) {
         try {
             input.write(line);
             input.newLine();

@@ -158,10 +158,15 @@ public final class FaultProxy implements AutoCloseable {
 
     /** @param target the port of the server */
     public FaultProxy(int target, Framing framing) {
+        this(target, framing, InetAddress.getLoopbackAddress());
+    }
+
+    /** @param address at which clients find it; the server is always at the loopback address */
+    public FaultProxy(int target, Framing framing, InetAddress address) {
         this.target = target;
         this.framing = framing;
         try {
-            door = new ServerSocket(0, BACKLOG, InetAddress.getLoopbackAddress());
+            door = new ServerSocket(0, BACKLOG, address);
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }

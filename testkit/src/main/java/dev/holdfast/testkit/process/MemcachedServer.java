@@ -43,6 +43,11 @@ public final class MemcachedServer implements AutoCloseable {
         return new MemcachedServer(List.of(settings));
     }
 
+    /** From now on it is started with this before its command, such as {@code env NAME=VALUE}. */
+    public void startBehind(List<String> prefix) {
+        process.startBehind(prefix);
+    }
+
     /** Starts it, on the same port; it remembers nothing of what it stored before. */
     public void startAgain() {
         List<String> command = new ArrayList<>(
@@ -87,6 +92,10 @@ public final class MemcachedServer implements AutoCloseable {
     /** Sends a signal: STOP freezes it, CONT lets it go on. */
     public void signal(String signal) {
         process.signal(signal);
+    }
+
+    public boolean isRunning() {
+        return process.isAlive();
     }
 
     /** Ends it at once. */

@@ -22,7 +22,7 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 public final class Ports {
 
-    private static final int FIRST = 20_000;
+    static final int FIRST = 20_000;
     private static final int AFTER_LAST = 32_000;
     private static final int MOST_TRIES = 1_000;
 

@@ -38,6 +38,7 @@ public final class ServerProcess {
     private final Path folder;
     private final String user;
     private final int port = Ports.reserve();
+    private List<String> prefix = List.of();
     private @Nullable Process process;
 
     /** Prepares a server that may run as any user. */
@@ -52,9 +53,14 @@ public final class ServerProcess {
      * @param user the user as which a server of this kind runs on this system, if the test is run by root
      */
     public ServerProcess(String name, String user) {
+        this(name, user, parent());
+    }
+
+    /** @param parent the folder below which it has its own, such as a {@link SmallDisk} */
+    public ServerProcess(String name, String user, Path parent) {
         this.user = user;
         try {
-            folder = newFolder(name);
+            folder = Files.createTempDirectory(parent, "holdfast-" + name);
             if (isToChange()) {
                 run(folder, List.of("chown", user, folder.toString()));
             }
@@ -68,13 +74,22 @@ public final class ServerProcess {
         return Files.createTempDirectory(parent(), "holdfast-" + name);
     }
 
-    private static Path parent() throws IOException {
+    private static Path parent() {
         String wanted = System.getProperty(FOLDER);
         if (wanted != null) {
             return Path.of(wanted);
         }
-        boolean isGood = Files.isWritable(FAST) && Files.getFileStore(FAST).getUsableSpace() > ROOM;
-        return isGood ? FAST : Path.of(System.getProperty("java.io.tmpdir"));
+        try {
+            boolean isGood = Files.isWritable(FAST) && Files.getFileStore(FAST).getUsableSpace() > ROOM;
+            return isGood ? FAST : Path.of(System.getProperty("java.io.tmpdir"));
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    /** From now on it is started with this before its command, such as {@code env NAME=VALUE}. It must replace itself by it. */
+    public void startBehind(List<String> prefix) {
+        this.prefix = List.copyOf(prefix);
     }
 
     /** Fails with a message that names the package to install if a program is missing. */
@@ -110,8 +125,10 @@ public final class ServerProcess {
 
     /** Starts the server, possibly again. The caller has to check whether it is ready. */
     public void start(List<String> command) {
+        List<String> whole = new ArrayList<>(prefix);
+        whole.addAll(command);
         try {
-            process = new ProcessBuilder(asUser(command))
+            process = new ProcessBuilder(asUser(whole))
                     .redirectErrorStream(true)
                     .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
                     .directory(folder.toFile())

@@ -84,19 +84,39 @@ public final class Session {
             opening = result;
         }
         long sentAt = clock.nanoTime();
-        client.grant(ttlSeconds).whenComplete((granted, failure) -> {
-            Life begun = granted == null ? null : life(granted.lease(), granted.ttlSeconds(), sentAt);
-            synchronized (this) {
-                life = begun;
-                opening = null;
-            }
-            if (begun != null) {
-                result.complete(begun);
-            } else {
-                result.completeExceptionally(failure);
-            }
-        });
+        // Whatever goes wrong, for want of memory too, it is not under way any more: else all would wait for it from
+        // now on.
+        try {
+            client.grant(ttlSeconds).whenComplete((granted, failure) -> {
+                try {
+                    if (granted == null) {
+                        openingFailed(result, failure);
+                    } else {
+                        opened(result, life(granted.lease(), granted.ttlSeconds(), sentAt));
+                    }
+                } catch (RuntimeException | Error noMemory) {
+                    openingFailed(result, noMemory);
+                }
+            });
+        } catch (RuntimeException | Error noMemory) {
+            openingFailed(result, noMemory);
+        }
         return result;
+    }
+
+    private void opened(CompletableFuture<Life> result, Life begun) {
+        synchronized (this) {
+            life = begun;
+            opening = null;
+        }
+        result.complete(begun);
+    }
+
+    private void openingFailed(CompletableFuture<Life> result, Throwable failure) {
+        synchronized (this) {
+            opening = opening == result ? null : opening;
+        }
+        result.completeExceptionally(failure);
     }
 
     /**
@@ -118,26 +138,48 @@ public final class Session {
             renewing = result;
         }
         long sentAt = clock.nanoTime();
-        client.keepAlive(known.lease()).whenComplete((seconds, failure) -> {
-            synchronized (this) {
-                renewing = null;
-            }
-            if (failure != null) {
-                result.completeExceptionally(failure);
-            } else if (seconds <= 0) {
-                over(known.lease());
-                open().whenComplete((next, failed) -> {
-                    if (failed != null) {
-                        result.completeExceptionally(failed);
+        // See open.
+        try {
+            client.keepAlive(known.lease()).whenComplete((seconds, failure) -> {
+                try {
+                    if (failure != null) {
+                        renewalFailed(result, failure);
                     } else {
-                        result.complete(next);
+                        renewed(result, known.lease(), seconds, sentAt);
                     }
-                });
+                } catch (RuntimeException | Error noMemory) {
+                    renewalFailed(result, noMemory);
+                }
+            });
+        } catch (RuntimeException | Error noMemory) {
+            renewalFailed(result, noMemory);
+        }
+        return result;
+    }
+
+    private void renewed(CompletableFuture<Life> result, long lease, long seconds, long sentAt) {
+        synchronized (this) {
+            renewing = null;
+        }
+        if (seconds > 0) {
+            result.complete(prolonged(life(lease, seconds, sentAt)));
+            return;
+        }
+        over(lease);
+        open().whenComplete((next, failed) -> {
+            if (failed != null) {
+                result.completeExceptionally(failed);
             } else {
-                result.complete(prolonged(life(known.lease(), seconds, sentAt)));
+                result.complete(next);
             }
         });
-        return result;
+    }
+
+    private void renewalFailed(CompletableFuture<Life> result, Throwable failure) {
+        synchronized (this) {
+            renewing = renewing == result ? null : renewing;
+        }
+        result.completeExceptionally(failure);
     }
 
     /** Gives up a lease whose time is over by this client's clock, even if the servers still keep it. */

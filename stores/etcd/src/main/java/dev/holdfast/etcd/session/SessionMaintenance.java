@@ -102,15 +102,24 @@ public final class SessionMaintenance implements AutoCloseable {
         while (!closed) {
             // Set before the pass, so that the thread does not sleep through what becomes due while the pass runs.
             wakesAt = clock.nanoTime() + IDLE_NANOS;
-            long now = clock.nanoTime();
-            renewSession(now);
-            claimTable.all().forEach(state -> check(state, now));
-            tombstones.removeOver(this::wakeBy).forEach(this::deleteTombstone);
+            try {
+                pass(clock.nanoTime());
+            } catch (RuntimeException | Error failure) {
+                // For want of memory. Without this thread the session would end, and no other one would be kept.
+                renewing = false;
+                wakeBy(clock.nanoTime() + MIN_RETRY_NANOS);
+            }
             long wait = wakesAt - clock.nanoTime();
             if (wait > 0) {
                 clock.parkNanos(this, wait);
             }
         }
+    }
+
+    private void pass(long now) {
+        renewSession(now);
+        claimTable.all().forEach(state -> check(state, now));
+        tombstones.removeOver(this::wakeBy).forEach(this::deleteTombstone);
     }
 
     private void renewSession(long now) {

@@ -240,7 +240,8 @@ public final class PostgresNotifier implements WaiterNotifier {
                     end(connection, broken);
                 }
             } catch (SQLException
-                    | RuntimeException failed) { // also one of a driver or a listener: the thread must not end
+                    | RuntimeException
+                    | Error failed) { // also one of a driver or a listener: nobody would start another thread
                 poller.lookNow();
                 if (!closed) {
                     LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);

@@ -163,9 +163,15 @@ public final class WaitPoller implements AutoCloseable {
         try {
             poll();
             return schedule.pauseNanos(clock.nanoTime());
-        } catch (RuntimeException failure) {
-            // The refresh of the tickets fails for the same reason, and reports it to the listeners.
+        } catch (RuntimeException | Error failure) {
+            // The refresh of the tickets fails for the same reason, and reports it to the listeners. Also an Error:
+            // nobody would
+            // start another thread.
             schedule.allAreDue();
+            if (!enqueued.isEmpty()) {
+                // There was no memory for it, and it does not let the thread park.
+                LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);
+            }
             return PAUSE_AFTER_FAILURE_NANOS;
         }
     }
@@ -193,8 +199,9 @@ public final class WaitPoller implements AutoCloseable {
         for (Held one = held.poll(); one != null; one = held.poll()) {
             schedule.held(one.name(), one.nanos());
         }
-        for (Enqueued one = enqueued.poll(); one != null; one = enqueued.poll()) {
+        for (Enqueued one = enqueued.peek(); one != null; one = enqueued.peek()) {
             schedule.enqueued(one.name(), one.turn(), clock.nanoTime());
+            enqueued.remove();
         }
         if (allAreDue) {
             allAreDue = false;
@@ -220,7 +227,7 @@ public final class WaitPoller implements AutoCloseable {
         long asked = clock.nanoTime();
         try {
             return connection.call(turn -> waiters.look(turn.table(), names, ticketTtl, id -> holds(id, asked)));
-        } catch (RuntimeException failure) {
+        } catch (RuntimeException | Error failure) {
             due.forEach(name -> schedule.unchanged(name, clock.nanoTime()));
             throw failure;
         }

@@ -7,6 +7,7 @@ import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.dialect.H2Dialect;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.h2.jdbcx.JdbcDataSource;
@@ -44,6 +46,43 @@ class WaitPollerTest {
                 busy = isBusy();
             }
             assertThat(busy).isFalse();
+        } finally {
+            poller.close();
+        }
+    }
+
+    /** Before, the thread ended, and no claim of the client was looked for any more. */
+    @Test
+    void whatIsThrownDuringAPollDoesNotEndTheThread() throws InterruptedException {
+        CountDownLatch polls = new CountDownLatch(2);
+        WaiterNotifier failing = new WaiterNotifier() {
+            @Override
+            public void check(SerialConnection work) {}
+
+            @Override
+            public void notifyWaiters(List<ClaimId> claims, SerialConnection work) {}
+
+            @Override
+            public void listen(WaiterRegistry waiters, WaitPoller poller) {}
+
+            // Asked for each poll.
+            @Override
+            public boolean isListening() {
+                if (Thread.currentThread().getName().equals(THREAD)) {
+                    polls.countDown();
+                    throw new OutOfMemoryError("by the test");
+                }
+                return false;
+            }
+
+            @Override
+            public void close() {}
+        };
+        WaitPoller poller = WaitPoller.ofRows(
+                null, new WaiterRegistry(), failing, Duration.ofSeconds(5), MonotonicClock.SYSTEM, THREAD);
+        try {
+            poller.enqueued(new LockName("one"), 0);
+            assertThat(polls.await(20, TimeUnit.SECONDS)).isTrue();
         } finally {
             poller.close();
         }

@@ -108,13 +108,22 @@ final class SentinelResolver implements OwnConnections.Target {
         private void keepAsking() {
             while (!closed) {
                 long askedAt = clock.nanoTime();
-                ask();
+                askSafely();
                 clock.parkNanos(this, ASK_EVERY_NANOS);
                 for (long early = early(askedAt); early > 0 && !closed; early = early(askedAt)) {
                     clock.parkNanos(this, early);
                 }
             }
             drop();
+        }
+
+        // Whatever is thrown: nobody would start another thread.
+        private void askSafely() {
+            try {
+                ask();
+            } catch (Error noMemory) {
+                drop();
+            }
         }
 
         private long early(long askedAt) {

@@ -150,19 +150,24 @@ final class Subscription implements AutoCloseable {
     private void keepReading() {
         long pause = FIRST_PAUSE_NANOS;
         while (true) {
-            SubscriberConnection next = new SubscriberConnection();
-            Channel first = begin(next);
-            if (first == null) {
-                return;
-            }
-            StoreException failure = read(next, first);
-            boolean unknown = sharded && failure != null && isUnknownCommand(failure);
-            pause = next.isConfirmed() ? FIRST_PAUSE_NANOS : Math.min(2 * pause, LONGEST_PAUSE_NANOS);
-            if (unknown) {
-                // The server is older than Redis 7. A plain channel at the node that serves the slot does the same.
-                sharded = false;
-            } else if (!end(failure, next.moved)) {
-                clock.parkNanos(this, pause);
+            try {
+                SubscriberConnection next = new SubscriberConnection();
+                Channel first = begin(next);
+                if (first == null) {
+                    return;
+                }
+                StoreException failure = read(next, first);
+                boolean unknown = sharded && failure != null && isUnknownCommand(failure);
+                pause = next.isConfirmed() ? FIRST_PAUSE_NANOS : Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+                if (unknown) {
+                    // The server is older than Redis 7. A plain channel at the node that serves the slot does the same.
+                    sharded = false;
+                } else if (!end(failure, next.moved)) {
+                    clock.parkNanos(this, pause);
+                }
+            } catch (Error noMemory) {
+                // Nobody would start another thread, and nothing would be pushed to this client any more.
+                clock.parkNanos(this, LONGEST_PAUSE_NANOS);
             }
         }
     }

@@ -9,6 +9,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.StoreTest;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Protocol.Command;
@@ -50,6 +51,32 @@ class SubscriptionTest extends StoreTest {
             port.unsubscribe(CHANNEL);
         }
         awaitUntil(() -> subscriber(server).equals("[]"));
+    }
+
+    /** Before, the reader ended, and nothing reached the client any more. */
+    @Test
+    void whatIsThrownWhileAMessageIsHandledDoesNotEndTheReader() {
+        RedisServer server = server(false);
+        RedisPort port = port(server, false);
+        List<String> texts = new CopyOnWriteArrayList<>();
+        get(port.subscribe(CHANNEL, new RedisPort.Subscriber() {
+            @Override
+            public void message(String text) {
+                texts.add(text);
+                if (texts.size() == 1) {
+                    throw new OutOfMemoryError("by the test");
+                }
+            }
+
+            @Override
+            public void resubscribed() {
+                texts.add("subscribed again");
+            }
+        }));
+        server.ask(jedis -> jedis.publish(CHANNEL, "one"));
+        awaitUntil(() -> texts.contains("subscribed again"));
+        server.ask(jedis -> jedis.publish(CHANNEL, "two"));
+        awaitUntil(() -> texts.contains("two"));
     }
 
     private RedisServer server(boolean cluster) {

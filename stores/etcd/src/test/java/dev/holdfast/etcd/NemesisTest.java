@@ -1,0 +1,33 @@
+package dev.holdfast.etcd;
+
+import dev.holdfast.testkit.nemesis.FaultRun;
+import dev.holdfast.testkit.nemesis.Injection;
+import dev.holdfast.testkit.nemesis.OnDemand;
+import dev.holdfast.testkit.nemesis.Scenario;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Processes add to a set under one lock on one etcd server, while they, their lines, their sessions and the server are disturbed. */
+@Timeout(3_600)
+class NemesisTest {
+
+    @Test
+    void nothingIsLostAndNoTwoHoldAtOnce() {
+        try (EtcdServer server = EtcdServer.start()) {
+            FaultRun.run(scenario(server));
+        }
+    }
+
+    /** Until its holder has heard of the end of its session, the next one may hold, too. */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenSessionsAreEndedFromOutside() {
+        try (EtcdServer server = EtcdServer.start()) {
+            FaultRun.run(scenario(server).withoutExclusion().with(Injection.END_SESSION, Injection.FREEZE_HOLDER));
+        }
+    }
+
+    private static Scenario scenario(EtcdServer server) {
+        return Scenario.onServer(new EtcdTarget(server), EtcdTarget.SESSION, EtcdTarget.BOUND);
+    }
+}

@@ -1,0 +1,64 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.holdfast.testkit.nemesis.FaultRun;
+import dev.holdfast.testkit.nemesis.Injection;
+import dev.holdfast.testkit.nemesis.OnDemand;
+import dev.holdfast.testkit.nemesis.Scenario;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Processes add to a set under one lock in one database, while they, their lines and the server are disturbed. */
+@Timeout(3_600)
+class NemesisTest {
+
+    private static final Duration LEASE = Duration.ofSeconds(1);
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void nothingIsLostAndNoTwoHoldAtOnceOnSqlite() {
+        FaultRun.run(onSqlite());
+    }
+
+    /** The lock alone does not help against a holder that goes on after it was frozen; so the check is one that finds this. */
+    @Test
+    void staleWriteLosesWhatOthersHaveAddedIfTheSetTakesIt() {
+        Scenario open = onSqlite().withoutFence().with(Injection.FREEZE_HOLDER);
+        assertThatExceptionOfType(AssertionError.class)
+                .isThrownBy(() -> FaultRun.run(open))
+                .withMessageContaining("elements that were added and are lost");
+    }
+
+    @Test
+    void nothingIsLostAndNoTwoHoldAtOnceOnPostgres() {
+        FaultRun.run(Scenario.onServer(new PostgresTarget(PostgresServer.shared()), LEASE, LEASE));
+    }
+
+    @Test
+    void nothingIsLostAndNoTwoHoldAtOnceOnMariaDb() {
+        FaultRun.run(Scenario.onServer(new MariaDbTarget(MariaDbServer.shared()), LEASE, LEASE));
+    }
+
+    @Test
+    @OnDemand
+    void aClientThatHasHadNoMemoryGoesOnOnSqlite() {
+        FaultRun.run(onSqlite().with(Injection.NO_MEMORY, Injection.FREEZE_HOLDER));
+    }
+
+    @Test
+    @OnDemand
+    void aClientThatHasHadNoMemoryGoesOnOnPostgres() {
+        FaultRun.run(Scenario.onServer(new PostgresTarget(PostgresServer.shared()), LEASE, LEASE)
+                .with(Injection.NO_MEMORY, Injection.FREEZE_HOLDER));
+    }
+
+    private Scenario onSqlite() {
+        return Scenario.onFile("sqlite:" + folder.resolve("locks.db"), LEASE);
+    }
+}

@@ -1,0 +1,39 @@
+package dev.holdfast.zookeeper;
+
+import dev.holdfast.testkit.nemesis.FaultRun;
+import dev.holdfast.testkit.nemesis.Injection;
+import dev.holdfast.testkit.nemesis.OnDemand;
+import dev.holdfast.testkit.nemesis.Scenario;
+import java.io.IOException;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Processes add to a set under one lock on one server, while they, their lines, their sessions and the server are disturbed. */
+@Timeout(3_600)
+class NemesisTest {
+
+    @Test
+    void nothingIsLostAndNoTwoHoldAtOnce() throws IOException {
+        try (ConfiguredServer server = server()) {
+            FaultRun.run(scenario(server));
+        }
+    }
+
+    /** Until its holder has heard of the end of its session, the next one may hold, too. */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenSessionsAreEndedFromOutside() throws IOException {
+        try (ConfiguredServer server = server()) {
+            FaultRun.run(scenario(server).withoutExclusion().with(Injection.END_SESSION, Injection.FREEZE_HOLDER));
+        }
+    }
+
+    private static ConfiguredServer server() throws IOException {
+        return ConfiguredServer.of(Map.of("minSessionTimeout", "1000"));
+    }
+
+    private static Scenario scenario(ConfiguredServer server) {
+        return Scenario.onServer(new ZooKeeperTarget(server), ZooKeeperTarget.SESSION, ZooKeeperTarget.BOUND);
+    }
+}
