@@ -1,8 +1,8 @@
 package dev.holdfast.testkit.nemesis;
 
 import dev.holdfast.testkit.HistoryChecker;
-import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.ChildJvm;
+import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.NetworkNamespace;
 import java.time.Duration;
 import java.util.List;

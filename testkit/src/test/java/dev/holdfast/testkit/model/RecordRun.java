@@ -90,6 +90,7 @@ final class RecordRun {
 
     /** The last lines, which are put together only if somebody will read them. */
     private final Deque<Object[]> log = new ArrayDeque<>();
+
     private long sequence;
     private long now;
     private long wall;
@@ -193,11 +194,7 @@ final class RecordRun {
     }
 
     private void renew(int which, Claim claim) {
-        both(
-                "renew ",
-                claim,
-                () -> records.get(which).renew(claim, now, wall),
-                () -> rules.renew(claim, now, wall));
+        both("renew ", claim, () -> records.get(which).renew(claim, now, wall), () -> rules.renew(claim, now, wall));
     }
 
     private void release(int which, Claim claim) {
