@@ -18,7 +18,7 @@ class AgendaTest {
 
     private static final long HOUR = TimeUnit.HOURS.toNanos(1);
 
-    private final Uptime time = Uptime.start(MonotonicClock.SYSTEM);
+    private final Uptime time = Uptime.start(MonotonicClock.SYSTEM, null);
     private final BlockingQueue<List<Thing>> passes = new LinkedBlockingQueue<>();
     /** What the first pass does before it fails. */
     private Runnable beforeFailure = () -> {};
