@@ -95,6 +95,17 @@ class IdleRowCleanerTest {
         assertThat(granted(alice.mutex(NAME))).isGreaterThan(counter);
     }
 
+    /** It has no counter, so that nothing shows its age but its first version. Else it would be made anew with each wait. */
+    @Test
+    void rowOfAWaitSetStaysForAMinute() {
+        Claim place = alice.waitSet(NAME);
+        store.enqueue(place, new RecordingListener());
+        release(place);
+        assertThat(removeAll()).as("just left").isZero();
+        clock.advance(Duration.ofMinutes(2));
+        assertThat(removeAll()).as("later").isEqualTo(1);
+    }
+
     /** If the next one were taken from the clock alone, it could be smaller. */
     @Test
     void aCounterAheadOfTheClockIsKept() throws SQLException {

@@ -250,7 +250,7 @@ class PostgresNotifierTest extends Servers {
                     .extracting(PGNotification::getParameter)
                     .containsExactly(place.id().toString());
         }
-        awaitUntil(listener::wasNotified);
+        awaitUntil(() -> listener.outcome().isPresent());
     }
 
     /** As long as no claim waits in another client, no notification is sent. */

@@ -37,7 +37,13 @@ public final class LockStatements implements AutoCloseable {
             FROM %s LEFT JOIN holdfast_lock ON name IN (%s)
             """;
 
-    private static final String READ_CHANGED = READ.replace("name IN (%s)", "%s");
+    // With the number of the names that have a row: one whose row was removed is not among those that were changed.
+    private static final String READ_CHANGED = """
+            SELECT $now, $epoch, %s, (SELECT COUNT(*) FROM holdfast_lock WHERE name IN (%s))
+            FROM %s LEFT JOIN holdfast_lock ON %s
+            """;
+
+    private static final int ROWS_PRESENT = 16;
 
     private static final String CHANGED = "(name = ? AND version <> ?)";
 
@@ -52,11 +58,16 @@ public final class LockStatements implements AutoCloseable {
             ORDER BY name
             """.replaceFirst("%s", COLUMNS);
 
+    // A row that was never granted, such as that of a wait set, has no time in its counter. It stays for a minute at
+    // the
+    // least, or it would be removed and made anew with each wait. The first version of a row is a time, too.
+    private static final String NOT_NEW = "version + 60000000 < $epoch";
+
     // A counter is a time, too.
     private static final String OLD = """
             SELECT $now, $epoch, %s FROM holdfast_lock
-            WHERE name >= ?%s AND counter + ? < $epoch AND (clock <> ? OR expires <= $now)
-            """.replaceFirst("%s", COLUMNS);
+            WHERE name >= ?%s AND counter + ? < $epoch AND (clock <> ? OR expires <= $now) AND $new
+            """.replaceFirst("%s", COLUMNS).replace("$new", NOT_NEW);
 
     static final String OVER = "SELECT name FROM holdfast_lock WHERE holder <> '-' AND expires <= $now";
 
@@ -66,7 +77,8 @@ public final class LockStatements implements AutoCloseable {
             "SELECT name FROM holdfast_lock WHERE more = 0 AND holder = '-' AND counter + ? < $epoch";
 
     /** What every row that may be removed has in common. Parameters: how long it is kept in microseconds, clock. */
-    static final String IS_IDLE = "counter + ? < $epoch AND (clock <> ? OR (more = 0 AND expires <= $now))";
+    static final String IS_IDLE =
+            "counter + ? < $epoch AND (clock <> ? OR (more = 0 AND expires <= $now)) AND " + NOT_NEW;
 
     // Compare-and-set: the version shows whether another client changed the row since it was read.
     static final String UPDATE = """
@@ -188,27 +200,33 @@ public final class LockStatements implements AutoCloseable {
         return found;
     }
 
-    /** The rows of some names that have another version than this. */
+    /** The rows of some names that have another version than this. If one of them has no row at all, all are read. */
     Rows readChanged(Map<LockName, Long> versions) throws SQLException {
         int size = padded(versions.size());
         String sql = dialect.ready(
                 "changed " + size,
                 () -> READ_CHANGED.formatted(
-                        COLUMNS, dialect.oneRow(), String.join(" OR ", Collections.nCopies(size, CHANGED))));
-        return query(
+                        COLUMNS,
+                        marks(size),
+                        dialect.oneRow(),
+                        String.join(" OR ", Collections.nCopies(size, CHANGED))));
+        Optional<Rows> changed = query(
                 sql,
                 statement -> {
-                    int index = 1;
+                    int index = bindNames(statement, versions.keySet(), size);
                     for (Map.Entry<LockName, Long> version : versions.entrySet()) {
                         dialect.bindName(statement, index++, version.getKey().value());
                         statement.setLong(index++, version.getValue());
                     }
-                    while (index <= 2 * size) {
+                    while (index <= 3 * size) {
                         dialect.bindName(statement, index++, "");
                         statement.setLong(index++, 0);
                     }
                 },
-                this::rows);
+                rows -> first(rows).getInt(ROWS_PRESENT) == versions.size()
+                        ? Optional.of(further(rows))
+                        : Optional.empty());
+        return changed.isPresent() ? changed.get() : read(versions.keySet());
     }
 
     /**
@@ -505,10 +523,19 @@ public final class LockStatements implements AutoCloseable {
     }
 
     private Rows rows(ResultSet rows) throws SQLException {
-        Map<LockName, LockRow> found = new LinkedHashMap<>();
+        return further(first(rows));
+    }
+
+    private ResultSet first(ResultSet rows) throws SQLException {
         if (!rows.next()) {
             throw dialect.noRow();
         }
+        return rows;
+    }
+
+    /** What begins with the present row of the result. */
+    private Rows further(ResultSet rows) throws SQLException {
+        Map<LockName, LockRow> found = new LinkedHashMap<>();
         long now = rows.getLong(1);
         long epoch = rows.getLong(2);
         do {

@@ -197,7 +197,7 @@ public final class WaiterRegistry {
 
     /**
      * Reads the rows of some names, and notifies the listeners of claims that were granted or released. A row that is as it was
-     * seen last is not fetched.
+     * seen last is not fetched. One that was removed has no claims: that of a wait set is, some time after its last claim has left.
      *
      * @param beforeGrant is called with each claim that was granted, before its listener is notified
      * @return what was found, for names whose row was changed, or for which none of ours waits
