@@ -8,10 +8,10 @@ import net.javacrumbs.shedlock.core.SimpleLock;
 /** The lock of a job that runs under our lock and under one of ShedLock's own. It is used once, like each of the two. */
 final class ChangeOverLock extends AbstractSimpleLock {
 
-    private final JobLock ours;
+    private final OwnJobLock ours;
     private final SimpleLock theirs;
 
-    ChangeOverLock(LockConfiguration configuration, JobLock ours, SimpleLock theirs) {
+    ChangeOverLock(LockConfiguration configuration, OwnJobLock ours, SimpleLock theirs) {
         super(configuration);
         this.ours = ours;
         this.theirs = theirs;
@@ -50,7 +50,7 @@ final class ChangeOverLock extends AbstractSimpleLock {
             return Optional.empty();
         }
         SimpleLock extended = other.get();
-        Optional<JobLock> own = ours.extended(wanted);
+        Optional<OwnJobLock> own = ours.extended(wanted);
         if (own.isEmpty()) {
             extended.unlock();
         }

@@ -23,11 +23,11 @@ final class ChangeOverLockProvider implements ExtensibleLockProvider {
 
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {
-        Optional<JobLock> taken = ours.take(configuration);
+        Optional<OwnJobLock> taken = ours.take(configuration);
         if (taken.isEmpty()) {
             return Optional.empty();
         }
-        JobLock own = taken.get();
+        OwnJobLock own = taken.get();
         Optional<SimpleLock> other = Optional.empty();
         try {
             other = theirs.lock(configuration);

@@ -99,7 +99,7 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
     }
 
     /** The lock of a job; empty if it is not free. */
-    Optional<JobLock> take(LockConfiguration configuration) {
+    Optional<OwnJobLock> take(LockConfiguration configuration) {
         JobTimes times = JobTimes.startingNow(configuration, clock);
         DistributedLock rest = locks.lock(configuration.getName() + AT_LEAST);
         LockOptions fixed = times.options();

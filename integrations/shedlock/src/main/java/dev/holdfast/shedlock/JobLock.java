@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The lock of a job that runs. It is used once: its extension is another one, over the same lease. */
-final class JobLock extends AbstractSimpleLock {
+final class JobLock extends AbstractSimpleLock implements OwnJobLock {
 
     private static final Logger LOG = LoggerFactory.getLogger(JobLock.class);
 
@@ -66,18 +66,18 @@ final class JobLock extends AbstractSimpleLock {
         return extended(wanted).map(lock -> lock);
     }
 
-    /** Whether it excludes others, and may do so. */
-    boolean isHeld() {
+    @Override
+    public boolean isHeld() {
         return lease.isValid() && !isOver();
     }
 
-    /** Whether {@code lockAtMostFor} is over. */
-    boolean isOver() {
+    @Override
+    public boolean isOver() {
         return times.areOver();
     }
 
-    /** The lock with other times, from now on; empty if it is not held any more. */
-    Optional<JobLock> extended(LockConfiguration wanted) {
+    @Override
+    public Optional<OwnJobLock> extended(LockConfiguration wanted) {
         if (!isHeld()) {
             release();
             return Optional.empty();
@@ -91,8 +91,8 @@ final class JobLock extends AbstractSimpleLock {
         return Optional.of(new JobLock(locks, wanted, further, lease));
     }
 
-    /** Gives it back at once, whatever {@code lockAtLeastFor} says: for a job that has not run. */
-    void release() {
+    @Override
+    public void release() {
         release(lease, lockConfiguration);
     }
 

@@ -15,7 +15,7 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * far shorter than jobs take: two fifths of the session's time-out in ZooKeeper. So the lease is renewed, and a timer of this JVM
  * ends it. It is used once, like {@link JobLock}.
  */
-final class SessionJobLock extends AbstractSimpleLock {
+final class SessionJobLock extends AbstractSimpleLock implements OwnJobLock {
 
     private final JobTimes times;
     private final Lease lease;
@@ -67,13 +67,35 @@ final class SessionJobLock extends AbstractSimpleLock {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration wanted) {
+        return extended(wanted).map(lock -> lock);
+    }
+
+    @Override
+    public boolean isHeld() {
+        return lease.isValid() && !isOver();
+    }
+
+    @Override
+    public boolean isOver() {
+        return times.areOver();
+    }
+
+    @Override
+    public Optional<OwnJobLock> extended(LockConfiguration wanted) {
         if (!stopTimer()) {
             return Optional.empty();
         }
-        if (times.areOver() || !lease.isValid()) {
+        if (!isHeld()) {
             JobLock.release(lease, lockConfiguration);
             return Optional.empty();
         }
         return Optional.of(begin(wanted, times.extended(wanted), lease));
+    }
+
+    @Override
+    public void release() {
+        if (stopTimer()) {
+            JobLock.release(lease, lockConfiguration);
+        }
     }
 }

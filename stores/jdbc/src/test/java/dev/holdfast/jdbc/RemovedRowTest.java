@@ -20,7 +20,9 @@ class RemovedRowTest extends Servers {
         LockStore store = open(url);
         RecordingListener stays = waiting(store, alice.waitSet(new LockName("stays")));
         RecordingListener goes = waiting(store, alice.waitSet(name));
-        run(url.replace("&holdfast.ticketTtl=10m", ""), "DELETE FROM holdfast_lock WHERE name = '" + name.value() + "'");
+        run(
+                url.replace("&holdfast.ticketTtl=10m", ""),
+                "DELETE FROM holdfast_lock WHERE name = '" + name.value() + "'");
         awaitUntil(() -> goes.outcome().isPresent());
         assertThat(stays.outcome()).isEmpty();
     }

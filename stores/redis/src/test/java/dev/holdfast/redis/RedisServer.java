@@ -19,7 +19,7 @@ public final class RedisServer implements AutoCloseable {
     private static final Path INSTALLED = Path.of("/usr/bin/redis-server");
     private static final int BUS_OFFSET = 10_000;
 
-    private final ServerProcess process = new ServerProcess("redis");
+    private final ServerProcess process;
     private final Path program;
     private final int port;
     private final int tlsPort;
@@ -27,6 +27,11 @@ public final class RedisServer implements AutoCloseable {
     private final List<String> settings;
 
     private RedisServer(Path program, boolean sentinel, List<String> settings) {
+        this(new ServerProcess("redis"), program, sentinel, settings);
+    }
+
+    private RedisServer(ServerProcess process, Path program, boolean sentinel, List<String> settings) {
+        this.process = process;
         // A node of a cluster also listens on the port with this offset.
         boolean withBus = settings.contains("--cluster-enabled");
         this.program = program;
@@ -42,8 +47,11 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /** Starts a server with its data in a folder below this one. */
-    static RedisServer startBelow(Path parent, String... settings) throws IOException {
-        return start(installed(), Files.createTempDirectory(parent, "redis"), false, List.of(settings));
+    static RedisServer startBelow(Path parent, String... settings) {
+        ServerProcess process = new ServerProcess("redis", "", parent);
+        RedisServer server = new RedisServer(process, installed(), false, List.of(settings));
+        server.startAgain();
+        return server;
     }
 
     /** Starts a Redis 6.2.7, whose program a jar from Maven Central brings along. */
