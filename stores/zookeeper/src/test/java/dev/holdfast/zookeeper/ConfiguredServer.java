@@ -16,7 +16,6 @@ import java.util.Map;
 final class ConfiguredServer implements AutoCloseable {
 
     private final int port = Ports.reserve();
-    private final List<String> prefix;
     private final List<String> jvmOptions;
     private final Path config;
     private ChildJvm jvm;
@@ -32,13 +31,6 @@ final class ConfiguredServer implements AutoCloseable {
 
     /** Starts a server, and waits until it serves clients. */
     ConfiguredServer(Path directory, List<String> jvmOptions, List<String> settings) throws IOException {
-        this(List.of(), directory, jvmOptions, settings);
-    }
-
-    /** The same, with a command in front that replaces itself by the server. */
-    ConfiguredServer(List<String> prefix, Path directory, List<String> jvmOptions, List<String> settings)
-            throws IOException {
-        this.prefix = prefix;
         List<String> lines = new ArrayList<>(settings);
         lines.addAll(List.of(
                 "tickTime=500",
@@ -55,8 +47,7 @@ final class ConfiguredServer implements AutoCloseable {
     }
 
     private ChildJvm started() {
-        return ServerProgram.startBehind(
-                prefix, jvmOptions, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
+        return ServerProgram.start(jvmOptions, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
     }
 
     /** Starts it after {@link #kill} on the same port and data, and waits until it serves clients. */
