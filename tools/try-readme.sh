@@ -2,18 +2,24 @@
 # Does what the README says a newcomer can do: installs the modules into a Maven repository, then builds and runs the sample
 # project on SQLite and on Redis, by the README's own lines. Only two things differ: the modules go to a temporary folder, so that
 # what the user has installed stays as it is, and Redis listens on a free port. Other artifacts come from the user's repository.
+# Then it runs the test of the Spring Boot sample, and starts that by its README's own command, on a free port.
 set -euo pipefail
 shopt -s nullglob
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 readonly MARK='<!-- tools/try-readme.sh runs these lines'
 readonly MOST_PORTS=10  # so many ports are tried for Redis
-readonly MOST_WAITS=300 # so often a Redis that has started is asked, ten times a second
+readonly MOST_WAITS=300 # so often a Redis, or a shop, that was started is looked at, ten times a second
 
 scratch=$(mktemp -d)
 redis=
+shop=
 finish() {
-    [[ -z $redis ]] || kill "$redis" 2>/dev/null || true
+    local started
+    for started in $redis $shop; do
+        kill "$started" 2>/dev/null || true
+    done
+    [[ -z $shop ]] || wait "$shop" || true
     rm -rf "$scratch"
 }
 trap finish EXIT
@@ -23,13 +29,14 @@ fail() {
     exit 1
 }
 
-# The lines of the first block of kind $1 in the README, or of the first after the mark if $2 is given; without indentation.
+# The lines of the first block of kind $1 in the README, or of the first after the mark if $2 is given; without indentation. $3 is
+# another page.
 block() {
     awk -v fence="\`\`\`$1" -v mark="${2:-}" '
         mark == "" || index($0, mark) { marked = 1 }
         marked && $0 == fence { inside = 1; next }
         inside && $0 == "```" { exit }
-        inside { sub(/^ +/, ""); print }' README.md
+        inside { sub(/^ +/, ""); print }' "${3:-README.md}"
 }
 
 # Whether the lines of file $1 stand in file $2, one after the other.
@@ -87,3 +94,18 @@ start_redis
 sed "s/:6379/:$port/" "$scratch/lines" >"$scratch/run"
 PATH=$scratch/bin:$PATH bash -euo pipefail "$scratch/run" | tee "$scratch/out"
 [[ $(grep -c 'Sold the last item, with fencing token [0-9]' "$scratch/out") == "$runs" ]] || fail "not every run has sold the item"
+
+# The command of the shop's page begins its only line, so that arguments can follow.
+shop_command=$(block sh '' samples/spring-boot/README.md)
+[[ $shop_command == 'mvn -q spring-boot:run' ]] || fail "the first command of samples/spring-boot/README.md is not the one that starts it"
+cd samples/spring-boot
+export PATH=$scratch/bin:$PATH
+mvn -q test
+$shop_command -Dspring-boot.run.arguments="--server.port=0 --shop.database=$scratch/shop" >"$scratch/shop.log" 2>&1 &
+shop=$!
+for ((waits = 0; waits < MOST_WAITS; waits++)); do
+    grep -q 'Started Shop in' "$scratch/shop.log" && break
+    kill -0 "$shop" 2>/dev/null || break
+    sleep 0.1
+done
+grep -q 'Started Shop in' "$scratch/shop.log" || fail "the shop does not start by its command: $(cat "$scratch/shop.log")"

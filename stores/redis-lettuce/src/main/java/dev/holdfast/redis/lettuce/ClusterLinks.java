@@ -155,4 +155,11 @@ final class ClusterLinks implements Links {
         renewals.close();
         pubSub.close();
     }
+
+    @Override
+    public void refuse() {
+        work.refuse();
+        renewals.refuse();
+        pubSub.refuse();
+    }
 }

@@ -261,10 +261,11 @@ final class LettucePort implements RedisPort {
 
     @Override
     public void close() {
-        // The links are closed first, so that new calls are refused here, and not by a client that is shutting
-        // down.
-        links.close();
-        if (endOfClient != null) {
+        if (endOfClient == null) {
+            links.close();
+        } else {
+            // So that new calls are refused here, and not by a client that is shutting down.
+            links.refuse();
             endOfClient.run();
         }
     }

@@ -56,4 +56,7 @@ interface Links extends AutoCloseable {
     /** Closes the connections. */
     @Override
     void close();
+
+    /** Fails calls from now on, and leaves the connections to be closed with their client, which warns of those that are closed already. */
+    void refuse();
 }

@@ -83,6 +83,10 @@ final class ServerLinks implements Links {
             return made;
         }
 
+        synchronized void refuse() {
+            closed = true;
+        }
+
         synchronized void close() {
             closed = true;
             if (made != null) {
@@ -157,5 +161,12 @@ final class ServerLinks implements Links {
         work.close();
         renewals.close();
         pubSub.close();
+    }
+
+    @Override
+    public void refuse() {
+        work.refuse();
+        renewals.refuse();
+        pubSub.refuse();
     }
 }
