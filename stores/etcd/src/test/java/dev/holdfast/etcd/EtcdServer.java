@@ -1,5 +1,6 @@
 package dev.holdfast.etcd;
 
+import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.Ports;
 import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
@@ -12,7 +13,7 @@ import java.util.List;
  * A real server for a test, alone or as a member of a cluster. It listens on free ports of the loopback address,
  * and has its data in a folder of its own, in memory if the system has a folder for that.
  */
-final class EtcdServer implements AutoCloseable {
+final class EtcdServer implements ControlledServer, AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/bin/etcd");
     private static final Path CONTROL = Path.of("/usr/bin/etcdctl");
@@ -80,7 +81,8 @@ final class EtcdServer implements AutoCloseable {
         return members;
     }
 
-    void startAgain() {
+    @Override
+    public void startAgain() {
         begin();
         awaitHealth();
     }
@@ -173,7 +175,8 @@ final class EtcdServer implements AutoCloseable {
         }
     }
 
-    int port() {
+    @Override
+    public int port() {
         return process.port();
     }
 
@@ -205,11 +208,23 @@ final class EtcdServer implements AutoCloseable {
         process.signal(signal);
     }
 
-    boolean isRunning() {
+    @Override
+    public void freeze() {
+        process.signal("STOP");
+    }
+
+    @Override
+    public void thaw() {
+        process.signal("CONT");
+    }
+
+    @Override
+    public boolean isRunning() {
         return process.isAlive();
     }
 
-    void kill() {
+    @Override
+    public void kill() {
         process.kill();
     }
 

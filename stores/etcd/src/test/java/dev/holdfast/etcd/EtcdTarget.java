@@ -12,38 +12,8 @@ record EtcdTarget(EtcdServer server) implements TargetServer.WithSessions {
     static final Duration BOUND = SESSION.plusMillis(500);
 
     @Override
-    public int port() {
-        return server.port();
-    }
-
-    @Override
     public String url(int port) {
         return "etcd://127.0.0.1:" + port + "?session=" + SESSION.toSeconds() + "s&timeout=1s";
-    }
-
-    @Override
-    public void freeze() {
-        server.signal("STOP");
-    }
-
-    @Override
-    public void thaw() {
-        server.signal("CONT");
-    }
-
-    @Override
-    public void kill() {
-        server.kill();
-    }
-
-    @Override
-    public boolean isRunning() {
-        return server.isRunning();
-    }
-
-    @Override
-    public void startAgain() {
-        server.startAgain();
     }
 
     // A key's last part begins with the id of its lease. The oldest key is that of the holder.

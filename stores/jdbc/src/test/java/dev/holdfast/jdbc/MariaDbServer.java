@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.ServerProcess;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -10,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A real MariaDB that writes each commit to the disk. Tests share one and have a database each. */
-public final class MariaDbServer implements AutoCloseable {
+public final class MariaDbServer implements ControlledServer, AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/sbin/mariadbd");
     private static final Path INSTALL = Path.of("/usr/bin/mariadb-install-db");
@@ -68,7 +69,8 @@ public final class MariaDbServer implements AutoCloseable {
         return "--tmpdir=" + process.folder();
     }
 
-    void startAgain() {
+    @Override
+    public void startAgain() {
         List<String> command = new ArrayList<>(List.of(
                 PROGRAM.toString(),
                 "--no-defaults",
@@ -117,12 +119,24 @@ public final class MariaDbServer implements AutoCloseable {
         Servers.run(mariaUrl(database), statements);
     }
 
-    int port() {
+    @Override
+    public int port() {
         return process.port();
     }
 
-    boolean isRunning() {
+    @Override
+    public boolean isRunning() {
         return process.isAlive();
+    }
+
+    @Override
+    public void freeze() {
+        process.signal("STOP");
+    }
+
+    @Override
+    public void thaw() {
+        process.signal("CONT");
     }
 
     /** Sends a signal: STOP freezes it, CONT lets it go on. */
@@ -131,7 +145,8 @@ public final class MariaDbServer implements AutoCloseable {
     }
 
     /** Crashes it. */
-    void kill() {
+    @Override
+    public void kill() {
         process.signal("KILL");
         process.awaitEnd(process.helpers());
     }

@@ -10,37 +10,7 @@ record MariaDbTarget(MariaDbServer server, String direct) implements TargetServe
     }
 
     @Override
-    public int port() {
-        return server.port();
-    }
-
-    @Override
     public String url(int port) {
         return direct.replace(":" + server.port(), ":" + port);
-    }
-
-    @Override
-    public void freeze() {
-        server.signal("STOP");
-    }
-
-    @Override
-    public void thaw() {
-        server.signal("CONT");
-    }
-
-    @Override
-    public void kill() {
-        server.kill();
-    }
-
-    @Override
-    public boolean isRunning() {
-        return server.isRunning();
-    }
-
-    @Override
-    public void startAgain() {
-        server.startAgain();
     }
 }

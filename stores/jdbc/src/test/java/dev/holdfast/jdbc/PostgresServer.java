@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.ServerProcess;
 import dev.holdfast.testkit.process.Signals;
 import java.io.IOException;
@@ -18,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /** A real PostgreSQL, with fsync on. Most tests share one and have a schema each. */
-public final class PostgresServer implements AutoCloseable {
+public final class PostgresServer implements ControlledServer, AutoCloseable {
 
     private static final Path VERSIONS = Path.of("/usr/lib/postgresql");
 
@@ -166,6 +167,7 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** Starts it after {@link #stop} or {@link #kill}, on the same port and data. */
+    @Override
     public void startAgain() {
         process.start(
                 programs.resolve("postgres").toString(),
@@ -192,11 +194,13 @@ public final class PostgresServer implements AutoCloseable {
         }
     }
 
+    @Override
     public boolean isRunning() {
         return process.isAlive();
     }
 
-    int port() {
+    @Override
+    public int port() {
         return process.port();
     }
 
@@ -220,13 +224,14 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** Stops all its processes (SIGSTOP). The main one is the first, so that it starts no more meanwhile. */
-    void freeze() {
+    @Override
+    public void freeze() {
         process.signal("STOP");
         process.helpers().forEach(helper -> Signals.send("STOP", helper.pid()));
     }
 
-    /** Lets it go on after {@link #freeze}. */
-    void thaw() {
+    @Override
+    public void thaw() {
         process.helpers().forEach(helper -> Signals.send("CONT", helper.pid()));
         process.signal("CONT");
     }
@@ -237,6 +242,7 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** Crashes it: nothing is written any more. */
+    @Override
     public void kill() {
         end("KILL");
     }

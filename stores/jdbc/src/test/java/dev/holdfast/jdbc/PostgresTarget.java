@@ -10,37 +10,7 @@ record PostgresTarget(PostgresServer server, String direct) implements TargetSer
     }
 
     @Override
-    public int port() {
-        return server.port();
-    }
-
-    @Override
     public String url(int port) {
         return direct.replace(":" + server.port(), ":" + port);
-    }
-
-    @Override
-    public void freeze() {
-        server.freeze();
-    }
-
-    @Override
-    public void thaw() {
-        server.thaw();
-    }
-
-    @Override
-    public void kill() {
-        server.kill();
-    }
-
-    @Override
-    public boolean isRunning() {
-        return server.isRunning();
-    }
-
-    @Override
-    public void startAgain() {
-        server.startAgain();
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.Ports;
 import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
@@ -14,7 +15,7 @@ import java.util.function.Function;
 import redis.clients.jedis.Jedis;
 
 /** A real server for a test: on a free port of the loopback address, with its data in a folder of its own. */
-public final class RedisServer implements AutoCloseable {
+public final class RedisServer implements ControlledServer, AutoCloseable {
 
     private static final Path INSTALLED = Path.of("/usr/bin/redis-server");
     private static final int BUS_OFFSET = 10_000;
@@ -98,6 +99,11 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
+    @Override
+    public void startAgain() {
+        startAgain(new String[0]);
+    }
+
     /** Starts it after {@link #stop} or {@link #kill}, on the same port and data; with further settings. */
     public void startAgain(String... further) {
         startAgainUnready(further);
@@ -138,6 +144,7 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
+    @Override
     public int port() {
         return port;
     }
@@ -179,6 +186,7 @@ public final class RedisServer implements AutoCloseable {
         process.awaitEnd(List.of());
     }
 
+    @Override
     public void kill() {
         if (process.isAlive()) {
             process.kill();
@@ -211,7 +219,18 @@ public final class RedisServer implements AutoCloseable {
         return calls;
     }
 
-    boolean isRunning() {
+    @Override
+    public void freeze() {
+        process.signal("STOP");
+    }
+
+    @Override
+    public void thaw() {
+        process.signal("CONT");
+    }
+
+    @Override
+    public boolean isRunning() {
         return process.isAlive();
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.ChildJvm;
+import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -13,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /** One server with settings of its own, in a JVM of its own. */
-final class ConfiguredServer implements AutoCloseable {
+final class ConfiguredServer implements ControlledServer, AutoCloseable {
 
     private final int port = Ports.reserve();
     private final List<String> jvmOptions;
@@ -51,7 +52,8 @@ final class ConfiguredServer implements AutoCloseable {
     }
 
     /** Starts it after {@link #kill} on the same port and data, and waits until it serves clients. */
-    void startAgain() {
+    @Override
+    public void startAgain() {
         jvm = started();
         awaitServing();
     }
@@ -67,23 +69,28 @@ final class ConfiguredServer implements AutoCloseable {
         }
     }
 
-    int port() {
+    @Override
+    public int port() {
         return port;
     }
 
-    void freeze() {
+    @Override
+    public void freeze() {
         jvm.pause();
     }
 
-    void thaw() {
+    @Override
+    public void thaw() {
         jvm.resume();
     }
 
-    boolean isRunning() {
+    @Override
+    public boolean isRunning() {
         return jvm.isAlive();
     }
 
-    void kill() {
+    @Override
+    public void kill() {
         jvm.close();
     }
 

@@ -25,38 +25,8 @@ record ZooKeeperTarget(ConfiguredServer server) implements TargetServer.WithSess
     private static final int PATIENCE_MILLIS = 10_000;
 
     @Override
-    public int port() {
-        return server.port();
-    }
-
-    @Override
     public String url(int port) {
         return "zookeeper://127.0.0.1:" + port + "?sessionTimeout=" + SESSION.toSeconds() + "s&timeout=1s";
-    }
-
-    @Override
-    public void freeze() {
-        server.freeze();
-    }
-
-    @Override
-    public void thaw() {
-        server.thaw();
-    }
-
-    @Override
-    public void kill() {
-        server.kill();
-    }
-
-    @Override
-    public boolean isRunning() {
-        return server.isRunning();
-    }
-
-    @Override
-    public void startAgain() {
-        server.startAgain();
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.holdfast.testkit.nemesis;
 
+import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.NetworkNamespace;
 import java.net.InetAddress;
@@ -18,7 +19,7 @@ final class Line implements AutoCloseable {
     private final @Nullable NetworkNamespace network;
     private final FaultProxy proxy;
 
-    Line(TargetServer server, boolean isPartitioned) {
+    Line(ControlledServer server, boolean isPartitioned) {
         network = isPartitioned ? NetworkNamespace.make() : null;
         try {
             proxy = new FaultProxy(server.port(), FaultProxy.Framing.NONE, InetAddress.getByName(host()));

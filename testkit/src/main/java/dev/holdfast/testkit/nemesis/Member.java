@@ -56,7 +56,7 @@ final class Member {
         this.history = history;
         this.events = events;
         TargetServer server = scenario.server();
-        this.line = server == null ? null : new Line(server, scenario.isPartitioned());
+        this.line = server == null ? null : new Line(server.server(), scenario.isPartitioned());
         this.process = ChildJvm.startSmallBehind(
                 line == null ? List.of() : line.prefix(),
                 SMALL,

@@ -155,8 +155,8 @@ final class Nemesis {
 
     /** After a run that failed: other tests may use the server, too. */
     void leaveServerWell() {
-        TargetServer server = scenario.server();
-        if (server == null || !serverIsAfflicted) {
+        TargetServer target = scenario.server();
+        if (target == null || !serverIsAfflicted) {
             return;
         }
         CompletableFuture<Void> work = serverWork;
@@ -167,10 +167,10 @@ final class Nemesis {
         } catch (CompletionException reported) {
             // The run has failed already.
         }
-        if (server.isRunning()) {
-            server.thaw();
+        if (target.server().isRunning()) {
+            target.server().thaw();
         } else {
-            server.startAgain();
+            target.server().startAgain();
         }
     }
 
@@ -190,10 +190,13 @@ final class Nemesis {
 
     /** Some servers end when they cannot write; as a supervisor does, this starts them again when there is room. */
     private void restartIfEnded() {
-        TargetServer server = scenario.server();
-        if (scenario.disk() != null && server != null && !serverIsAfflicted && !server.isRunning()) {
+        TargetServer target = scenario.server();
+        if (scenario.disk() != null
+                && target != null
+                && !serverIsAfflicted
+                && !target.server().isRunning()) {
             serverIsAfflicted = true;
-            work(server::startAgain);
+            work(target.server()::startAgain);
         }
     }
 
@@ -358,20 +361,20 @@ final class Nemesis {
     }
 
     private boolean disturbsServer(Injection kind) {
-        TargetServer server = scenario.server();
-        if (serverIsAfflicted || server == null) {
+        TargetServer target = scenario.server();
+        if (serverIsAfflicted || target == null) {
             return false;
         }
         serverIsAfflicted = true;
         switch (kind) {
             case FREEZE_SERVER -> {
-                server.freeze();
-                healServerAfter(anyTime(), server::thaw);
+                target.server().freeze();
+                healServerAfter(anyTime(), target.server()::thaw);
             }
             case KILL_SERVER ->
                 work(() -> {
-                    server.kill();
-                    server.startAgain();
+                    target.server().kill();
+                    target.server().startAgain();
                 });
             case CLOCK_FORWARD -> {
                 Objects.requireNonNull(scenario.clock()).step(STEP);

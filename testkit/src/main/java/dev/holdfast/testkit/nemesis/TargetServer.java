@@ -1,28 +1,15 @@
 package dev.holdfast.testkit.nemesis;
 
-/** The server of a {@link Scenario}, which belongs to the test alone. Used by one thread at a time. */
+import dev.holdfast.testkit.process.ControlledServer;
+
+/** The server of a {@link Scenario}, which belongs to the test alone, and how a store in it is reached. */
 public interface TargetServer {
 
-    /** The port that it listens on. */
-    int port();
+    /** What is disturbed. */
+    ControlledServer server();
 
     /** The URL of a store in it, with another port that leads to it. */
     String url(int port);
-
-    /** Stops all its processes (SIGSTOP). */
-    void freeze();
-
-    /** Lets it go on after {@link #freeze} (SIGCONT). */
-    void thaw();
-
-    /** Ends it at once (SIGKILL). */
-    void kill();
-
-    /** Whether its process exists, running or frozen. */
-    boolean isRunning();
-
-    /** Starts it after {@link #kill} on the same port and data, and waits until it serves clients. */
-    void startAgain();
 
     /** A server whose grants last as long as a session of the client. */
     interface WithSessions extends TargetServer {

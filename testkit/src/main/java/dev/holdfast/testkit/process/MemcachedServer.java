@@ -15,7 +15,7 @@ import java.util.Set;
  * <p>A store does not use a server in its first second, so one is ready when it has run for so long, unless it asks for
  * a login or for TLS.
  */
-public final class MemcachedServer implements AutoCloseable {
+public final class MemcachedServer implements ControlledServer, AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/bin/memcached");
     private static final int ANSWER_MILLIS = 5_000;
@@ -49,6 +49,7 @@ public final class MemcachedServer implements AutoCloseable {
     }
 
     /** Starts it, on the same port; it remembers nothing of what it stored before. */
+    @Override
     public void startAgain() {
         List<String> command = new ArrayList<>(
                 // The library that checks logins by SASL looks for memcached.conf there.
@@ -76,6 +77,7 @@ public final class MemcachedServer implements AutoCloseable {
         }
     }
 
+    @Override
     public int port() {
         return process.port();
     }
@@ -94,11 +96,22 @@ public final class MemcachedServer implements AutoCloseable {
         process.signal(signal);
     }
 
+    @Override
+    public void freeze() {
+        process.signal("STOP");
+    }
+
+    @Override
+    public void thaw() {
+        process.signal("CONT");
+    }
+
+    @Override
     public boolean isRunning() {
         return process.isAlive();
     }
 
-    /** Ends it at once. */
+    @Override
     public void kill() {
         process.kill();
     }
