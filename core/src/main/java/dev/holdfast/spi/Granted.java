@@ -11,4 +11,8 @@ import java.time.Duration;
  * @param lease how long the grant lasts, counted from the moment at which the store handled the request or, for a notification
  *     or a release, at which it granted the claim; for a repeated request, the time that is left
  */
-public record Granted(long counter, Duration lease) implements Attempt, Renewed {}
+public record Granted(long counter, Duration lease) implements Attempt, Renewed {
+
+    /** A fencing token is the counter times this, plus the number of the hand-over inside the holder's process. */
+    public static final int TOKENS_PER_GRANT = 1024;
+}

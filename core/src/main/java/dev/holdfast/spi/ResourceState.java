@@ -32,5 +32,11 @@ public record ResourceState(LockName name, int limit, long counter, List<Entry> 
      * @param age how long it has held or waited
      * @param remaining how long its grant or ticket still lasts if it is not renewed
      */
-    public record Entry(Claim claim, long counter, Duration age, Duration remaining) {}
+    public record Entry(Claim claim, long counter, Duration age, Duration remaining) {
+
+        /** The smallest fencing token of the grant; 0 for a waiter. */
+        public long firstToken() {
+            return counter * Granted.TOKENS_PER_GRANT;
+        }
+    }
 }

@@ -10,11 +10,6 @@ import java.util.List;
 /** A lock's holders and waiters, for people and as JSON. */
 final class StateView {
 
-    /**
-     * A token is the grant's counter times this, which leaves room for local hand-offs; see {@code Lease.token()}.
-     */
-    private static final long TOKENS_PER_COUNTER = 1024;
-
     private StateView() {}
 
     static String text(ResourceState state) {
@@ -42,7 +37,7 @@ final class StateView {
             what,
             DurationConverter.print(entry.age()),
             DurationConverter.print(entry.remaining()),
-            entry.counter() == 0 ? "-" : Long.toString(token(entry)),
+            entry.counter() == 0 ? "-" : Long.toString(entry.firstToken()),
             Kinds.use(entry.claim()).isEmpty() ? "-" : Kinds.use(entry.claim()),
             entry.claim().owner().toString()
         };
@@ -66,7 +61,7 @@ final class StateView {
             json.open('{').name("claim").value(entry.claim().id().toString());
             if (entry.counter() != 0) {
                 // The token is text, because most readers of JSON cut numbers to 53 bits.
-                json.name("token").value(Long.toString(token(entry)));
+                json.name("token").value(Long.toString(entry.firstToken()));
             }
             json.name("permits").value(entry.claim().permits());
             json.name("ageMs").value(entry.age().toMillis());
@@ -84,9 +79,5 @@ final class StateView {
         json.name("held").open('[');
         owner.held().forEach(json::value);
         json.close(']').close('}');
-    }
-
-    static long token(ResourceState.Entry entry) {
-        return entry.counter() * TOKENS_PER_COUNTER;
     }
 }

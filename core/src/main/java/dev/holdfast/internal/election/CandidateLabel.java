@@ -1,7 +1,6 @@
 package dev.holdfast.internal.election;
 
 import dev.holdfast.election.Candidate;
-import dev.holdfast.internal.hold.Grant;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.ResourceState;
 import java.util.List;
@@ -34,7 +33,7 @@ final class CandidateLabel {
                 space < 0 ? label : label.substring(0, space),
                 space < 0 ? "" : label.substring(space + 1),
                 // The first of its grant: that of a candidate is not passed on.
-                entry.counter() * Grant.TOKENS_PER_GRANT,
+                entry.firstToken(),
                 owner,
                 entry.age());
     }

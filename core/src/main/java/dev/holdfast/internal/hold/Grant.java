@@ -46,9 +46,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Grant extends Renewable {
 
-    /** A token is {@code counter * TOKENS_PER_GRANT + k}; k counts the local hand-offs of the grant. */
-    public static final int TOKENS_PER_GRANT = 1024;
-
     /** After a failed renewal the next one follows after this part of the lease. */
     private static final int RETRY_PART = 20;
 
@@ -170,7 +167,7 @@ public final class Grant extends Renewable {
         k = isExclusive() ? shares : k;
         shares++;
         heldSince = now;
-        Hold hold = new Hold(this, wanted, counter * TOKENS_PER_GRANT + k, now, thread, forThread);
+        Hold hold = new Hold(this, wanted, counter * Granted.TOKENS_PER_GRANT + k, now, thread, forThread);
         holds.add(hold);
         if (hold.holdEnds() < examination.at()) {
             scheduleExamination(now);

@@ -33,9 +33,6 @@ public record ClaimDescriptor(
         Duration since,
         Duration remaining) {
 
-    /** A grant's counter times this is its first token, which leaves room for local hand-offs. */
-    private static final long TOKENS_PER_COUNTER = 1024;
-
     static ClaimDescriptor of(ResourceState.Entry entry) {
         OwnerInfo owner = entry.claim().owner();
         return new ClaimDescriptor(
@@ -52,7 +49,7 @@ public record ClaimDescriptor(
     }
 
     static @Nullable String token(ResourceState.Entry entry) {
-        return entry.counter() == 0 ? null : Long.toString(entry.counter() * TOKENS_PER_COUNTER);
+        return entry.counter() == 0 ? null : Long.toString(entry.firstToken());
     }
 
     private static @Nullable String use(Claim claim) {
