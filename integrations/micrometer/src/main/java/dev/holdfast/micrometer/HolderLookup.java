@@ -51,6 +51,11 @@ final class HolderLookup {
         this.looks = looks;
     }
 
+    /** One with the same groups of labels, since each asks the store of one client. */
+    HolderLookup forAnotherClient() {
+        return new HolderLookup(labels);
+    }
+
     // The thread ends while nobody waits, as nobody closes this.
     private static ScheduledThreadPoolExecutor newLooks() {
         ScheduledThreadPoolExecutor looks = new ScheduledThreadPoolExecutor(1, task -> {

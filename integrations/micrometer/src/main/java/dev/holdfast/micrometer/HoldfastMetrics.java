@@ -7,6 +7,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter.MeterProvider;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -37,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * </table>
  *
  * <p>No method blocks, and no meter has the name of a lock, unless {@link LockGroups#byName} is given. Thread-safe. An object
- * serves one client: the tag {@code store} and the gauges are of the last one that it was {@linkplain #bindTo bound} to.
+ * serves one client: the tag {@code store} and the gauges are of the last one that it was {@linkplain #bindTo bound} to. Two
+ * clients of one store need {@linkplain #withTags tags} that tell them apart: a registry has one gauge for each set of tags.
  */
 public final class HoldfastMetrics implements LockObserver {
 
@@ -47,6 +49,7 @@ public final class HoldfastMetrics implements LockObserver {
     private final MeterRegistry registry;
     private final LockGroups groups;
     private final @Nullable HolderLookup holders;
+    private final Tags tags;
     private final MeterProvider<Timer> acquire;
     private final MeterProvider<Timer> wait;
     private final MeterProvider<Timer> hold;
@@ -66,7 +69,7 @@ public final class HoldfastMetrics implements LockObserver {
 
     /** Metrics with groups of the program's own. */
     public HoldfastMetrics(MeterRegistry registry, LockGroups groups) {
-        this(registry, groups, (HolderLookup) null);
+        this(registry, groups, null, Tags.empty());
     }
 
     /**
@@ -78,37 +81,56 @@ public final class HoldfastMetrics implements LockObserver {
      *     program has a label of its own
      */
     public HoldfastMetrics(MeterRegistry registry, LockGroups groups, LockGroups labels) {
-        this(registry, groups, new HolderLookup(labels));
+        this(registry, groups, new HolderLookup(labels), Tags.empty());
     }
 
-    HoldfastMetrics(MeterRegistry registry, LockGroups groups, @Nullable HolderLookup holders) {
+    HoldfastMetrics(MeterRegistry registry, LockGroups groups, @Nullable HolderLookup holders, Tags tags) {
         this.registry = registry;
         this.groups = groups;
         this.holders = holders;
+        this.tags = tags;
         this.acquire = Timer.builder("holdfast.acquire")
                 .description("Acquisitions of locks, by how they ended")
+                .tags(tags)
                 .withRegistry(registry);
         this.wait = Timer.builder("holdfast.wait")
                 .description("Acquisitions of locks that took 20 ms or more")
+                .tags(tags)
                 .withRegistry(registry);
         this.hold = Timer.builder("holdfast.hold")
                 .description("How long locks were held")
+                .tags(tags)
                 .withRegistry(registry);
         this.requests = Timer.builder("holdfast.requests")
                 .description("Requests to the store of the locks")
+                .tags(tags)
                 .withRegistry(registry);
         this.handOffs = Counter.builder("holdfast.handoffs")
                 .description("Grants that were passed on inside the JVM")
+                .tags(tags)
                 .withRegistry(registry);
         this.losses = Counter.builder("holdfast.losses")
                 .description("Locks that were lost while they were held")
+                .tags(tags)
                 .withRegistry(registry);
         this.renewals = Counter.builder("holdfast.renewals")
                 .description("Claims that were renewed, or were not")
+                .tags(tags)
                 .withRegistry(registry);
         this.renewalsLate = Counter.builder("holdfast.renewals.late")
                 .description("Held locks whose renewal was overdue")
+                .tags(tags)
                 .withRegistry(registry);
+    }
+
+    /**
+     * Metrics like these, with further tags on each of them, for another client. What this object records stays as it is.
+     *
+     * @param further tags that have none of the names above
+     */
+    public HoldfastMetrics withTags(Iterable<Tag> further) {
+        HolderLookup lookup = holders == null ? null : holders.forAnotherClient();
+        return new HoldfastMetrics(registry, groups, lookup, tags.and(further));
     }
 
     /**
@@ -134,11 +156,11 @@ public final class HoldfastMetrics implements LockObserver {
         gauges = List.of(
                 Gauge.builder("holdfast.held", locks, Holdfast::heldCount)
                         .description("Locks that this client holds")
-                        .tag("store", store)
+                        .tags(tags.and("store", store))
                         .register(registry),
                 Gauge.builder("holdfast.waiting", locks, Holdfast::waitingCount)
                         .description("Acquisitions of this client that wait")
-                        .tag("store", store)
+                        .tags(tags.and("store", store))
                         .register(registry));
     }
 

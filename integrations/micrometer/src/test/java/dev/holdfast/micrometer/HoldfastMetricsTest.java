@@ -14,6 +14,7 @@ import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.FaultyStore;
 import dev.holdfast.testkit.fault.Verb;
 import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.search.RequiredSearch;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -162,7 +163,7 @@ class HoldfastMetricsTest {
         CountingStore counted = new CountingStore(new MemoryLockStore(clock));
         LockGroups labels = LockGroups.byName().withMost(1);
         HoldfastMetrics metrics =
-                new HoldfastMetrics(registry, LockGroups.byPattern(), new HolderLookup(labels, looks));
+                new HoldfastMetrics(registry, LockGroups.byPattern(), new HolderLookup(labels, looks), Tags.empty());
         try (Holdfast waiter = metrics.connect(Holdfast.builder().store(counted).clock(clock));
                 Holdfast till = holder(counted, "till");
                 Holdfast robot = holder(counted, "robot");
@@ -232,6 +233,23 @@ class HoldfastMetricsTest {
         try (Holdfast next = metrics.connect(Holdfast.builder().store(store).clock(clock))) {
             assertThat(next.lock("job").tryAcquire()).isPresent();
             assertThat(find("holdfast.held").gauge().value()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void twoClientsOfOneStoreHaveTagsOfTheirOwn() {
+        HoldfastMetrics metrics = new HoldfastMetrics(registry);
+        try (Holdfast orders = metrics.withTags(Tags.of("client", "orders"))
+                        .connect(Holdfast.builder().store(store).clock(clock));
+                Holdfast jobs = metrics.withTags(Tags.of("client", "jobs"))
+                        .connect(Holdfast.builder().store(store).clock(clock))) {
+            assertThat(jobs.lock("job").tryAcquire()).isPresent();
+            assertThat(find("holdfast.held", "client", "orders").gauge().value())
+                    .isZero();
+            assertThat(find("holdfast.held", "client", "jobs").gauge().value()).isEqualTo(1);
+            assertThat(find("holdfast.acquire", "client", "jobs").timer().count())
+                    .isEqualTo(1);
+            assertThat(orders.heldCount()).isZero();
         }
     }
 }

@@ -28,8 +28,7 @@ final class ChangeOverLock extends AbstractSimpleLock {
     }
 
     // When lockAtMostFor is over, another process of this host may have the lock of theirs, which would be taken for
-    // this
-    // one's.
+    // this one's.
     private void unlockTheirs() {
         if (!ours.isOver()) {
             theirs.unlock();

@@ -82,7 +82,7 @@ final class JobLock extends AbstractSimpleLock implements OwnJobLock {
             release();
             return Optional.empty();
         }
-        JobTimes further = JobTimes.startingNow(wanted, times.clock());
+        JobTimes further = times.extended(wanted);
         try {
             lease.extend(JobTimes.leaseFor(wanted.getLockAtMostFor()));
         } catch (LockLostException lost) {
