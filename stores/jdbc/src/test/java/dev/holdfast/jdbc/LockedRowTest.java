@@ -26,7 +26,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Properties;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -115,8 +114,13 @@ class LockedRowTest extends Servers {
         DatabaseUrl url = DatabaseUrl.of(url(product));
         Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
         Duration timeout = Duration.ofSeconds(5);
-        CountingSource statements = new CountingSource(
-                new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(false), timeout, timeout, "test"));
+        CountingSource statements = new CountingSource(new ConnectionPool(
+                url,
+                url.properties(timeout, timeout, true),
+                ServerOptions.DEFAULTS.all(false),
+                timeout,
+                timeout,
+                "test"));
         StoreWiring wiring = ServerStoreFactory.wiring(WaiterNotifier.NONE, ServerOptions.DEFAULTS, timeout, true);
         LockStore store = closing(
                 ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM));
