@@ -11,9 +11,9 @@ import java.util.function.Supplier;
 
 /**
  * The connections for work. A call takes a lane that is free, on the caller's own thread where that may work; if all are busy it
- * waits for the one that the hash of its name chooses. Calls about one name that come while another is under way use the same
- * lane. So a name whose row is locked or contended keeps one lane busy and no more, and clients do not race against
- * themselves. Thread-safe.
+ * waits at the one with the fewest calls. Calls about one name that come while another is under way use the same
+ * lane. So a name whose row is locked or contended keeps one lane busy and no more, a lane that hangs gets no more calls than
+ * the others have, and clients do not race against themselves. Thread-safe.
  */
 public final class Lanes implements AutoCloseable {
 
@@ -34,13 +34,11 @@ public final class Lanes implements AutoCloseable {
 
     /** Some names, and the lane of those of their calls that are under way. */
     private static final class Slot {
-        private final Lane home;
         private Lane lane;
         private int users;
 
-        Slot(Lane home) {
-            this.home = home;
-            this.lane = home;
+        Slot(Lane lane) {
+            this.lane = lane;
         }
     }
 
@@ -60,7 +58,7 @@ public final class Lanes implements AutoCloseable {
         }
         slots = new Slot[count * SLOTS_OF_A_LANE];
         for (int i = 0; i < slots.length; i++) {
-            slots[i] = new Slot(lanes.get(i % count));
+            slots[i] = new Slot(lanes.get(0));
         }
     }
 
@@ -79,19 +77,23 @@ public final class Lanes implements AutoCloseable {
         return made;
     }
 
-    // The first free lane, so that no more connections are opened than calls are made at once.
     private synchronized Lane enter(Slot slot) {
         if (slot.users++ == 0) {
-            slot.lane = slot.home;
-            for (int i = 0; i < lanes.size(); i++) {
-                if (lanes.get(i).users == 0) {
-                    slot.lane = lanes.get(i);
-                    break;
-                }
-            }
+            slot.lane = leastUsed();
         }
         slot.lane.users++;
         return slot.lane;
+    }
+
+    // The first of them, so that no more connections are opened than calls are made at once.
+    private Lane leastUsed() {
+        Lane least = lanes.get(0);
+        for (int i = 1; i < lanes.size() && least.users > 0; i++) {
+            if (lanes.get(i).users < least.users) {
+                least = lanes.get(i);
+            }
+        }
+        return least;
     }
 
     private synchronized void leave(Slot slot, Lane lane) {

@@ -91,7 +91,7 @@ public class PostgresDialect extends ServerDialect {
             """;
 
     /** The most names whose row is known to exist. Others are taken by the statement that can insert a row. */
-    private static final int MOST_KNOWN = 10_000;
+    private static final int MOST_KNOWN = 1_000;
 
     private static final List<String> RACES = List.of("40001", "40P01", "23505");
     private static final String LOCK_NOT_AVAILABLE = "55P03";
@@ -129,6 +129,7 @@ public class PostgresDialect extends ServerDialect {
 
     private final boolean relaxed;
     private final boolean severalServers;
+    private final String take;
     private final Set<LockName> known = ConcurrentHashMap.newKeySet();
 
     /**
@@ -139,6 +140,7 @@ public class PostgresDialect extends ServerDialect {
         super(url);
         this.relaxed = relaxed;
         this.severalServers = severalServers;
+        this.take = TAKE.formatted(durability());
     }
 
     @Override
@@ -243,8 +245,8 @@ public class PostgresDialect extends ServerDialect {
         LockName name = claim.name();
         if (!updatesKnownRows() || !known.contains(name)) {
             long counter = super.acquireFree(statements, claim);
-            if (counter != 0 && known.size() < MOST_KNOWN) {
-                known.add(name);
+            if (counter != 0) {
+                remember(name);
             }
             return counter;
         }
@@ -256,6 +258,14 @@ public class PostgresDialect extends ServerDialect {
         return counter;
     }
 
+    // With a new name for each job, most of them do not come again: then those that do are found out anew.
+    private void remember(LockName name) {
+        if (known.size() >= MOST_KNOWN) {
+            known.clear();
+        }
+        known.add(name);
+    }
+
     /** Whether a free lock whose row exists is taken by another statement than one that may have none. */
     boolean updatesKnownRows() {
         return true;
@@ -263,7 +273,7 @@ public class PostgresDialect extends ServerDialect {
 
     private long take(LockStatements statements, Claim claim) throws SQLException {
         return statements.query(
-                sql(TAKE.formatted(durability())),
+                sql(take),
                 statement -> {
                     statement.setString(1, clock());
                     statement.setString(2, claim.id().toString());
