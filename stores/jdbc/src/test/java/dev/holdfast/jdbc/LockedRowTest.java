@@ -26,7 +26,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Properties;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -115,8 +115,13 @@ class LockedRowTest extends Servers {
         DatabaseUrl url = DatabaseUrl.of(url(product));
         Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
         Duration timeout = Duration.ofSeconds(5);
-        CountingSource statements = new CountingSource(
-                new ConnectionPool(url, new Properties(), ServerOptions.DEFAULTS.all(false), timeout, timeout, "test"));
+        CountingSource statements = new CountingSource(new ConnectionPool(
+                url,
+                url.properties(timeout, timeout, true),
+                ServerOptions.DEFAULTS.all(false),
+                timeout,
+                timeout,
+                "test"));
         StoreWiring wiring = ServerStoreFactory.wiring(WaiterNotifier.NONE, ServerOptions.DEFAULTS, timeout, true);
         LockStore store = closing(
                 ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM));
@@ -129,6 +134,22 @@ class LockedRowTest extends Servers {
             assertThat(failure(store.release(guarded))).hasMessageContaining("another client's transaction");
             // The short release, and twice a read and a write, which show that the row is locked and not changed.
             assertThat(statements.take()).hasSizeLessThanOrEqualTo(5);
+            user.commit();
+        }
+        assertThat(get(store.release(guarded)).wasOwner()).isTrue();
+    }
+
+    /** What the user's URL sets takes the place of our own limit of the wait. */
+    @Test
+    void lockedRowIsNotWaitedForWhereTheUserSetsTheSessions() throws SQLException {
+        String url = url("mariadb");
+        LockStore store = open(url + "&sessionVariables=innodb_lock_wait_timeout=50");
+        Claim guarded = alice.mutex(name);
+        granted(store, guarded);
+        try (Connection user = connect(url)) {
+            lock(user, guarded);
+            assertThat(get(store.tryAcquire(bob.mutex(name)))).isInstanceOf(Attempt.Busy.class);
+            assertThat(failure(store.release(guarded)).effect()).isEqualTo(Effect.NONE);
             user.commit();
         }
         assertThat(get(store.release(guarded)).wasOwner()).isTrue();

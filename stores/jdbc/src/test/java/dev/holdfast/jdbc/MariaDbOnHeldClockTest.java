@@ -20,7 +20,7 @@ class MariaDbOnHeldClockTest extends HeldClockTck {
 
     @Override
     ServerDialect dialect(String database, ServerOptions options) {
-        return new MariaDbDialect(database) {
+        return new MariaDbDialect(database, true) {
 
             @Override
             public String now() {

@@ -32,7 +32,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -70,7 +69,8 @@ class StatementCountTest {
             DatabaseUrl url = DatabaseUrl.of(Servers.url(product));
             Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
             Duration timeout = Duration.ofSeconds(5);
-            statements = new CountingSource(new ConnectionPool(url, new Properties(), 7, timeout, timeout, "test"));
+            statements = new CountingSource(
+                    new ConnectionPool(url, url.properties(timeout, timeout, true), 7, timeout, timeout, "test"));
             StoreWiring wiring = ServerStoreFactory.wiring(WaiterNotifier.NONE, ServerOptions.DEFAULTS, timeout, true);
             store = ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
         }

@@ -28,8 +28,8 @@ public record ServerOptions(
         @Nullable String clock,
         @Nullable AdoptedLayout adopted) {
 
-    /** Four for work, and one for polls. */
-    private static final int DEFAULT_CONNECTIONS = 5;
+    /** Eight for work, and one for polls. */
+    private static final int DEFAULT_CONNECTIONS = 9;
 
     private static final int MAX_CONNECTIONS = 64;
 

@@ -49,6 +49,8 @@ public record DatabaseUrl(String url, String shown) {
     private static final Pattern SEVERAL_SERVERS =
             Pattern.compile("(?s)jdbc:postgresql:(//[^/?]*,.*|[^?]*\\?(.*&)?(PGHOST|host)=[^&]*(,|%2C|%2c).*)");
 
+    private static final String SESSION_VARIABLES = "sessionVariables";
+
     /** Whether it names several servers of PostgreSQL. */
     boolean namesSeveralServers() {
         return SEVERAL_SERVERS.matcher(url).matches();
@@ -98,9 +100,11 @@ public record DatabaseUrl(String url, String shown) {
             return new PostgresDialect(shown, options.relaxed(), namesSeveralServers());
         }
         if (isMaria()) {
-            return new MariaDbDialect(shown);
+            return new MariaDbDialect(shown, sessionsAreOurs && !setsSessions());
         }
-        return isMySql() ? new MySqlDialect(shown, sessionsAreOurs) : GenericDialect.of(shown, options);
+        return isMySql()
+                ? new MySqlDialect(shown, sessionsAreOurs && !setsSessions())
+                : GenericDialect.of(shown, options);
     }
 
     /**
@@ -146,9 +150,18 @@ public record DatabaseUrl(String url, String shown) {
         } else if (isMaria() || isMySql()) {
             put(properties, "socketTimeout", Long.toString(statementTimeout.toMillis()));
             put(properties, "connectTimeout", Long.toString(connectTimeout.toMillis()));
-            put(properties, "sessionVariables", "innodb_lock_wait_timeout=1");
+            // The least that each of them has; a transaction of several rows sets its own.
+            put(properties, SESSION_VARIABLES, "innodb_lock_wait_timeout=" + (isMaria() ? 0 : 1));
+            if (isMaria()) {
+                put(properties, "useServerPrepStmts", Boolean.toString(serverPrepare));
+            }
         }
         return properties;
+    }
+
+    /** Whether the user sets variables of the sessions, which takes the place of what {@link #properties} set. */
+    private boolean setsSessions() {
+        return url.contains(SESSION_VARIABLES + "=");
     }
 
     private void put(Properties properties, String name, String value) {

@@ -10,14 +10,40 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * The connections for work. All calls about one name use the same one, chosen by the hash of the name, so a name whose row is
- * locked or contended delays only those that share its lane. Thread-safe.
+ * The connections for work. A call takes a lane that is free, on the caller's own thread where that may work; if all are busy it
+ * waits at the one with the fewest calls. Calls about one name that come while another is under way use the same
+ * lane. So a name whose row is locked or contended keeps one lane busy and no more, a lane that hangs gets no more calls than
+ * the others have, and clients do not race against themselves. Thread-safe.
  */
 public final class Lanes implements AutoCloseable {
 
-    private record Lane(SerialConnection connection, BlockingCalls calls) {}
+    /** Names that share a slot use the same lane at the same time. With so many, few do. */
+    private static final int SLOTS_OF_A_LANE = 64;
+
+    /** A connection, and how many calls use it or wait for it. */
+    private static final class Lane {
+        private final SerialConnection connection;
+        private final BlockingCalls calls;
+        private int users;
+
+        Lane(SerialConnection connection, BlockingCalls calls) {
+            this.connection = connection;
+            this.calls = calls;
+        }
+    }
+
+    /** Some names, and the lane of those of their calls that are under way. */
+    private static final class Slot {
+        private Lane lane;
+        private int users;
+
+        Slot(Lane lane) {
+            this.lane = lane;
+        }
+    }
 
     private final List<Lane> lanes = new ArrayList<>();
+    private final Slot[] slots;
 
     /**
      * @param connections makes a connection for each lane
@@ -30,25 +56,59 @@ public final class Lanes implements AutoCloseable {
         for (int i = 0; i < count; i++) {
             lanes.add(new Lane(connections.get(), new BlockingCalls(threads + "-" + i, 1, callerMayWork, turns)));
         }
+        slots = new Slot[count * SLOTS_OF_A_LANE];
+        for (int i = 0; i < slots.length; i++) {
+            slots[i] = new Slot(lanes.get(0));
+        }
     }
 
-    /** Makes a call on the lane of a name. */
+    /** Makes a call about a name. */
     public <T> CompletionStage<T> call(LockName name, Function<SerialConnection, T> call) {
-        return call(lanes.get(Math.floorMod(name.hashCode(), lanes.size())), call);
+        Slot slot = slots[Math.floorMod(name.hashCode(), slots.length)];
+        Lane lane = enter(slot);
+        CompletionStage<T> made;
+        try {
+            made = lane.calls.call(() -> call.apply(lane.connection));
+        } catch (Throwable broken) {
+            leave(slot, lane);
+            throw broken;
+        }
+        made.whenComplete((answer, failure) -> leave(slot, lane));
+        return made;
     }
 
-    private static <T> CompletionStage<T> call(Lane lane, Function<SerialConnection, T> call) {
-        return lane.calls().call(() -> call.apply(lane.connection()));
+    private synchronized Lane enter(Slot slot) {
+        if (slot.users++ == 0) {
+            slot.lane = leastUsed();
+        }
+        slot.lane.users++;
+        return slot.lane;
+    }
+
+    // The first of them, so that no more connections are opened than calls are made at once.
+    private Lane leastUsed() {
+        Lane least = lanes.get(0);
+        for (int i = 1; i < lanes.size() && least.users > 0; i++) {
+            if (lanes.get(i).users < least.users) {
+                least = lanes.get(i);
+            }
+        }
+        return least;
+    }
+
+    private synchronized void leave(Slot slot, Lane lane) {
+        slot.users--;
+        lane.users--;
     }
 
     /** Some connection for work, for calls that are about no name. */
     public SerialConnection any() {
-        return lanes.get(0).connection();
+        return lanes.get(0).connection;
     }
 
     @Override
     public void close() {
-        lanes.forEach(lane -> lane.calls().close());
-        lanes.forEach(lane -> lane.connection().close());
+        lanes.forEach(lane -> lane.calls.close());
+        lanes.forEach(lane -> lane.connection.close());
     }
 }

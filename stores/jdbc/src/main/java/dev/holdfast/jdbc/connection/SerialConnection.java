@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 public final class SerialConnection implements AutoCloseable {
 
     /**
-     * How long a call spins before it parks, if no other call queues: about the time of a transaction. On a single
-     * processor it does not spin.
+     * How long a call spins before it parks, if no other call queues: about the time of a transaction in a file. One at a server
+     * takes many times as long, and the processor is better left to that. On a single processor it does not spin.
      */
     private static final long SPIN_NANOS =
             Runtime.getRuntime().availableProcessors() > 1 ? TimeUnit.MICROSECONDS.toNanos(50) : 0;
@@ -43,6 +43,7 @@ public final class SerialConnection implements AutoCloseable {
     private final Duration ticketTtl;
     private final Duration limit;
     private final long limitNanos;
+    private final long spinNanos;
     private final MonotonicClock clock;
     /** Fair: whoever has to wait gets it in the order of arrival, unless {@link #lockAtOnce} overtakes. */
     private final ReentrantLock mutex = new ReentrantLock(true);
@@ -59,6 +60,7 @@ public final class SerialConnection implements AutoCloseable {
         this.ticketTtl = ticketTtl;
         this.limit = limit;
         this.limitNanos = limit.toNanos();
+        this.spinNanos = source.keep() ? SPIN_NANOS : 0;
         this.clock = clock;
     }
 
@@ -186,7 +188,7 @@ public final class SerialConnection implements AutoCloseable {
     // Most calls take much less time than a thread takes to park and to wake up. If others queue already, it parks
     // at once.
     private boolean lockSpinning() {
-        long end = System.nanoTime() + SPIN_NANOS;
+        long end = System.nanoTime() + spinNanos;
         while (!mutex.hasQueuedThreads() && System.nanoTime() < end) {
             if (!mutex.isLocked() && lockAtOnce()) {
                 return true;

@@ -72,6 +72,12 @@ public final class DistributedPostgresDialect extends PostgresDialect {
         return List.of(lock, CREATE_SCHEMA, TableSchema.INSERT_VERSION);
     }
 
+    // What it costs was not measured there.
+    @Override
+    boolean updatesKnownRows() {
+        return false;
+    }
+
     // A table that survives the loss of grants would hide it.
     @Override
     public @Nullable String createNodeTable() {

@@ -207,7 +207,18 @@ public class MySqlDialect extends ServerDialect {
     }
 
     private long take(LockStatements statements, Claim claim) throws SQLException {
-        long counter = statements.generated(sql(TAKE), statement -> {
+        long counter = takeKnown(statements, claim);
+        if (counter == 0) {
+            // The row may have been removed because it was idle. If it exists, this costs one more statement next
+            // time.
+            known.remove(claim.name());
+        }
+        return counter;
+    }
+
+    /** Takes a free lock whose row most likely exists. Returns the new counter, or 0. */
+    long takeKnown(LockStatements statements, Claim claim) throws SQLException {
+        return statements.generated(sql(TAKE), statement -> {
             bindName(statement, 1, claim.name().value());
             statement.setString(2, clock());
             statement.setString(3, clock());
@@ -217,12 +228,6 @@ public class MySqlDialect extends ServerDialect {
             statement.setLong(7, RowCodec.micros(claim.lease()));
             statement.setString(8, RowCodec.owner(claim));
         });
-        if (counter == 0) {
-            // The row may have been removed because it was idle. If it exists, this costs one more statement next
-            // time.
-            known.remove(claim.name());
-        }
-        return counter;
     }
 
     // A renewal needs two statements, because MySQL does not return the rows that an update changed. The result is
@@ -232,20 +237,21 @@ public class MySqlDialect extends ServerDialect {
             throws SQLException {
         String union = String.join(" UNION ALL ", Collections.nCopies(claims.size(), CLAIM));
         int changed = statements.change(
-                sql(RENEW.formatted(union, claims.size())), statement -> bindClaims(statement, claims));
+                sql(RENEW.formatted(union, claims.size())), statement -> bindClaims(statement, claims, claims.size()));
         if (changed > 0) {
             statements.query(
                     sql(RENEWED.formatted(union)),
-                    statement -> bindClaims(statement, claims),
+                    statement -> bindClaims(statement, claims, claims.size()),
                     rows -> LockStatements.renewed(rows, renewed));
         }
     }
 
-    /** Sets the parameters of one {@link #CLAIM} for each claim, and the clock after them. */
-    final void bindClaims(PreparedStatement statement, List<Claim> claims) throws SQLException {
+    /** Sets the parameters of so many {@link #CLAIM}s, and the clock after them. Those that are left have a name that no lock has. */
+    final void bindClaims(PreparedStatement statement, List<Claim> claims, int size) throws SQLException {
         int index = 1;
-        for (Claim claim : claims) {
-            bindName(statement, index++, claim.name().value());
+        for (int i = 0; i < size; i++) {
+            Claim claim = claims.get(Math.min(i, claims.size() - 1));
+            bindName(statement, index++, i < claims.size() ? claim.name().value() : "");
             statement.setString(index++, claim.id().toString());
             statement.setLong(index++, RowCodec.micros(claim.lease()));
             statement.setString(index++, RowCodec.owner(claim));

@@ -10,11 +10,14 @@ import dev.holdfast.jdbc.schema.TableSchema;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,6 +76,23 @@ public class PostgresDialect extends ServerDialect {
 
     private static final String NOT_ON_DISK = "set_config('synchronous_commit', 'off', true)";
 
+    // As in a renewal, the update compares the name only: it may see an older version than the select has locked.
+    private static final String TAKE = """
+            UPDATE holdfast_lock AS l SET version = l.version + 1, counter = GREATEST(l.counter + 1, c.now), clock = ?, holder = ?,
+              held = GREATEST(l.counter + 1, c.now), permits = ?, capacity = ?, since = c.now, expires = c.now + ?, owner = ?,
+              more = 0, others = '-'
+            FROM (
+              SELECT k.name, $now AS now FROM holdfast_lock AS k
+              WHERE k.name = ? AND ((k.more = 0 AND k.expires <= $now) OR k.clock <> ?)
+              FOR NO KEY UPDATE SKIP LOCKED
+            ) AS c
+            WHERE l.name = c.name
+            RETURNING l.counter, %s
+            """;
+
+    /** The most names whose row is known to exist. Others are taken by the statement that can insert a row. */
+    private static final int MOST_KNOWN = 1_000;
+
     private static final List<String> RACES = List.of("40001", "40P01", "23505");
     private static final String LOCK_NOT_AVAILABLE = "55P03";
     private static final List<String> MISSING = List.of("42P01", "42703", "3F000");
@@ -109,6 +129,8 @@ public class PostgresDialect extends ServerDialect {
 
     private final boolean relaxed;
     private final boolean severalServers;
+    private final String take;
+    private final Set<LockName> known = ConcurrentHashMap.newKeySet();
 
     /**
      * @param relaxed whether no commit waits for the disk
@@ -118,6 +140,7 @@ public class PostgresDialect extends ServerDialect {
         super(url);
         this.relaxed = relaxed;
         this.severalServers = severalServers;
+        this.take = TAKE.formatted(durability());
     }
 
     @Override
@@ -212,6 +235,56 @@ public class PostgresDialect extends ServerDialect {
                 WHERE (l.more = 0 AND l.expires <= excluded.since) OR l.clock <> excluded.clock
                 RETURNING counter
                 """.formatted(NO_LONG_WAIT, durability());
+    }
+
+    // The row of a name that was taken before exists, most likely. To update it is cheaper than to begin an insert, and
+    // needs no
+    // limit of the wait, since it skips a row that is locked.
+    @Override
+    public long acquireFree(LockStatements statements, Claim claim) throws SQLException {
+        LockName name = claim.name();
+        if (!updatesKnownRows() || !known.contains(name)) {
+            long counter = super.acquireFree(statements, claim);
+            if (counter != 0) {
+                remember(name);
+            }
+            return counter;
+        }
+        long counter = take(statements, claim);
+        if (counter == 0) {
+            // It is not free, or its row was removed because it was idle.
+            known.remove(name);
+        }
+        return counter;
+    }
+
+    // With a new name for each job, most of them do not come again: then those that do are found out anew.
+    private void remember(LockName name) {
+        if (known.size() >= MOST_KNOWN) {
+            known.clear();
+        }
+        known.add(name);
+    }
+
+    /** Whether a free lock whose row exists is taken by another statement than one that may have none. */
+    boolean updatesKnownRows() {
+        return true;
+    }
+
+    private long take(LockStatements statements, Claim claim) throws SQLException {
+        return statements.query(
+                sql(take),
+                statement -> {
+                    statement.setString(1, clock());
+                    statement.setString(2, claim.id().toString());
+                    statement.setInt(3, claim.permits());
+                    statement.setInt(4, claim.limit());
+                    statement.setLong(5, RowCodec.micros(claim.lease()));
+                    statement.setString(6, RowCodec.owner(claim));
+                    bindName(statement, 7, claim.name().value());
+                    statement.setString(8, clock());
+                },
+                rows -> rows.next() ? rows.getLong(1) : 0);
     }
 
     // The inner select locks the rows that it can lock at once, and reads their latest version. The update may see

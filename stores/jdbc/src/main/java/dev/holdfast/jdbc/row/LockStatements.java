@@ -26,7 +26,7 @@ public final class LockStatements implements AutoCloseable {
             "name, version, counter, clock, holder, held, permits, capacity, since, expires, owner, more, others";
 
     // Releases live claims only. The release of an expired claim must leave a tombstone, and so needs a transition.
-    static final String RELEASE_SOLE = """
+    public static final String RELEASE_SOLE = """
             UPDATE holdfast_lock SET version = version + 1, holder = '-', expires = %d
             WHERE name = ? AND holder = ? AND more = 0 AND clock = ? AND expires > $now
             """.formatted(LockRow.NEVER);
@@ -603,7 +603,7 @@ public final class LockStatements implements AutoCloseable {
     }
 
     // Sizes are rounded up to powers of two, so that few different statements are prepared.
-    private static int padded(int size) {
+    public static int padded(int size) {
         return size <= 1 ? 1 : Integer.highestOneBit(size - 1) << 1;
     }
 

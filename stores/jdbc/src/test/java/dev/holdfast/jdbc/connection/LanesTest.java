@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A call that hangs delays the names of its own lane only. */
+/** A call that hangs delays no other name while a lane is free. */
 class LanesTest {
 
     private static final int LANES = 4;
@@ -35,40 +36,94 @@ class LanesTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void callAboutOneNameDoesNotDelayThoseOfOtherLanes(boolean callerMayWork) throws Exception {
+    void callThatHangsDelaysNoOtherNameWhileALaneIsFree(boolean callerMayWork) throws Exception {
         try (Lanes lanes = lanes(callerMayWork)) {
-            CountDownLatch hanging = new CountDownLatch(1);
-            CountDownLatch end = new CountDownLatch(1);
-            LockName slow = new LockName("slow");
-            Thread caller = new Thread(() -> lanes.call(
-                    slow,
-                    work -> work.call(turn -> {
-                        hanging.countDown();
-                        awaitUninterrupted(end);
-                        return true;
-                    })));
+            Hanging hanging = new Hanging();
+            Thread caller = new Thread(() -> lanes.call(new LockName("slow"), hanging::on));
             caller.start();
-            hanging.await();
-            for (LockName name : namesOfOtherLanes(slow)) {
-                CompletableFuture<Boolean> call =
-                        lanes.call(name, work -> work.call(turn -> true)).toCompletableFuture();
-                assertThat(call.get(LIMIT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            hanging.begun.await();
+            for (int i = 0; i < 8 * LANES; i++) {
+                boolean answered =
+                        done(lanes.<Boolean>call(new LockName("name-" + i), work -> work.call(turn -> true)));
+                assertThat(answered).isTrue();
             }
-            end.countDown();
+            hanging.end.countDown();
             caller.join();
         }
     }
 
+    /** Otherwise a client that has many claims of one name would race against itself, and one locked row could keep all lanes. */
     @Test
-    void callsAboutOneNameUseOneConnection() throws Exception {
+    void callsAboutOneNameAtTheSameTimeUseOneLane() throws Exception {
         try (Lanes lanes = lanes(false)) {
+            Hanging hanging = new Hanging();
+            LockName one = new LockName("one");
+            List<CompletableFuture<SerialConnection>> calls = new ArrayList<>();
+            calls.add(lanes.call(one, hanging::on).toCompletableFuture());
+            hanging.begun.await();
+            for (int i = 1; i < LANES; i++) {
+                calls.add(lanes.call(one, work -> work).toCompletableFuture());
+            }
+            for (int i = 0; i < 8 * LANES; i++) {
+                boolean answered = done(lanes.<Boolean>call(new LockName("name-" + i), work -> true));
+                assertThat(answered).isTrue();
+            }
+            assertThat(calls).noneMatch(CompletableFuture::isDone);
+            hanging.end.countDown();
+            SerialConnection first = done(calls.get(0));
+            for (CompletableFuture<SerialConnection> call : calls) {
+                SerialConnection used = done(call);
+                assertThat(used).isSameAs(first);
+            }
+        }
+    }
+
+    /** Each connection is a process or a thread of the server. */
+    @Test
+    void callsOneAfterAnotherUseOneConnection() throws Exception {
+        try (Lanes lanes = lanes(true)) {
             List<SerialConnection> used = new ArrayList<>();
-            for (int i = 0; i < 2 * LANES; i++) {
-                used.add(lanes.call(new LockName("one"), work -> work)
-                        .toCompletableFuture()
-                        .get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+            for (int i = 0; i < 8 * LANES; i++) {
+                used.add(done(lanes.call(new LockName("name-" + i), work -> work)));
             }
             assertThat(used.stream().distinct()).hasSize(1);
+        }
+    }
+
+    @Test
+    void callThatFindsAllLanesBusyWaitsForOne() throws Exception {
+        try (Lanes lanes = lanes(false)) {
+            List<Hanging> all = new ArrayList<>();
+            for (int i = 0; all.size() < LANES; i++) {
+                Hanging hanging = new Hanging();
+                lanes.call(new LockName("slow-" + i), hanging::on);
+                hanging.begun.await();
+                all.add(hanging);
+            }
+            CompletableFuture<SerialConnection> waiting =
+                    lanes.call(new LockName("late"), work -> work).toCompletableFuture();
+            assertThat(waiting).isNotDone();
+            all.forEach(hanging -> hanging.end.countDown());
+            SerialConnection lane = done(waiting);
+            assertThat(lane).isNotNull();
+        }
+    }
+
+    private static <T> T done(CompletionStage<T> call) throws Exception {
+        return call.toCompletableFuture().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    /** A call that ends when it is told to. */
+    private static final class Hanging {
+        private final CountDownLatch begun = new CountDownLatch(1);
+        private final CountDownLatch end = new CountDownLatch(1);
+
+        SerialConnection on(SerialConnection work) {
+            return work.call(turn -> {
+                begun.countDown();
+                awaitUninterrupted(end);
+                return work;
+            });
         }
     }
 
@@ -113,18 +168,6 @@ class LanesTest {
                 "test",
                 callerMayWork,
                 turns);
-    }
-
-    private static List<LockName> namesOfOtherLanes(LockName name) {
-        List<LockName> others = new ArrayList<>();
-        int lane = Math.floorMod(name.hashCode(), LANES);
-        for (int i = 0; others.size() < 3 * LANES; i++) {
-            LockName other = new LockName("name-" + i);
-            if (Math.floorMod(other.hashCode(), LANES) != lane) {
-                others.add(other);
-            }
-        }
-        return others;
     }
 
     private static void awaitUninterrupted(CountDownLatch latch) {
