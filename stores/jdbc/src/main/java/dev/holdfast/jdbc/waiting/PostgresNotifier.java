@@ -4,6 +4,7 @@ import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
@@ -14,9 +15,12 @@ import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -277,9 +281,9 @@ public final class PostgresNotifier implements WaiterNotifier {
                     lastWait = clock.nanoTime();
                 }
                 PGNotification[] received = ours.getNotifications(LISTEN_MILLIS);
-                Set<LockName> names = names(received, waiters);
-                if (!names.isEmpty()) {
-                    waiters.look(table, names, ticketTtl, id -> {});
+                Map<LockName, List<ClaimId>> notified = notified(received, waiters);
+                if (!notified.isEmpty()) {
+                    look(table, notified, waiters);
                 } else if (isSilent(received) && !waiters.isEmpty()) {
                     probe(connection);
                 }
@@ -302,19 +306,39 @@ public final class PostgresNotifier implements WaiterNotifier {
         }
     }
 
-    private static Set<LockName> names(PGNotification @Nullable [] notifications, WaiterRegistry waiters) {
+    // Most notifications are of the new holder of a name, who needs nothing of the row but that.
+    private void look(LockTable table, Map<LockName, List<ClaimId>> notified, WaiterRegistry waiters)
+            throws SQLException {
+        Map<LockName, ClaimId> single = new HashMap<>();
         Set<LockName> names = new HashSet<>();
+        notified.forEach((name, ids) -> {
+            if (ids.size() == 1) {
+                single.put(name, ids.get(0));
+            } else {
+                names.add(name);
+            }
+        });
+        names.addAll(waiters.confirm(table, single));
+        if (!names.isEmpty()) {
+            waiters.look(table, names, ticketTtl, id -> {});
+        }
+    }
+
+    private static Map<LockName, List<ClaimId>> notified(
+            PGNotification @Nullable [] notifications, WaiterRegistry waiters) {
+        Map<LockName, List<ClaimId>> notified = new HashMap<>();
         if (notifications != null) {
             for (PGNotification notification : notifications) {
                 for (String id : notification.getParameter().split(" ", -1)) {
-                    LockName name = waiters.nameOf(id);
-                    if (name != null) {
-                        names.add(name);
+                    Claim claim = waiters.claim(id);
+                    if (claim != null) {
+                        notified.computeIfAbsent(claim.name(), name -> new ArrayList<>())
+                                .add(claim.id());
                     }
                 }
             }
         }
-        return names;
+        return notified;
     }
 
     private synchronized boolean mayEnd(WaiterRegistry waiters) {
