@@ -344,7 +344,7 @@ final class RowLockStore implements LockStore {
         if (enqueued.answer() instanceof Renewed.Waiting) {
             waiter.refreshed(goodUntil(claim, applied.now()));
             poller.enqueued(claim.name(), enqueued.turn());
-            notifier.listen(waiters, poller);
+            notifier.listen(claim.id(), waiters, poller);
         }
         return enqueued.answer();
     }

@@ -27,6 +27,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,6 +113,11 @@ public final class WaiterRegistry {
         } catch (IllegalArgumentException notOurs) {
             return null;
         }
+    }
+
+    /** What belongs to the claims that wait here. */
+    <T> Set<T> ofAll(Function<ClaimId, T> what) {
+        return waiters.keySet().stream().map(what).collect(Collectors.toSet());
     }
 
     /** Registers a claim that is about to be enqueued. */
