@@ -10,12 +10,10 @@ import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.waiting.PostgresNotifier;
 import dev.holdfast.jdbc.waiting.WaitPoller;
-import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.jdbc.waiting.WaiterRegistry;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
@@ -26,21 +24,12 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
@@ -59,65 +48,6 @@ class PostgresNotifierTest extends Servers {
         waiting(polling, bob.mutex(name));
         awaitUntil(((RowLockStore) notified)::isNotified);
         assertThat(((RowLockStore) polling).isNotified()).isFalse();
-    }
-
-    /**
-     * A client joins with one request, the release hands over with one and notifies with one, and the one that is notified reads
-     * with one. In the first round the clients learn that there is a queue.
-     */
-    @ParameterizedTest
-    @ValueSource(ints = {8, 64})
-    void aGrantWithItsJoinIsFourRequestsHoweverManyWait(int clients) throws Exception {
-        DatabaseUrl url = DatabaseUrl.of(url("postgresql"));
-        CountingSource statements =
-                closing(new CountingSource(new ConnectionPool(url, new Properties(), 200, TIMEOUT, TIMEOUT, "test")));
-        List<RowLockStore> stores = new ArrayList<>();
-        for (int i = 0; i <= clients; i++) {
-            stores.add(counted(url, statements));
-        }
-        allHaveOneTurn(stores, statements);
-        allHaveOneTurn(stores, statements);
-        List<String> requests = statements.take();
-        assertThat(requests)
-                .as("requests of %d clients, which joined and were granted the lock once each", clients)
-                // The first release, and those of the clients that know the lock as free or as one with a queue, and
-                // are wrong.
-                .hasSizeLessThanOrEqualTo(4 * clients + 6);
-    }
-
-    // The first has the lock, the others join the queue, eight at a time, and then all release it in turn.
-    private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) throws Exception {
-        Claim holder = alice.mutex(name).withLease(LONG);
-        granted(stores.get(0), holder);
-        statements.take();
-        Map<RowLockStore, Claim> claims = new HashMap<>();
-        Map<RowLockStore, RecordingListener> listeners = new ConcurrentHashMap<>();
-        ExecutorService threads = Executors.newFixedThreadPool(8);
-        try {
-            List<Callable<Boolean>> joins = new ArrayList<>();
-            for (RowLockStore store : stores.subList(1, stores.size())) {
-                Claim claim = bob.mutex(name).withLease(LONG);
-                claims.put(store, claim);
-                joins.add(() -> listeners.put(store, waiting(store, claim)) == null);
-            }
-            for (Future<Boolean> joined : threads.invokeAll(joins)) {
-                assertThat(joined.get()).isTrue();
-            }
-        } finally {
-            threads.shutdownNow();
-        }
-        claims.keySet().forEach(store -> awaitUntil(store::isNotified));
-        get(stores.get(0).release(holder));
-        while (!listeners.isEmpty()) {
-            awaitUntil(() -> listeners.values().stream()
-                    .anyMatch(listener -> listener.outcome().isPresent()));
-            RowLockStore granted = listeners.keySet().stream()
-                    .filter(store -> listeners.get(store).outcome().isPresent())
-                    .findFirst()
-                    .orElseThrow();
-            awaitGrant(listeners.remove(granted));
-            get(granted.release(claims.get(granted)));
-        }
     }
 
     /**
@@ -206,29 +136,6 @@ class PostgresNotifierTest extends Servers {
         };
     }
 
-    // All stores of the test share it.
-    private static ConnectionSource unclosed(ConnectionSource shared) {
-        return new ConnectionSource() {
-            @Override
-            public Connection open() throws SQLException {
-                return shared.open();
-            }
-
-            @Override
-            public boolean keep() {
-                return false;
-            }
-
-            @Override
-            public void close() {}
-
-            @Override
-            public String toString() {
-                return shared.toString();
-            }
-        };
-    }
-
     /** A release that grants many claims at once, of readers behind a writer, notifies each of them. */
     @Test
     void allWhoAreGrantedAtOnceAreNotified() throws SQLException {
@@ -267,7 +174,8 @@ class PostgresNotifierTest extends Servers {
         CountingSource statements =
                 closing(new CountingSource(new ConnectionPool(url, new Properties(), 20, TIMEOUT, TIMEOUT, "test")));
         LockStore here = open(url.url());
-        RowLockStore there = counted(url, statements);
+        RowLockStore there = QueueStatementsTest.counted(url, statements);
+        closing(there);
         Claim unreleased = alice.mutex(name).withLease(LONG);
         granted(here, unreleased);
         waiting(there, bob.mutex(name));
@@ -285,14 +193,6 @@ class PostgresNotifierTest extends Servers {
                 .as("reads of those who were notified")
                 .filteredOn(sql -> sql.startsWith("SELECT name, holder, held, expires - since"))
                 .isNotEmpty();
-    }
-
-    private RowLockStore counted(DatabaseUrl url, CountingSource statements) {
-        Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
-        ServerOptions options = ServerOptions.parse("ticketTtl=10m"); // no refresh is needed meanwhile
-        WaiterNotifier notifier = ServerStoreFactory.notifier(dialect, statements, options, MonotonicClock.SYSTEM);
-        StoreWiring wiring = ServerStoreFactory.wiring(notifier, options, TIMEOUT, true);
-        return closing(ServerStoreFactory.open(dialect, unclosed(statements), options, wiring, MonotonicClock.SYSTEM));
     }
 
     /** Else the thread would learn of it when its client polls, which is rare while the database pushes. */

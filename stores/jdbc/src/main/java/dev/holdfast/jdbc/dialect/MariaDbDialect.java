@@ -47,7 +47,7 @@ public class MariaDbDialect extends MySqlDialect {
             FOR UPDATE SKIP LOCKED
             ON DUPLICATE KEY UPDATE version = holdfast_lock.version + 1, more = holdfast_lock.more + 1,
               others = VALUES(others)
-            RETURNING expires, others
+            RETURNING expires, more, others
             """.formatted(LockStore.MAX_QUEUE);
 
     private static final String HEAD = "SUBSTRING_INDEX(k.others, '\n', 1)";
@@ -65,7 +65,7 @@ public class MariaDbDialect extends MySqlDialect {
             ) AS c STRAIGHT_JOIN holdfast_lock AS k ON k.name = c.name
             WHERE k.holder = c.holder AND k.more > 0 AND k.clock = c.clock AND k.expires > $now AND k.permits = k.capacity
               AND CASE WHEN k.others REGEXP
-                  '^wait\t[^\t]+\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t[0-9]{1,18}\t'
+                  '^wait\t[A-Za-z0-9_-]{1,64}[.][0-9a-z]{1,13}\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t[0-9]{1,18}\t'
                 THEN CAST($ends AS SIGNED) > $now AND CAST($permits AS SIGNED) = k.permits
                   AND CAST($limit AS SIGNED) = k.capacity
                 ELSE FALSE END

@@ -306,7 +306,7 @@ public class PostgresDialect extends ServerDialect {
                 WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND l.name = c.name AND l.clock = c.clock
                   AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity AND l.holder <> c.id
                   AND l.more < %d AND strpos(l.others, '\t' || c.id || '\t') = 0
-                RETURNING l.expires, l.others
+                RETURNING l.expires, l.more, l.others
                 """.formatted(NO_LONG_WAIT, NOT_ON_DISK, LockStore.MAX_QUEUE);
     }
 
@@ -330,7 +330,7 @@ public class PostgresDialect extends ServerDialect {
                   FROM (
                     SELECT k.name, GREATEST(k.counter + 1, $epoch) AS minted, $now AS now, c.ticket, k.more, k.others,
                       split_part(k.others, '\n', 1) AS head,
-                      k.others ~ '^wait\t[^\t]+\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t[0-9]{1,18}\t' AS is_wait
+                      k.others ~ '^wait\t[A-Za-z0-9_-]{1,64}[.][0-9a-z]{1,13}\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t[0-9]{1,18}\t' AS is_wait
                     FROM (
                       SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS holder,
                         CAST(? AS bigint) AS ticket, %s AS waits

@@ -128,7 +128,7 @@ public abstract class Dialect {
     /**
      * The one statement that appends a claim to the queue of a resource whose holder lives and leaves no room for any other
      * claim. Parameters: name, clock, id, permits, limit, the ticket's time to live in microseconds,
-     * owner. It returns one row with the holder's {@code expires} and the new {@code others}, and none if it did nothing: the
+     * owner. It returns one row with the holder's {@code expires}, the new {@code more} and the new {@code others}, and none if it did nothing: the
      * condition is not true, the claim is in the row already, or the queue is full. It may wait for other clients.
      */
     public String join() {

@@ -20,14 +20,23 @@ public record Joined(List<Integer> permits, long since, long holderEnds) {
     private static final int EXPIRES = 3;
     private static final int PERMITS = 4;
 
-    static Joined read(long holderEnds, String others) {
-        int last = others.lastIndexOf(RowCodec.ENTRY, others.length() - 2) + 1;
-        long since = number(others, last, SINCE);
+    /**
+     * Reads it from the row after the claim was appended.
+     *
+     * @throws IllegalArgumentException if somebody else wrote into the row
+     */
+    static Joined read(long holderEnds, int more, String others) {
+        long since = number(others, others.lastIndexOf(RowCodec.ENTRY, others.length() - 2) + 1, SINCE);
         List<Integer> permits = new ArrayList<>();
+        int entries = 0;
         for (int start = 0; start < others.length(); start = others.indexOf(RowCodec.ENTRY, start) + 1) {
+            entries++;
             if (others.startsWith(RowCodec.WAIT, start) && number(others, start, EXPIRES) > since) {
-                permits.add(Math.toIntExact(number(others, start, PERMITS)));
+                permits.add((int) number(others, start, PERMITS));
             }
+        }
+        if (entries != more || permits.isEmpty()) {
+            throw new IllegalArgumentException("it has " + entries + " entries instead of " + more);
         }
         return new Joined(permits, since, holderEnds);
     }
@@ -37,6 +46,10 @@ public record Joined(List<Integer> permits, long since, long holderEnds) {
         for (int i = 0; i < field; i++) {
             from = others.indexOf(EscapedFields.SEPARATOR, from) + 1;
         }
-        return Long.parseLong(others, from, others.indexOf(EscapedFields.SEPARATOR, from), 10);
+        int end = others.indexOf(EscapedFields.SEPARATOR, from);
+        if (end < 0 || end > others.indexOf(RowCodec.ENTRY, start)) {
+            throw new IllegalArgumentException("an entry was cut off");
+        }
+        return Long.parseLong(others, from, end, 10);
     }
 }

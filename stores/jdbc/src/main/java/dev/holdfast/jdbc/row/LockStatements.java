@@ -181,7 +181,9 @@ public final class LockStatements implements AutoCloseable {
                     statement.setLong(6, RowCodec.micros(ticketTtl));
                     statement.setString(7, RowCodec.owner(claim));
                 },
-                rows -> rows.next() ? Optional.of(Joined.read(rows.getLong(1), rows.getString(2))) : Optional.empty());
+                rows -> rows.next()
+                        ? Optional.of(Joined.read(rows.getLong(1), rows.getInt(2), rows.getString(3)))
+                        : Optional.empty());
     }
 
     /** Hands the resource of an exclusive holder to the first in the queue; empty if the statement did nothing. */

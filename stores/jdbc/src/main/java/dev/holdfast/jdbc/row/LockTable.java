@@ -178,7 +178,11 @@ public final class LockTable implements AutoCloseable {
      * @throws RowLockedException if a transaction that is not the store's keeps the row locked
      */
     public Optional<Joined> join(Claim claim) throws SQLException {
-        return unlessRace(claim, () -> statements.join(claim, ticketTtl));
+        try {
+            return unlessRace(claim, () -> statements.join(claim, ticketTtl));
+        } catch (IllegalArgumentException unreadable) {
+            return Optional.empty(); // a transition reports what is wrong with the row
+        }
     }
 
     /** Whether {@link #join} may do something about a claim. */

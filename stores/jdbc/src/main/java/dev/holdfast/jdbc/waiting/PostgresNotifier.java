@@ -356,7 +356,7 @@ public final class PostgresNotifier implements WaiterNotifier {
                     lastWait = clock.nanoTime();
                 }
                 PGNotification[] received = ours.getNotifications(LISTEN_MILLIS);
-                Map<LockName, List<ClaimId>> notified = notified(received, waiters);
+                Map<LockName, List<Claim>> notified = notified(received, waiters);
                 if (!notified.isEmpty()) {
                     look(table, notified, waiters);
                 } else if (isSilent(received) && !waiters.isEmpty()) {
@@ -399,13 +399,13 @@ public final class PostgresNotifier implements WaiterNotifier {
     }
 
     // Most notifications are of the new holder of a name, who needs nothing of the row but that.
-    private void look(LockTable table, Map<LockName, List<ClaimId>> notified, WaiterRegistry waiters)
+    private void look(LockTable table, Map<LockName, List<Claim>> notified, WaiterRegistry waiters)
             throws SQLException {
         Map<LockName, ClaimId> single = new HashMap<>();
         Set<LockName> names = new HashSet<>();
-        notified.forEach((name, ids) -> {
-            if (ids.size() == 1) {
-                single.put(name, ids.get(0));
+        notified.forEach((name, claims) -> {
+            if (claims.size() == 1 && claims.get(0).isExclusive()) {
+                single.put(name, claims.get(0).id());
             } else {
                 names.add(name);
             }
@@ -416,16 +416,16 @@ public final class PostgresNotifier implements WaiterNotifier {
         }
     }
 
-    private static Map<LockName, List<ClaimId>> notified(
+    private static Map<LockName, List<Claim>> notified(
             PGNotification @Nullable [] notifications, WaiterRegistry waiters) {
-        Map<LockName, List<ClaimId>> notified = new HashMap<>();
+        Map<LockName, List<Claim>> notified = new HashMap<>();
         if (notifications != null) {
             for (PGNotification notification : notifications) {
                 for (String id : notification.getParameter().split(" ", -1)) {
                     Claim claim = waiters.claim(id);
                     if (claim != null) {
                         notified.computeIfAbsent(claim.name(), name -> new ArrayList<>())
-                                .add(claim.id());
+                                .add(claim);
                     }
                 }
             }
