@@ -373,8 +373,8 @@ final class RowLockStore implements LockStore {
     }
 
     // The two statements for a queue may wait for the row, because other clients run the same ones. If that takes too
-    // long, the
-    // transition that comes next finds out at once whether they are many, or a transaction of the user's has locked it.
+    // long, the transition that comes next finds out at once whether they are many, or a transaction of the user's has
+    // locked the row.
     private <T> Optional<T> onQueue(LockName name, QueueCall<T> call) throws SQLException {
         if (locked.contains(name)) {
             return Optional.empty();

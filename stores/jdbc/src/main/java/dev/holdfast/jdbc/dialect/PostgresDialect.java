@@ -290,8 +290,7 @@ public class PostgresDialect extends ServerDialect {
     }
 
     // A place in the queue need not be on the disk: if a crash loses it, its client takes another one. So the row is
-    // locked
-    // for a moment only, however many join. The settings are made before the row is locked.
+    // locked for a moment only, however many join. The settings are made before the row is locked.
     @Override
     public String join() {
         return """
@@ -311,8 +310,8 @@ public class PostgresDialect extends ServerDialect {
     }
 
     // The innermost select waits for the row, and reads its latest version. The update may see an older one, so it
-    // compares
-    // the name only. An entry that cannot be read has no time, and so is left to a transition, which reports it.
+    // compares the name only. An entry that cannot be read has no time, and so is left to a transition, which reports
+    // it.
     @Override
     public String handOver() {
         return """
