@@ -6,6 +6,8 @@ import dev.holdfast.jdbc.connection.Lanes;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.connection.SerialConnection.Turn;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.HandedOver;
+import dev.holdfast.jdbc.row.Joined;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.NodeMark;
@@ -290,8 +292,11 @@ final class RowLockStore implements LockStore {
 
     private @Nullable Granted acquireFree(Turn turn, Claim claim) throws SQLException {
         idleRowCleaner.begin(claim.name());
-        boolean inVain = contended.contains(claim.name()) || locked.contains(claim.name());
-        return inVain ? null : turn.table().acquireFree(claim);
+        return contended.contains(claim.name()) ? null : acquireUnlocked(turn, claim);
+    }
+
+    private @Nullable Granted acquireUnlocked(Turn turn, Claim claim) throws SQLException {
+        return locked.contains(claim.name()) ? null : turn.further().acquireFree(claim);
     }
 
     private <T> Applied<T> transition(Turn turn, List<LockName> names, Transition<T> transition) throws SQLException {
@@ -325,9 +330,10 @@ final class RowLockStore implements LockStore {
 
     private Renewed enqueue(Claim claim, Waiter waiter, SerialConnection work) {
         Applied<Enqueued> applied = work.call(turn -> {
-            Granted granted = acquireFree(turn, claim);
-            if (granted != null) {
-                return Applied.of(new Enqueued(granted, 0));
+            idleRowCleaner.begin(claim.name());
+            Optional<Applied<Enqueued>> atOnce = enqueueAtOnce(turn, claim);
+            if (atOnce.isPresent()) {
+                return atOnce.get();
             }
             return transition(
                     turn, List.of(claim.name()), read -> enqueue(claim, read.only(), read.now(), read.epoch()));
@@ -338,9 +344,63 @@ final class RowLockStore implements LockStore {
         if (enqueued.answer() instanceof Renewed.Waiting) {
             waiter.refreshed(goodUntil(claim, applied.now()));
             poller.enqueued(claim.name(), enqueued.turn());
-            notifier.listen(waiters, poller);
+            notifier.listen(claim.id(), waiters, poller);
         }
         return enqueued.answer();
+    }
+
+    // With one statement if the lock is as this client has last seen it, free or not, and with two if it is not.
+    private Optional<Applied<Enqueued>> enqueueAtOnce(Turn turn, Claim claim) throws SQLException {
+        boolean isContended = contended.contains(claim.name());
+        boolean canJoin = turn.table().canJoin(claim);
+        Optional<Joined> joined = isContended && canJoin ? join(turn, claim) : Optional.empty();
+        if (joined.isEmpty() && (canJoin || !isContended)) {
+            Granted granted = acquireUnlocked(turn, claim);
+            if (granted != null) {
+                return Optional.of(Applied.of(new Enqueued(granted, 0)));
+            }
+            joined = canJoin && !isContended ? join(turn, claim) : Optional.empty();
+        }
+        return joined.map(queue -> new Applied<>(enqueued(claim, queue), null, List.of(), queue.since(), true));
+    }
+
+    private Optional<Joined> join(Turn turn, Claim claim) throws SQLException {
+        return onQueue(claim.name(), () -> turn.further().join(claim));
+    }
+
+    private Optional<HandedOver> handOver(Turn turn, Claim claim) throws SQLException {
+        return onQueue(claim.name(), () -> turn.further().handOver(claim));
+    }
+
+    // The two statements for a queue may wait for the row, because other clients run the same ones. If that takes too
+    // long, the transition that comes next finds out at once whether they are many, or a transaction of the user's has
+    // locked the row.
+    private <T> Optional<T> onQueue(LockName name, QueueCall<T> call) throws SQLException {
+        if (locked.contains(name)) {
+            return Optional.empty();
+        }
+        try {
+            return call.run();
+        } catch (RowLockedException tooLong) {
+            locked.saw(name, true);
+            return Optional.empty();
+        }
+    }
+
+    /** One statement on the queue of a row. */
+    @FunctionalInterface
+    private interface QueueCall<T> {
+        Optional<T> run() throws SQLException;
+    }
+
+    private static Enqueued enqueued(Claim claim, Joined joined) {
+        Turns turns = new Turns(claim.limit());
+        int turn = 0;
+        for (int permits : joined.permits()) {
+            turn = turns.next(permits);
+        }
+        Duration retryAfter = RowCodec.duration(Math.max(0, joined.holderEnds() - joined.since()));
+        return new Enqueued(new Renewed.Waiting(joined.permits().size() - 1, retryAfter), turn);
     }
 
     private static Enqueued enqueue(Claim claim, ResourceRecord record, long now, long epoch) {
@@ -438,11 +498,7 @@ final class RowLockStore implements LockStore {
     @Override
     public CompletionStage<Released> release(Claim claim) {
         return lanes.call(claim.name(), work -> {
-            Applied<Boolean> applied = work.call(turn -> !contended.contains(claim.name())
-                            && turn.table().releaseSole(claim)
-                    ? Applied.of(true)
-                    : transition(
-                            turn, List.of(claim.name()), read -> read.only().release(claim, read.now(), read.epoch())));
+            Applied<Boolean> applied = work.call(turn -> release(turn, claim));
             contended.saw(claim.name(), applied.contended());
             boolean endedHere = waiters.ended(claim.id(), Renewed.Reason.RELEASED);
             poller.released(claim);
@@ -457,6 +513,25 @@ final class RowLockStore implements LockStore {
             }
             return new Released(found, elsewhere);
         });
+    }
+
+    private Applied<Boolean> release(Turn turn, Claim claim) throws SQLException {
+        boolean alone = !contended.contains(claim.name());
+        if (alone && turn.table().releaseSole(claim)) {
+            return Applied.of(true);
+        }
+        if (turn.table().canHandOver(claim)) {
+            Optional<HandedOver> over = handOver(turn, claim);
+            if (over.isPresent()) {
+                return new Applied<>(
+                        true, null, List.of(over.get().handed()), 0, over.get().contended());
+            }
+            // The queue may be empty by now.
+            if (!alone && turn.further().releaseSole(claim)) {
+                return Applied.of(true);
+            }
+        }
+        return transition(turn, List.of(claim.name()), read -> read.only().release(claim, read.now(), read.epoch()));
     }
 
     @Override

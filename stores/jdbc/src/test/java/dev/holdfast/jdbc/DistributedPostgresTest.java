@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.jdbc.dialect.DistributedPostgresDialect;
 import dev.holdfast.jdbc.dialect.PostgresProduct;
+import dev.holdfast.jdbc.waiting.PostgresNotifier;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -62,7 +63,8 @@ class DistributedPostgresTest extends Servers {
         RecordingListener listener = waiting(there, bob.mutex(name).withLease(LONG));
         try (Connection connection = connect(url.replaceAll("&holdfast.*", ""));
                 Statement statement = connection.createStatement()) {
-            statement.execute("LISTEN holdfast");
+            statement.execute(
+                    "LISTEN " + PostgresNotifier.channel(bob.mutex(name).id()));
             get(here.release(holder));
             awaitGrant(listener);
             PGNotification[] heard = connection.unwrap(PGConnection.class).getNotifications(1);

@@ -53,6 +53,8 @@ class ReplicaTest extends Servers {
     }
 
     private void awaitReplay() {
+        // What did not wait for the disk is on it after the next transaction that does.
+        text(primary, "SELECT pg_logical_emit_message(true, 'test', 'all is on the disk')::text");
         String written = text(primary, "SELECT pg_current_wal_flush_lsn()::text");
         awaitUntil(() -> text(replica, "SELECT (pg_last_wal_replay_lsn() >= '" + written + "')::text")
                 .equals("true"));

@@ -3,6 +3,7 @@ package dev.holdfast.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.jdbc.waiting.PostgresNotifier;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
@@ -167,7 +168,7 @@ class TransactionPoolerTest extends Servers {
         waiting(other, waiter);
         try (Connection connection = DriverManager.getConnection(direct);
                 Statement statement = connection.createStatement()) {
-            statement.execute("LISTEN holdfast");
+            statement.execute("LISTEN " + PostgresNotifier.channel(waiter.id()));
             get(pooled.release(holder));
             PGNotification[] heard = connection.unwrap(PGConnection.class).getNotifications(10_000);
             assertThat(heard)

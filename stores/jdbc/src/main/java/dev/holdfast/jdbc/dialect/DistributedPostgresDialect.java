@@ -94,6 +94,12 @@ public final class DistributedPostgresDialect extends PostgresDialect {
         return false;
     }
 
+    // Waits for a row, and what a statement reads after one, were not tried there.
+    @Override
+    public boolean hasQueueStatements() {
+        return false;
+    }
+
     // Waits in transactions of several tables were not tried there.
     @Override
     public boolean canAdopt() {

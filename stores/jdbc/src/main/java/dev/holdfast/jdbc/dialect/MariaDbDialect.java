@@ -5,6 +5,7 @@ import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
 import java.sql.SQLException;
 import java.util.Collections;
@@ -40,6 +41,61 @@ public class MariaDbDialect extends MySqlDialect {
             ON DUPLICATE KEY UPDATE version = holdfast_lock.version + 1, expires = VALUES(expires), owner = VALUES(owner)
             RETURNING name, holder, held, expires - $now
             """;
+
+    // The same form as that of a renewal, because an UPDATE returns no rows.
+    private static final String JOIN = """
+            INSERT INTO holdfast_lock (name, version, counter, clock, holder, held, permits, capacity, since, expires, owner,
+              more, others)
+            SELECT k.name, k.version, k.counter, k.clock, k.holder, k.held, k.permits, k.capacity, k.since, k.expires, k.owner,
+              k.more, CONCAT(IF(k.more = 0, '', k.others),
+                CONCAT_WS('\t', 'wait', c.id, $now, $now + c.ticket, c.permits, c.capacity, c.owner), '\n')
+            FROM (
+              SELECT CAST(? AS BINARY) AS name, CAST(? AS CHAR) AS clock, CAST(? AS CHAR) AS id, CAST(? AS SIGNED) AS permits,
+                CAST(? AS SIGNED) AS capacity, CAST(? AS SIGNED) AS ticket, CAST(? AS CHAR) AS owner
+            ) AS c STRAIGHT_JOIN holdfast_lock AS k ON k.name = c.name
+            WHERE k.clock = c.clock AND k.expires > $now AND k.permits = k.capacity AND k.capacity = c.capacity
+              AND k.holder <> c.id AND k.more < %d AND LOCATE(CONCAT('\t', c.id, '\t'), k.others) = 0
+            FOR UPDATE SKIP LOCKED
+            ON DUPLICATE KEY UPDATE version = holdfast_lock.version + 1, more = holdfast_lock.more + 1,
+              others = VALUES(others)
+            RETURNING expires, more, others
+            """.formatted(LockStore.MAX_QUEUE);
+
+    private static final String HEAD = "SUBSTRING_INDEX(k.others, '\n', 1)";
+
+    // An entry that cannot be read is left to a transition, which reports it.
+    private static final String HAND_OVER = """
+            INSERT INTO holdfast_lock (name, version, counter, clock, holder, held, permits, capacity, since, expires, owner,
+              more, others)
+            SELECT k.name, k.version, GREATEST(k.counter + 1, $epoch), k.clock, $id, GREATEST(k.counter + 1, $epoch),
+              k.permits, k.capacity, $now, $now + LEAST(c.ticket, CAST($lease AS SIGNED)),
+              SUBSTRING($head, CHAR_LENGTH(SUBSTRING_INDEX(k.others, '\t', 6)) + 2), k.more - 1,
+              IF(k.more = 1, '-', SUBSTRING(k.others, CHAR_LENGTH($head) + 2))
+            FROM (
+              SELECT CAST(? AS BINARY) AS name, CAST(? AS CHAR) AS clock, CAST(? AS CHAR) AS holder, CAST(? AS SIGNED) AS ticket
+            ) AS c STRAIGHT_JOIN holdfast_lock AS k ON k.name = c.name
+            WHERE k.holder = c.holder AND k.more > 0 AND k.clock = c.clock AND k.expires > $now AND k.permits = k.capacity
+              AND CASE WHEN k.others REGEXP
+                  '^wait\t[A-Za-z0-9_-]{1,64}[.][0-9a-z]{1,13}\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t[0-9]{1,18}\t'
+                THEN CAST($ends AS SIGNED) > $now AND CAST($permits AS SIGNED) = k.permits
+                  AND CAST($limit AS SIGNED) = k.capacity
+                ELSE FALSE END
+            FOR UPDATE SKIP LOCKED
+            ON DUPLICATE KEY UPDATE version = holdfast_lock.version + 1, counter = VALUES(counter), holder = VALUES(holder),
+              held = VALUES(held), since = VALUES(since), expires = VALUES(expires), owner = VALUES(owner),
+              more = VALUES(more), others = VALUES(others)
+            RETURNING holder, held, expires - since, more
+            """.replace("$head", HEAD)
+            .replace("$id", field(2))
+            .replace("$ends", field(4))
+            .replace("$permits", field(5))
+            .replace("$limit", field(6))
+            .replace("$lease", field(7));
+
+    /** A field of the first entry, counted from 1. */
+    private static String field(int number) {
+        return "SUBSTRING_INDEX(SUBSTRING_INDEX(k.others, '\t', " + number + "), '\t', -1)";
+    }
 
     private final boolean sessionsAreOurs;
 
@@ -101,6 +157,21 @@ public class MariaDbDialect extends MySqlDialect {
     @Override
     public String insert() {
         return noWait() + super.insert();
+    }
+
+    @Override
+    public boolean hasQueueStatements() {
+        return true;
+    }
+
+    @Override
+    public String join() {
+        return JOIN;
+    }
+
+    @Override
+    public String handOver() {
+        return HAND_OVER;
     }
 
     @Override

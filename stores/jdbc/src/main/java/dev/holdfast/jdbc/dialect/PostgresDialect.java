@@ -11,6 +11,7 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -22,8 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * PostgreSQL. No statement relies on the state of a session, so that a pooler may give each transaction another
- * session: a statement makes the settings that it needs for its own transaction. No statement waits for a row that a
- * user's transaction has locked: it skips the row, or, where it may have to insert one, waits for 100 ms at most.
+ * session: a statement makes the settings that it needs for its own transaction. No statement waits for long for a row that a
+ * user's transaction has locked: it skips the row, or, where it may have to insert one or many clients queue for it, waits for
+ * 100 ms at most.
  *
  * <p>A grant is on the disk before it is reported. A release without a hand-over does not wait for the disk: if a
  * crash loses it, the lock is held until its lease is over, and nothing worse follows. The next commit that waits
@@ -353,6 +355,67 @@ public class PostgresDialect extends ServerDialect {
                 )
                 RETURNING %s
                 """.formatted(LockRow.NEVER, NOT_ON_DISK);
+    }
+
+    @Override
+    public boolean hasQueueStatements() {
+        return true;
+    }
+
+    // A place in the queue need not be on the disk: if a crash loses it, its client takes another one. So the row is
+    // locked for a moment only, however many join. The settings are made before the row is locked.
+    @Override
+    public String join() {
+        return """
+                UPDATE holdfast_lock AS l SET version = l.version + 1, more = l.more + 1,
+                  others = CASE l.more WHEN 0 THEN '' ELSE l.others END
+                    || concat_ws('\t', 'wait', c.id, $now, $now + c.ticket, c.permits, c.capacity, c.owner) || '\n'
+                FROM (
+                  SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS id, CAST(? AS integer) AS permits,
+                    CAST(? AS integer) AS capacity, CAST(? AS bigint) AS ticket, CAST(? AS text) AS owner, %s AS waits,
+                    %s AS durable
+                ) AS c
+                WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND l.name = c.name AND l.clock = c.clock
+                  AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity AND l.holder <> c.id
+                  AND l.more < %d AND strpos(l.others, '\t' || c.id || '\t') = 0
+                RETURNING l.expires, l.more, l.others
+                """.formatted(NO_LONG_WAIT, NOT_ON_DISK, LockStore.MAX_QUEUE);
+    }
+
+    // The innermost select waits for the row, and reads its latest version. The update may see an older one, so it
+    // compares the name only. An entry that cannot be read has no time, and so is left to a transition, which reports
+    // it.
+    @Override
+    public String handOver() {
+        return """
+                UPDATE holdfast_lock AS l SET version = l.version + 1, counter = n.minted, holder = n.id, held = n.minted,
+                  permits = n.whole, capacity = n.whole, since = n.now, expires = n.now + LEAST(n.ticket, n.lease),
+                  owner = n.owner, more = n.more - 1, others = n.others
+                FROM (
+                  SELECT name, minted, now, ticket, more, split_part(head, '\t', 2) AS id,
+                    CASE WHEN is_wait THEN CAST(split_part(head, '\t', 4) AS bigint) ELSE 0 END AS ends,
+                    CASE WHEN is_wait THEN CAST(split_part(head, '\t', 5) AS integer) ELSE 0 END AS permits,
+                    CASE WHEN is_wait THEN CAST(split_part(head, '\t', 6) AS integer) ELSE 1 END AS whole,
+                    CASE WHEN is_wait THEN CAST(split_part(head, '\t', 7) AS bigint) ELSE 0 END AS lease,
+                    substring(head FROM '^(?:[^\t]*\t){6}(.*)$') AS owner,
+                    CASE more WHEN 1 THEN '-' ELSE substr(others, length(head) + 2) END AS others
+                  FROM (
+                    SELECT k.name, GREATEST(k.counter + 1, $epoch) AS minted, $now AS now, c.ticket, k.more, k.others,
+                      split_part(k.others, '\n', 1) AS head,
+                      k.others ~ '^wait\t[A-Za-z0-9_-]{1,64}[.][0-9a-z]{1,13}\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t[0-9]{1,18}\t' AS is_wait
+                    FROM (
+                      SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS holder,
+                        CAST(? AS bigint) AS ticket, %s AS waits
+                    ) AS c
+                    JOIN holdfast_lock AS k ON k.name = c.name
+                    WHERE c.waits IS NOT NULL AND k.holder = c.holder AND k.more > 0 AND k.clock = c.clock
+                      AND k.expires > $now AND k.permits = k.capacity
+                    FOR NO KEY UPDATE OF k
+                  ) AS held
+                ) AS n
+                WHERE l.name = n.name AND n.ends > n.now AND n.permits = n.whole
+                RETURNING n.id, n.minted, l.expires - n.now, l.more, %s
+                """.formatted(NO_LONG_WAIT, durability());
     }
 
     @Override

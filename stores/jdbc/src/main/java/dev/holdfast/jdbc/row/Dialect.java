@@ -120,6 +120,30 @@ public abstract class Dialect {
         return LockStatements.RELEASE_SOLE;
     }
 
+    /** Whether there are {@link #join} and {@link #handOver}. */
+    public boolean hasQueueStatements() {
+        return false;
+    }
+
+    /**
+     * The one statement that appends a claim to the queue of a resource whose holder lives and leaves no room for any other
+     * claim. Parameters: name, clock, id, permits, limit, the ticket's time to live in microseconds,
+     * owner. It returns one row with the holder's {@code expires}, the new {@code more} and the new {@code others}, and none if it did nothing: the
+     * condition is not true, the claim is in the row already, or the queue is full. It may wait for other clients.
+     */
+    public String join() {
+        throw new UnsupportedOperationException(product() + " changes queues by transitions");
+    }
+
+    /**
+     * The one statement that ends such a holder and grants the resource to the first in the queue. Parameters: name, clock, the holder's id, the ticket's time to live in microseconds. It returns one row with the id of
+     * the new holder, its counter, the time of its lease and the new {@code more}, and none if it did nothing: the first
+     * entry is no waiter whose ticket is valid and who claims all permits. It may wait for other clients.
+     */
+    public String handOver() {
+        throw new UnsupportedOperationException(product() + " changes queues by transitions");
+    }
+
     /**
      * Writes a row if its version is as it was read. It may skip a row that another client has locked. Parameters:
      * the columns, then name and version, or name and version first if {@link #keysFirst()}.

@@ -5,11 +5,13 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.Released.Handed;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -44,6 +46,12 @@ public final class LockStatements implements AutoCloseable {
             """;
 
     private static final int ROWS_PRESENT = 16;
+
+    // The lease is that of the moment of the grant.
+    private static final String HOLDERS =
+            "SELECT name, holder, held, expires - since FROM holdfast_lock WHERE clock = ? AND (%s)";
+
+    private static final String HOLDER = "(name = ? AND holder = ?)";
 
     private static final String CHANGED = "(name = ? AND version <> ?)";
 
@@ -158,6 +166,66 @@ public final class LockStatements implements AutoCloseable {
                     statement.setString(2, claim.id().toString());
                     statement.setString(3, dialect.clock());
                 });
+    }
+
+    /** Appends a claim to the queue behind an exclusive holder; empty if the statement did nothing. */
+    Optional<Joined> join(Claim claim, Duration ticketTtl) throws SQLException {
+        return query(
+                dialect.ready("join", dialect::join),
+                statement -> {
+                    dialect.bindName(statement, 1, claim.name().value());
+                    statement.setString(2, dialect.clock());
+                    statement.setString(3, claim.id().toString());
+                    statement.setInt(4, claim.permits());
+                    statement.setInt(5, claim.limit());
+                    statement.setLong(6, RowCodec.micros(ticketTtl));
+                    statement.setString(7, RowCodec.owner(claim));
+                },
+                rows -> rows.next()
+                        ? Optional.of(Joined.read(rows.getLong(1), rows.getInt(2), rows.getString(3)))
+                        : Optional.empty());
+    }
+
+    /** Hands the resource of an exclusive holder to the first in the queue; empty if the statement did nothing. */
+    Optional<HandedOver> handOver(Claim claim, Duration ticketTtl) throws SQLException {
+        return query(
+                dialect.ready("hand over", dialect::handOver),
+                statement -> {
+                    dialect.bindName(statement, 1, claim.name().value());
+                    statement.setString(2, dialect.clock());
+                    statement.setString(3, claim.id().toString());
+                    statement.setLong(4, RowCodec.micros(ticketTtl));
+                },
+                rows -> {
+                    if (!rows.next()) {
+                        return Optional.empty();
+                    }
+                    Granted granted = new Granted(rows.getLong(2), RowCodec.duration(rows.getLong(3)));
+                    return Optional.of(
+                            new HandedOver(new Handed(ClaimId.parse(rows.getString(1)), granted), rows.getInt(4) > 0));
+                });
+    }
+
+    /** Those of some claims, of one name each, that are the oldest holder of the name, without the rest of the rows. */
+    Map<ClaimId, Granted> holders(Map<LockName, ClaimId> claims) throws SQLException {
+        int size = padded(claims.size());
+        String sql = dialect.ready(
+                "holders " + size, () -> HOLDERS.formatted(String.join(" OR ", Collections.nCopies(size, HOLDER))));
+        return query(
+                sql,
+                statement -> {
+                    statement.setString(1, dialect.clock());
+                    int index = 2;
+                    for (Map.Entry<LockName, ClaimId> claim : claims.entrySet()) {
+                        dialect.bindName(statement, index++, claim.getKey().value());
+                        statement.setString(index++, claim.getValue().toString());
+                    }
+                    while (index <= 1 + 2 * size) {
+                        dialect.bindName(statement, index++, "");
+                        statement.setString(index++, "");
+                    }
+                },
+                rows -> renewed(rows, new HashMap<>()));
     }
 
     void renewSole(List<Claim> claims, Map<ClaimId, Granted> renewed) throws SQLException {

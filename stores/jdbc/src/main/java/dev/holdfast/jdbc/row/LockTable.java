@@ -20,6 +20,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -33,11 +34,12 @@ import org.jspecify.annotations.Nullable;
  * <h2>Overview for maintainers</h2>
  *
  * <p>There are two ways to change a row. The <em>one-statement paths</em> ({@link #acquireFree}, {@link
- * #releaseSole}, {@link #renewSole}) are the common cases, in autocommit: each tests all that it relies on in its
+ * #releaseSole}, {@link #renewSole}, and behind an exclusive holder {@link #join} and {@link #handOver}) are the common cases, in
+ * autocommit: each tests all that it relies on in its
  * own WHERE, and changes nothing if a condition is not true. The <em>transition</em> is every other case: it reads
  * the row, lets {@link ResourceRecord} decide, and writes the row back if its version is still the same. So the
- * rules are written once, in the record. The one-statement paths do what the record would do for a row that is free
- * or has a sole holder.
+ * rules are written once, in the record. The one-statement paths do what the record would do for a row that is free,
+ * has a sole holder, or has an exclusive one and a queue.
  *
  * <p>All times come from the statement itself, read when the database runs it. A time that is a little old, because
  * the statement waited for another client, can only make a lease shorter than what was reported to the client (law
@@ -166,6 +168,66 @@ public final class LockTable implements AutoCloseable {
             }
             throw failure;
         }
+    }
+
+    /**
+     * Appends a claim to the queue with one statement, if the holder leaves no room for any other claim; empty if that is not
+     * so, or other clients came first. Clients that join do not race, as those would that read the row and write it back: they
+     * queue for the row in the database.
+     *
+     * @throws RowLockedException if a transaction that is not the store's keeps the row locked
+     */
+    public Optional<Joined> join(Claim claim) throws SQLException {
+        try {
+            return unlessRace(claim, () -> statements.join(claim, ticketTtl));
+        } catch (IllegalArgumentException unreadable) {
+            return Optional.empty(); // a transition reports what is wrong with the row
+        }
+    }
+
+    /** Whether {@link #join} may do something about a claim. */
+    public boolean canJoin(Claim claim) {
+        return dialect.hasQueueStatements() && !claim.isWaitSet();
+    }
+
+    /** Whether {@link #handOver} may do something about a claim. */
+    public boolean canHandOver(Claim claim) {
+        return dialect.hasQueueStatements() && claim.isExclusive() && !claim.repeated();
+    }
+
+    /**
+     * Releases an exclusive holder and grants the resource to the first in the queue with one statement; empty if that is not
+     * possible, or other clients came first.
+     *
+     * @throws RowLockedException if a transaction that is not the store's keeps the row locked
+     */
+    public Optional<HandedOver> handOver(Claim claim) throws SQLException {
+        return unlessRace(claim, () -> statements.handOver(claim, ticketTtl));
+    }
+
+    /** What one statement does about a claim. */
+    @FunctionalInterface
+    private interface OneStatement<T> {
+        Optional<T> run() throws SQLException;
+    }
+
+    private <T> Optional<T> unlessRace(Claim claim, OneStatement<T> statement) throws SQLException {
+        try {
+            return statement.run();
+        } catch (SQLException failure) {
+            if (dialect.isLocked(failure)) {
+                throw new RowLockedException(List.of(claim.name()), failure);
+            }
+            if (dialect.isRace(failure)) {
+                return Optional.empty();
+            }
+            throw failure;
+        }
+    }
+
+    /** Those of some claims, of one name each, that are the oldest holder of the name. */
+    public Map<ClaimId, Granted> holders(Map<LockName, ClaimId> claims) throws SQLException {
+        return statements.holders(claims);
     }
 
     /**

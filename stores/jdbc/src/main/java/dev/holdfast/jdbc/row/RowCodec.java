@@ -30,9 +30,9 @@ public final class RowCodec {
 
     private static final char FIELD = EscapedFields.SEPARATOR;
     private static final String GRANT = "grant";
-    private static final String WAIT = "wait";
+    static final String WAIT = "wait";
     private static final String TOMB = "tomb";
-    private static final char ENTRY = '\n';
+    static final char ENTRY = '\n';
     private static final String SAME = "=";
     private static final int OWNER_FIELDS = 7;
 

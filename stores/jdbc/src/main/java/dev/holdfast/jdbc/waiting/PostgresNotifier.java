@@ -3,7 +3,9 @@ package dev.holdfast.jdbc.waiting;
 import dev.holdfast.jdbc.connection.ConnectionSource;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
@@ -14,11 +16,16 @@ import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
@@ -29,7 +36,8 @@ import org.postgresql.PGNotification;
 /**
  * Notifies waiters by {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait in it, and for a
  * while after that. A client that hands a grant to a waiter of another client, or ends its place in a wait set, sends a notification
- * with the ids of the claims on one channel; a client in which one of these claims waits reads the row at once, on the connection on which it listens.
+ * with the ids of the claims; a client in which one of these claims waits reads the row at once, on the connection on which it listens. There
+ * is a channel for each client whose claims wait, so that nobody else is woken: with one channel for all, a hand-over woke as many programs as waited.
  *
  * <p>A notification is a statement of its own, after the commit of the grant: in the same transaction it would keep
  * the database's queue of notifications locked while the commit waits for the disk, and so make all such commits
@@ -41,7 +49,10 @@ import org.postgresql.PGNotification;
  */
 public final class PostgresNotifier implements WaiterNotifier {
 
-    private static final String CHANNEL = "holdfast";
+    private static final String CHANNEL = "holdfast_";
+
+    /** The most channels on which one connection listens before those are forgotten for which nothing waits. */
+    private static final int MOST_CHANNELS = 1_000;
 
     /** The most ids in one notification: it has room for 8,000 bytes, and an id takes up to 80. */
     private static final int MOST_IDS = 90;
@@ -72,6 +83,16 @@ public final class PostgresNotifier implements WaiterNotifier {
     private final Duration ticketTtl;
     private final MonotonicClock clock;
     private final boolean mayListen;
+    /** On this channel the client notifies itself that there is another one to listen to. */
+    private final String wakeUp =
+            CHANNEL + "wake_" + UUID.randomUUID().toString().replace('-', '_');
+
+    /** The channels of the clients whose claims wait here, or have waited. */
+    private final Set<String> channels = ConcurrentHashMap.newKeySet();
+
+    /** Whether there may be a channel to which the connection does not listen. */
+    private volatile boolean hasMoreChannels;
+
     private @Nullable Thread thread;
     /** Sends the notifications to oneself; null before the first check. */
     private volatile @Nullable SerialConnection work;
@@ -171,17 +192,33 @@ public final class PostgresNotifier implements WaiterNotifier {
 
     @Override
     public void notifyWaiters(List<ClaimId> claims, SerialConnection work) {
+        List<String> names = new ArrayList<>();
+        List<String> texts = new ArrayList<>();
+        claims.stream()
+                .collect(Collectors.groupingBy(PostgresNotifier::channel))
+                .forEach((channel, ids) -> {
+                    for (int from = 0; from < ids.size(); from += MOST_IDS) {
+                        names.add(channel);
+                        texts.add(ids.subList(from, Math.min(ids.size(), from + MOST_IDS)).stream()
+                                .map(ClaimId::toString)
+                                .collect(Collectors.joining(" ")));
+                    }
+                });
         try {
-            for (int from = 0; from < claims.size(); from += MOST_IDS) {
-                String ids = claims.subList(from, Math.min(claims.size(), from + MOST_IDS)).stream()
-                        .map(ClaimId::toString)
-                        .collect(Collectors.joining(" "));
-                send(CHANNEL, ids, work);
+            if (names.size() == 1) {
+                send(names.get(0), texts.get(0), work);
+            } else {
+                send(names, texts, work);
             }
         } catch (StoreException lost) {
             // What happened is in the rows, and the waiters poll these anyway.
             return;
         }
+    }
+
+    /** The channel of the client that made a claim. That two clients may have the same one does no harm. */
+    public static String channel(ClaimId claim) {
+        return CHANNEL + Integer.toHexString(claim.client().hashCode());
     }
 
     private static void send(String channel, String text, SerialConnection work) {
@@ -196,13 +233,49 @@ public final class PostgresNotifier implements WaiterNotifier {
                         rows -> true));
     }
 
+    private static void send(List<String> names, List<String> texts, SerialConnection work) {
+        work.call(turn -> {
+            LockStatements statements = turn.table().statements();
+            Connection connection = statements.connection();
+            return statements.query(
+                    "SELECT pg_notify(n.channel, n.ids) FROM unnest(CAST(? AS text[]), CAST(? AS text[])) AS n(channel, ids)",
+                    statement -> {
+                        statement.setArray(1, connection.createArrayOf("text", names.toArray()));
+                        statement.setArray(2, connection.createArrayOf("text", texts.toArray()));
+                    },
+                    rows -> true);
+        });
+    }
+
     @Override
-    public synchronized void listen(WaiterRegistry waiters, WaitPoller poller) {
-        if (thread == null && !closed && mayReceive()) {
-            thread = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
-            thread.setDaemon(true);
-            thread.start();
+    public void listen(ClaimId claim, WaiterRegistry waiters, WaitPoller poller) {
+        SerialConnection otherConnection = work;
+        if (otherConnection != null && mustWake(claim, waiters, poller)) {
+            try {
+                send(wakeUp, "", otherConnection);
+            } catch (StoreException lost) {
+                // The listener looks for other channels each time that it has heard nothing for a while.
+                return;
+            }
         }
+    }
+
+    // Whether the thread, if there was one, does not know of the channel yet.
+    private synchronized boolean mustWake(ClaimId claim, WaiterRegistry waiters, WaitPoller poller) {
+        if (closed || (thread == null && !mayReceive())) {
+            return false;
+        }
+        boolean isNew = channels.add(channel(claim));
+        if (isNew) {
+            hasMoreChannels = true;
+        }
+        if (thread != null) {
+            return isNew;
+        }
+        thread = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
+        thread.setDaemon(true);
+        thread.start();
+        return false;
     }
 
     private boolean mayReceive() {
@@ -266,27 +339,50 @@ public final class PostgresNotifier implements WaiterNotifier {
     private void listen(Connection connection, WaiterRegistry waiters, WaitPoller poller) throws SQLException {
         PGConnection ours = connection.unwrap(PGConnection.class);
         LockTable table = new LockTable(connection, dialect, ticketTtl, true, clock);
+        Set<String> heard = new HashSet<>();
         try (Statement statement = connection.createStatement()) {
-            statement.execute("LISTEN " + CHANNEL);
-            listening = true;
-            // Notifications sent before LISTEN were missed, so the rows are read once.
-            poller.lookNow();
+            hear(List.of(wakeUp), heard, statement);
+            hasMoreChannels = true;
             long lastWait = clock.nanoTime();
             while (!closed && clock.nanoTime() - lastWait < LINGER_NANOS) {
+                if (hasMoreChannels) {
+                    hasMoreChannels = false;
+                    hear(channels, heard, statement);
+                    listening = true;
+                    // Notifications sent before LISTEN were missed, so the rows are read once.
+                    poller.lookNow();
+                }
                 if (!waiters.isEmpty()) {
                     lastWait = clock.nanoTime();
                 }
                 PGNotification[] received = ours.getNotifications(LISTEN_MILLIS);
-                Set<LockName> names = names(received, waiters);
-                if (!names.isEmpty()) {
-                    waiters.look(table, names, ticketTtl, id -> {});
+                Map<LockName, List<Claim>> notified = notified(received, waiters);
+                if (!notified.isEmpty()) {
+                    look(table, notified, waiters);
                 } else if (isSilent(received) && !waiters.isEmpty()) {
                     probe(connection);
                 }
+                if (channels.size() > MOST_CHANNELS) {
+                    channels.retainAll(waiters.ofAll(PostgresNotifier::channel));
+                }
             }
-            statement.execute("UNLISTEN " + CHANNEL);
+            execute("UNLISTEN ", heard, statement);
         } finally {
             table.closeStatements();
+        }
+    }
+
+    private static void hear(Collection<String> channels, Set<String> heard, Statement statement) throws SQLException {
+        List<String> more =
+                channels.stream().filter(channel -> !heard.contains(channel)).toList();
+        execute("LISTEN ", more, statement);
+        heard.addAll(more);
+    }
+
+    private static void execute(String command, Collection<String> channels, Statement statement) throws SQLException {
+        if (!channels.isEmpty()) {
+            statement.execute(
+                    channels.stream().map(channel -> command + channel).collect(Collectors.joining(";")));
         }
     }
 
@@ -302,19 +398,39 @@ public final class PostgresNotifier implements WaiterNotifier {
         }
     }
 
-    private static Set<LockName> names(PGNotification @Nullable [] notifications, WaiterRegistry waiters) {
+    // Most notifications are of the new holder of a name, who needs nothing of the row but that.
+    private void look(LockTable table, Map<LockName, List<Claim>> notified, WaiterRegistry waiters)
+            throws SQLException {
+        Map<LockName, ClaimId> single = new HashMap<>();
         Set<LockName> names = new HashSet<>();
+        notified.forEach((name, claims) -> {
+            if (claims.size() == 1 && claims.get(0).isExclusive()) {
+                single.put(name, claims.get(0).id());
+            } else {
+                names.add(name);
+            }
+        });
+        names.addAll(waiters.confirm(table, single));
+        if (!names.isEmpty()) {
+            waiters.look(table, names, ticketTtl, id -> {});
+        }
+    }
+
+    private static Map<LockName, List<Claim>> notified(
+            PGNotification @Nullable [] notifications, WaiterRegistry waiters) {
+        Map<LockName, List<Claim>> notified = new HashMap<>();
         if (notifications != null) {
             for (PGNotification notification : notifications) {
                 for (String id : notification.getParameter().split(" ", -1)) {
-                    LockName name = waiters.nameOf(id);
-                    if (name != null) {
-                        names.add(name);
+                    Claim claim = waiters.claim(id);
+                    if (claim != null) {
+                        notified.computeIfAbsent(claim.name(), name -> new ArrayList<>())
+                                .add(claim);
                     }
                 }
             }
         }
-        return names;
+        return notified;
     }
 
     private synchronized boolean mayEnd(WaiterRegistry waiters) {

@@ -22,6 +22,11 @@ public final class Turns {
     private boolean isFirst = true;
     private int turn;
 
+    /** The turns behind a holder that leaves no room for any other claim. */
+    public Turns(int limit) {
+        room = limit;
+    }
+
     public Turns(ResourceRecord record) {
         long granted = 0;
         for (Place grant : record.grants()) {
@@ -46,15 +51,20 @@ public final class Turns {
 
     /** The turn of the claim that comes next in the queue. */
     public int next(Claim claim) {
-        if (claim.permits() > room) {
+        return next(claim.permits());
+    }
+
+    /** The same for a claim of so many permits. */
+    public int next(int permits) {
+        if (permits > room) {
             turn += isFirst ? 0 : 1;
             // Where one release is not enough for it, as for a writer behind readers, nobody knows how many it takes.
-            room = Math.max(largest, claim.permits());
+            room = Math.max(largest, permits);
             largest = 0;
         }
         isFirst = false;
-        room -= claim.permits();
-        largest = Math.max(largest, claim.permits());
+        room -= permits;
+        largest = Math.max(largest, permits);
         return turn;
     }
 }

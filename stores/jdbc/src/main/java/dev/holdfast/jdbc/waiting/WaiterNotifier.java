@@ -19,7 +19,7 @@ public interface WaiterNotifier extends AutoCloseable {
         public void notifyWaiters(List<ClaimId> claims, SerialConnection work) {}
 
         @Override
-        public void listen(WaiterRegistry waiters, WaitPoller poller) {}
+        public void listen(ClaimId claim, WaiterRegistry waiters, WaitPoller poller) {}
 
         @Override
         public boolean isListening() {
@@ -39,8 +39,11 @@ public interface WaiterNotifier extends AutoCloseable {
      */
     void notifyWaiters(List<ClaimId> claims, SerialConnection work);
 
-    /** Listens for notifications as long as claims wait in this client, if they reach it. */
-    void listen(WaiterRegistry waiters, WaitPoller poller);
+    /**
+     * Listens for notifications as long as claims wait in this client, if they reach it. Called after a claim has begun to wait, so
+     * that those for its client are heard.
+     */
+    void listen(ClaimId claim, WaiterRegistry waiters, WaitPoller poller);
 
     /** Whether this client hears notifications now, as far as it knows. */
     boolean isListening();

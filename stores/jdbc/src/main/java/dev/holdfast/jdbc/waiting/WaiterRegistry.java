@@ -20,12 +20,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,15 +104,20 @@ public final class WaiterRegistry {
         return waiters.containsKey(id);
     }
 
-    /** The name that a claim with this id, given as text, waits for here; null if there is none. */
+    /** The claim with this id, given as text, that waits here; null if there is none. */
     @Nullable
-    LockName nameOf(String id) {
+    Claim claim(String id) {
         try {
             Waiter waiter = waiters.get(ClaimId.parse(id));
-            return waiter == null ? null : waiter.claim.name();
+            return waiter == null ? null : waiter.claim;
         } catch (IllegalArgumentException notOurs) {
             return null;
         }
+    }
+
+    /** What belongs to the claims that wait here. */
+    <T> Set<T> ofAll(Function<ClaimId, T> what) {
+        return waiters.keySet().stream().map(what).collect(Collectors.toSet());
     }
 
     /** Registers a claim that is about to be enqueued. */
@@ -229,6 +237,27 @@ public final class WaiterRegistry {
             });
         }
         return seen;
+    }
+
+    /**
+     * Looks for claims that were said to be granted, one of each name. One that holds a name alone is found without reading the
+     * queue behind it.
+     *
+     * @return the names of those that were not found to be granted in this way
+     */
+    Set<LockName> confirm(LockTable table, Map<LockName, ClaimId> said) throws SQLException {
+        Set<LockName> others = new HashSet<>(said.keySet());
+        if (!said.isEmpty()) {
+            Map<ClaimId, Granted> granted = table.holders(said);
+            said.forEach((name, id) -> {
+                Granted grant = granted.get(id);
+                if (grant != null) {
+                    others.remove(name);
+                    granted(id, grant);
+                }
+            });
+        }
+        return others;
     }
 
     private List<Listed> listed(LockName name) {

@@ -63,7 +63,7 @@ class WaitPollerTest {
             public void notifyWaiters(List<ClaimId> claims, SerialConnection work) {}
 
             @Override
-            public void listen(WaiterRegistry waiters, WaitPoller poller) {}
+            public void listen(ClaimId claim, WaiterRegistry waiters, WaitPoller poller) {}
 
             // Asked for each poll.
             @Override

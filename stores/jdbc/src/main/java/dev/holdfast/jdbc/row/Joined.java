@@ -1,0 +1,55 @@
+package dev.holdfast.jdbc.row;
+
+import dev.holdfast.store.EscapedFields;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What a claim needs to know that one statement has appended to a queue. It is read from the text of the queue without its
+ * owners, which are most of it.
+ *
+ * @param permits those of the claims that wait with valid tickets, first in the queue first; the appended one is the last
+ * @param since when it was appended, on the store's clock
+ * @param holderEnds when the holder's lease ends if it is not renewed
+ */
+public record Joined(List<Integer> permits, long since, long holderEnds) {
+
+    /** Where these fields are in an entry of a waiter, counted by the separators before them. */
+    private static final int SINCE = 2;
+
+    private static final int EXPIRES = 3;
+    private static final int PERMITS = 4;
+
+    /**
+     * Reads it from the row after the claim was appended.
+     *
+     * @throws IllegalArgumentException if somebody else wrote into the row
+     */
+    static Joined read(long holderEnds, int more, String others) {
+        long since = number(others, others.lastIndexOf(RowCodec.ENTRY, others.length() - 2) + 1, SINCE);
+        List<Integer> permits = new ArrayList<>();
+        int entries = 0;
+        for (int start = 0; start < others.length(); start = others.indexOf(RowCodec.ENTRY, start) + 1) {
+            entries++;
+            if (others.startsWith(RowCodec.WAIT, start) && number(others, start, EXPIRES) > since) {
+                permits.add((int) number(others, start, PERMITS));
+            }
+        }
+        if (entries != more || permits.isEmpty()) {
+            throw new IllegalArgumentException("it has " + entries + " entries instead of " + more);
+        }
+        return new Joined(permits, since, holderEnds);
+    }
+
+    private static long number(String others, int start, int field) {
+        int from = start;
+        for (int i = 0; i < field; i++) {
+            from = others.indexOf(EscapedFields.SEPARATOR, from) + 1;
+        }
+        int end = others.indexOf(EscapedFields.SEPARATOR, from);
+        if (end < 0 || end > others.indexOf(RowCodec.ENTRY, start)) {
+            throw new IllegalArgumentException("an entry was cut off");
+        }
+        return Long.parseLong(others, from, end, 10);
+    }
+}

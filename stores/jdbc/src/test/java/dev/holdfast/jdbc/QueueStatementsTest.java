@@ -1,0 +1,146 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.connection.ConnectionPool;
+import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.connection.DatabaseUrl;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.waiting.WaiterNotifier;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.RecordingListener;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Many clients that want one lock: what each grant costs the server, with the join that came before it. */
+class QueueStatementsTest extends Servers {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+    /**
+     * A client joins with one request and the release hands over with one. On PostgreSQL it notifies with one, too, and the one that
+     * is notified reads with one; on MariaDB the others poll, which is not counted here but in {@code RowPollsTest}.
+     */
+    @ParameterizedTest
+    @CsvSource({"postgresql, 8, 4", "postgresql, 64, 4", "mariadb, 8, 2", "mariadb, 64, 2"})
+    void aGrantTakesAsManyRequestsHoweverManyWait(String product, int clients, int requests) throws Exception {
+        DatabaseUrl url = DatabaseUrl.of(url(product));
+        CountingSource statements =
+                closing(new CountingSource(new ConnectionPool(url, new Properties(), 200, TIMEOUT, TIMEOUT, "test")));
+        List<RowLockStore> stores = new ArrayList<>();
+        for (int i = 0; i <= clients; i++) {
+            stores.add(closing(counted(url, statements)));
+        }
+        allHaveOneTurn(stores, statements);
+        allHaveOneTurn(stores, statements);
+        assertThat(statements.take())
+                .as("requests of %d clients, which joined and were granted the lock once each", clients)
+                // And those of the clients that know the lock as free, or as one with a queue, and are wrong.
+                .hasSizeLessThanOrEqualTo(requests * clients + 6);
+    }
+
+    /** The statements that change a queue without reading it leave one alone that they cannot change. */
+    @ParameterizedTest
+    @CsvSource({"postgresql, 'wait\tbroken\n'", "postgresql, broken", "mariadb, 'wait\tbroken\n'", "mariadb, broken"})
+    void queueThatSomebodyElseWroteIntoIsReported(String product, String others) throws SQLException {
+        String url = url(product);
+        LockStore store = open(url);
+        Claim holder = alice.mutex(name).withLease(LONG);
+        granted(store, holder);
+        waiting(store, bob.mutex(name));
+        try (Connection connection = connect(url);
+                PreparedStatement statement = connection.prepareStatement("UPDATE holdfast_lock SET others = ?")) {
+            statement.setString(1, others);
+            statement.executeUpdate();
+        }
+        assertThat(failure(store.release(holder))).hasMessageContaining("delete the row");
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(bob.mutex(name), listener);
+        assertThat(failure(listener)).hasMessageContaining("delete the row");
+    }
+
+    // The first has the lock, the others join the queue, eight at a time, and then all release it in turn.
+    private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) throws Exception {
+        Claim holder = alice.mutex(name).withLease(LONG);
+        granted(stores.get(0), holder);
+        statements.take();
+        Map<RowLockStore, Claim> claims = new HashMap<>();
+        Map<RowLockStore, RecordingListener> listeners = new ConcurrentHashMap<>();
+        ExecutorService threads = Executors.newFixedThreadPool(8);
+        try {
+            List<Callable<Boolean>> joins = new ArrayList<>();
+            for (RowLockStore store : stores.subList(1, stores.size())) {
+                Claim claim = bob.mutex(name).withLease(LONG);
+                claims.put(store, claim);
+                joins.add(() -> listeners.put(store, waiting(store, claim)) == null);
+            }
+            for (Future<Boolean> joined : threads.invokeAll(joins)) {
+                assertThat(joined.get()).isTrue();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        if (stores.get(0).traits().product().equals("postgresql")) {
+            claims.keySet().forEach(store -> awaitUntil(store::isNotified));
+        }
+        get(stores.get(0).release(holder));
+        while (!listeners.isEmpty()) {
+            awaitUntil(() -> listeners.values().stream()
+                    .anyMatch(listener -> listener.outcome().isPresent()));
+            RowLockStore granted = listeners.keySet().stream()
+                    .filter(store -> listeners.get(store).outcome().isPresent())
+                    .findFirst()
+                    .orElseThrow();
+            awaitGrant(listeners.remove(granted));
+            get(granted.release(claims.get(granted)));
+        }
+    }
+
+    static RowLockStore counted(DatabaseUrl url, CountingSource statements) {
+        Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
+        ServerOptions options = ServerOptions.parse("ticketTtl=10m"); // no refresh is needed meanwhile
+        WaiterNotifier notifier = ServerStoreFactory.notifier(dialect, statements, options, MonotonicClock.SYSTEM);
+        StoreWiring wiring = ServerStoreFactory.wiring(notifier, options, TIMEOUT, true);
+        return ServerStoreFactory.open(dialect, unclosed(statements), options, wiring, MonotonicClock.SYSTEM);
+    }
+
+    // All stores of the test share it.
+    private static ConnectionSource unclosed(ConnectionSource shared) {
+        return new ConnectionSource() {
+            @Override
+            public Connection open() throws SQLException {
+                return shared.open();
+            }
+
+            @Override
+            public boolean keep() {
+                return false;
+            }
+
+            @Override
+            public void close() {}
+
+            @Override
+            public String toString() {
+                return shared.toString();
+            }
+        };
+    }
+}
