@@ -21,6 +21,14 @@ interface PollSchedule {
     Collection<LockName> due(SerialConnection connection, long now);
 
     /**
+     * Whether the whole row of a name that is due is to be read, with its queue. Otherwise its head is, which shows whether the first
+     * claim of this client was granted, and how many wait before it.
+     */
+    default boolean wantsQueue(LockName name, long now) {
+        return true;
+    }
+
+    /**
      * The row of a name that was due was read.
      *
      * @param position that of the first claim of this client that waits for it; negative if there is none

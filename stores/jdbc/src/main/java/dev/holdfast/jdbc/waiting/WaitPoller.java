@@ -225,8 +225,16 @@ public final class WaitPoller implements AutoCloseable {
 
     private Map<LockName, Seen> look(List<LockName> names, List<LockName> due) {
         long asked = clock.nanoTime();
+        List<LockName> heads = new ArrayList<>(names.size());
+        List<LockName> rows = new ArrayList<>(names.size());
+        names.forEach(name -> (schedule.wantsQueue(name, asked) ? rows : heads).add(name));
         try {
-            return connection.call(turn -> waiters.look(turn.table(), names, ticketTtl, id -> holds(id, asked)));
+            return connection.call(turn -> {
+                Map<LockName, Seen> seen =
+                        waiters.lookAtHeads(turn.table(), heads, ticketTtl, id -> holds(id, asked));
+                seen.putAll(waiters.look(turn.table(), rows, ticketTtl, id -> holds(id, asked)));
+                return seen;
+            });
         } catch (RuntimeException | Error failure) {
             due.forEach(name -> schedule.unchanged(name, clock.nanoTime()));
             throw failure;
