@@ -90,7 +90,8 @@ final class SharedLockStore implements LockStore {
 
         // It is closed after it has left the map: who opens the file meanwhile uses it like another process.
         void leave() {
-            boolean others = OPEN.computeIfPresent(key, (same, shared) -> --shared.clients == 0 ? null : shared) != null;
+            boolean others =
+                    OPEN.computeIfPresent(key, (same, shared) -> --shared.clients == 0 ? null : shared) != null;
             if (!others) {
                 close();
             }

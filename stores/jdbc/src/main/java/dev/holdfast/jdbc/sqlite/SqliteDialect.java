@@ -210,11 +210,14 @@ public final class SqliteDialect extends Dialect {
     }
 
     // To look for a text in a queue of 64 takes a few microseconds here; to fetch the queue allocates 16 kB and more.
+    // The driver
+    // fetches the names of the columns with each result, so they are short.
     @Override
     public String changedHeads(int names) {
         return """
-                SELECT c.column1, coalesce(l.version, 0), coalesce(l.holder, '-'), l.held, l.since, l.expires,
-                  l.holder <> '-' AND l.permits = l.capacity AND l.clock = ?, instr(l.others, c.column3)
+                SELECT c.column1 AS a, coalesce(l.version, 0) AS b, coalesce(l.holder, '-') AS c, l.held AS d, l.since AS e,
+                  l.expires AS f, l.holder <> '-' AND l.permits = l.capacity AND l.clock = ? AS g,
+                  instr(l.others, c.column3) AS h
                 FROM (VALUES %s) AS c LEFT JOIN holdfast_lock AS l ON l.name = c.column1
                 WHERE coalesce(l.version, 0) <> c.column2
                 """.formatted(String.join(", ", Collections.nCopies(names, "(?, ?, ?)")));

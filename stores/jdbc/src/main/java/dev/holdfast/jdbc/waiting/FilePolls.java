@@ -103,6 +103,11 @@ final class FilePolls implements PollSchedule {
     }
 
     @Override
+    public boolean readsHeads() {
+        return true;
+    }
+
+    @Override
     public boolean wantsQueue(LockName name, long now) {
         Long readAt = queueReadAt.get(name);
         if (readAt != null && now - readAt < QUEUE_NANOS) {

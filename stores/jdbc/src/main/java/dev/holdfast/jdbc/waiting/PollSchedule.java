@@ -20,10 +20,12 @@ interface PollSchedule {
     /** The names whose rows are to be read now. */
     Collection<LockName> due(SerialConnection connection, long now);
 
-    /**
-     * Whether the whole row of a name that is due is to be read, with its queue. Otherwise its head is, which shows whether the first
-     * claim of this client was granted, and how many wait before it.
-     */
+    /** Whether the heads of the rows that are due are read before the rows: they show what matters most, and cost less. */
+    default boolean readsHeads() {
+        return false;
+    }
+
+    /** Whether the row of a name that is due is read with its queue. Otherwise its head is enough for now. */
     default boolean wantsQueue(LockName name, long now) {
         return true;
     }

@@ -17,6 +17,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -225,14 +226,17 @@ public final class WaitPoller implements AutoCloseable {
 
     private Map<LockName, Seen> look(List<LockName> names, List<LockName> due) {
         long asked = clock.nanoTime();
-        List<LockName> heads = new ArrayList<>(names.size());
-        List<LockName> rows = new ArrayList<>(names.size());
-        names.forEach(name -> (schedule.wantsQueue(name, asked) ? rows : heads).add(name));
+        Consumer<ClaimId> beforeGrant = id -> holds(id, asked);
+        List<LockName> whole =
+                names.stream().filter(name -> schedule.wantsQueue(name, asked)).toList();
         try {
             return connection.call(turn -> {
-                Map<LockName, Seen> seen =
-                        waiters.lookAtHeads(turn.table(), heads, ticketTtl, id -> holds(id, asked));
-                seen.putAll(waiters.look(turn.table(), rows, ticketTtl, id -> holds(id, asked)));
+                if (!schedule.readsHeads()) {
+                    return waiters.look(turn.table(), whole, ticketTtl, beforeGrant);
+                }
+                Map<LockName, Seen> seen = waiters.lookAtHeads(turn.table(), names, ticketTtl, beforeGrant);
+                waiters.look(turn.table(), whole, ticketTtl, beforeGrant)
+                        .forEach((name, found) -> seen.merge(name, found, Seen::andLater));
                 return seen;
             });
         } catch (RuntimeException | Error failure) {

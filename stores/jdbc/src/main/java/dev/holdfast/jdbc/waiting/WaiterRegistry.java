@@ -113,9 +113,13 @@ public final class WaiterRegistry {
     /** The name that a claim with this id, given as text, waits for here; null if there is none. */
     @Nullable
     LockName nameOf(String id) {
+        Waiter waiter = find(id);
+        return waiter == null ? null : waiter.claim.name();
+    }
+
+    private @Nullable Waiter find(String id) {
         try {
-            Waiter waiter = waiters.get(ClaimId.parse(id));
-            return waiter == null ? null : waiter.claim.name();
+            return waiters.get(ClaimId.parse(id));
         } catch (IllegalArgumentException notOurs) {
             return null;
         }
@@ -203,7 +207,16 @@ public final class WaiterRegistry {
      * @param turn the least number of releases that come before one of ours is granted; negative if none of ours waits
      * @param granted whether one of ours was found to be granted
      */
-    record Seen(int turn, boolean granted) {}
+    record Seen(int turn, boolean granted) {
+
+        /**
+         * What was found by this look at the head and by one at the row after it. The turn stays what it was, since a head has it by estimate
+         * only, and a change of it must mean that the queue has moved.
+         */
+        Seen andLater(Seen later) {
+            return new Seen(later.turn < 0 ? later.turn : turn, granted || later.granted);
+        }
+    }
 
     /**
      * Reads the rows of some names, and notifies the listeners of claims that were granted or released. A row that is as it was
@@ -267,7 +280,8 @@ public final class WaiterRegistry {
         }
         List<LockName> rows = new ArrayList<>();
         table.changedHeads(asked).forEach((name, head) -> {
-            Seen found = head.isSole() ? compare(listed.getOrDefault(name, List.of()), head, beforeGrant) : null;
+            List<Listed> ours = listed.getOrDefault(name, List.of());
+            Seen found = head.isSole() ? compare(name, ours, head, beforeGrant) : null;
             if (found == null) {
                 rows.add(name);
             } else {
@@ -279,14 +293,13 @@ public final class WaiterRegistry {
     }
 
     // Null if the head does not say enough.
-    private @Nullable Seen compare(List<Listed> ours, RowHead head, Consumer<ClaimId> beforeGrant) {
+    private @Nullable Seen compare(LockName name, List<Listed> ours, RowHead head, Consumer<ClaimId> beforeGrant) {
+        Waiter holder = find(head.holder());
         boolean granted = false;
-        for (Listed listed : ours) {
-            ClaimId id = listed.waiter().claim.id();
-            if (head.holder().equals(id.toString())) {
-                beforeGrant.accept(id);
-                granted = granted(id, new Granted(head.held(), RowCodec.duration(head.expires() - head.since())));
-            }
+        if (holder != null && holder.claim.name().equals(name)) {
+            beforeGrant.accept(holder.claim.id());
+            Duration lease = RowCodec.duration(head.expires() - head.since());
+            granted = granted(holder.claim.id(), new Granted(head.held(), lease));
         }
         if (!granted && head.place() < 0) {
             return null;
