@@ -175,7 +175,7 @@ class SqliteClockTest {
                     .hasMessageContaining("another boot id");
         }
         try (LockStore back = new SqliteLockStoreProvider().open(url, clock)) {
-            granted(back, bob.mutex(NAME));
+            granted(back, bob.mutex(new LockName("later")));
         }
     }
 
