@@ -174,8 +174,7 @@ class StatementCountTest {
     void signalIsALookAndAReleaseWhateverTheCrowd(String product) {
         open(product);
         // A look is a read, and the release of a waiter a read and a write. SQLite looks at the number of commits
-        // instead of the
-        // row, if no other process has written meanwhile.
+        // instead of the row, if no other process has written meanwhile.
         int release = 2;
         SignalCost<List<String>> cost = new SignalCost<>(store, store, statements::take, statements::take);
         List<String> few = cost.ofSignals("few", SignalCost.FEW);

@@ -72,10 +72,8 @@ public final class SqliteDialect extends Dialect {
     }
 
     // Whether the file still has the boot and the origin with which this dialect was started, in SQL. Where another
-    // boot id came and this
-    // one came back, it counts from another origin, and by the old one all that is granted now would be over. The
-    // statements
-    // that contain this are built after the start.
+    // boot id came and this one came back, it counts from another origin, and by the old one all that is granted now
+    // would be over. The statements that contain this are built after the start.
     private String isThisBoot() {
         return "EXISTS (SELECT 1 FROM holdfast_schema WHERE clock = '" + boot.replace("'", "''") + "' AND origin = "
                 + origin + ")";
