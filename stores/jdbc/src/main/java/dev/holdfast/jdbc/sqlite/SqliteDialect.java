@@ -222,8 +222,7 @@ public final class SqliteDialect extends Dialect {
     }
 
     // To look for a text in a queue of 64 takes a few microseconds here; to fetch the queue allocates 16 kB and more.
-    // The driver
-    // fetches the names of the columns with each result, so they are short.
+    // The driver fetches the names of the columns with each result, so they are short.
     @Override
     public String changedHeads(int names) {
         return """
