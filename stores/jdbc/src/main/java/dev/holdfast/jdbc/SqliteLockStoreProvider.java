@@ -61,9 +61,21 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
                 : StoreOptions.of(UrlOptions.split(url.substring(question + 1)), true);
         Path path = path(url, url.substring(SCHEME.length(), question < 0 ? url.length() : question));
         String boot = options.boot();
-        return open(path, options, clock, boot == null ? BootId.ofThisHost() : boot);
+        return openShared(path, options, clock, boot == null ? BootId.ofThisHost() : boot);
     }
 
+    private static LockStore openShared(Path path, StoreOptions options, MonotonicClock clock, String boot) {
+        SqliteDialect dialect = new SqliteDialect(clock, boot, path.toString());
+        SqliteFile file = new SqliteFile(path, options.busyTimeout(), dialect);
+        file.create();
+        SharedLockStore.Key key = new SharedLockStore.Key(file.realPath(), file.id(), options, boot, clock);
+        return SharedLockStore.open(key, () -> {
+            RowLockStore store = open(dialect, file, options, clock);
+            return new SharedLockStore.Opened(store, () -> start(store, dialect, file));
+        });
+    }
+
+    /** Opens a store that is not shared with other clients of this JVM, as another process would. */
     static RowLockStore open(Path path, StoreOptions options, MonotonicClock clock, String boot) {
         SqliteDialect dialect = new SqliteDialect(clock, boot, path.toString());
         SqliteFile file = new SqliteFile(path, options.busyTimeout(), dialect);
@@ -80,11 +92,7 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
         RowLockStore store = new RowLockStore(dialect, file, options, wiring, clock);
         boolean ready = false;
         try {
-            TableSchema schema = new TableSchema(dialect, file.toString());
-            store.start(statements -> {
-                schema.ensure(statements.connection());
-                dialect.start(statements);
-            });
+            start(store, dialect, file);
             ready = true;
             return store;
         } finally {
@@ -92,6 +100,14 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
                 store.close();
             }
         }
+    }
+
+    private static void start(RowLockStore store, SqliteDialect dialect, ConnectionSource file) {
+        TableSchema schema = new TableSchema(dialect, file.toString());
+        store.start(statements -> {
+            schema.ensure(statements.connection());
+            dialect.start(statements);
+        });
     }
 
     private static Path path(String url, String text) {

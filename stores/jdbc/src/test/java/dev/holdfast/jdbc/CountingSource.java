@@ -18,6 +18,9 @@ public final class CountingSource implements ConnectionSource {
 
     private final ConnectionSource source;
     private final List<String> run = new ArrayList<>();
+    /** The ends of the names of threads whose statements are not recorded. */
+    private volatile List<String> unrecorded = List.of("-cleaner", "-poller");
+
     private volatile Consumer<String> before = sql -> {};
     private volatile int discarded;
 
@@ -28,6 +31,11 @@ public final class CountingSource implements ConnectionSource {
     /** What is done before each statement from now on. */
     public void before(Consumer<String> action) {
         before = action;
+    }
+
+    /** Records polls, too. */
+    public void recordPolls() {
+        unrecorded = List.of("-cleaner");
     }
 
     /** How many connections were not given back. */
@@ -66,7 +74,7 @@ public final class CountingSource implements ConnectionSource {
 
     private void record(String sql) {
         String thread = Thread.currentThread().getName();
-        if (thread.endsWith("-cleaner") || thread.endsWith("-poller")) {
+        if (unrecorded.stream().anyMatch(thread::endsWith)) {
             return;
         }
         synchronized (this) {

@@ -142,6 +142,43 @@ class SqliteClockTest {
         }
     }
 
+    /**
+     * Before, the clients of the first boot id went on when it came back, and counted from the time that it had at first: by
+     * that, what was granted since was over long ago, so that two held one lock.
+     */
+    @Test
+    void processOfABootThatCameBackStaysEnded() {
+        ManualClock clock = new ManualClock(9);
+        try (LockStore here = open(clock, "boot-1")) {
+            granted(here, alice.mutex(new LockName("other")));
+            clock.advance(Duration.ofDays(1));
+            open(clock, "boot-2").close();
+            try (LockStore back = open(clock, "boot-1")) {
+                granted(back, bob.mutex(NAME));
+                assertThatThrownBy(() -> acquire(here, alice.mutex(NAME)))
+                        .hasRootCauseInstanceOf(StoreException.class)
+                        .hasMessageContaining("another boot id");
+            }
+        }
+    }
+
+    /** A client that shares the connections of such a process is refused, too. */
+    @Test
+    void clientOfAProcessWhoseBootIsNoLongerTheFilesIsRefused() {
+        ManualClock clock = new ManualClock(10);
+        String url = "sqlite:" + folder.resolve("locks.db") + "?boot=boot-1";
+        try (LockStore here = new SqliteLockStoreProvider().open(url, clock)) {
+            granted(here, alice.mutex(NAME));
+            open(clock, "boot-2").close();
+            assertThatThrownBy(() -> new SqliteLockStoreProvider().open(url, clock))
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("another boot id");
+        }
+        try (LockStore back = new SqliteLockStoreProvider().open(url, clock)) {
+            granted(back, bob.mutex(new LockName("later")));
+        }
+    }
+
     @Test
     void bootIdOfThisHostStaysTheSame() {
         assertThat(BootId.ofThisHost()).isNotBlank().isEqualTo(BootId.ofThisHost());

@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.sqlite.BootId;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
@@ -10,6 +11,7 @@ import dev.holdfast.testkit.LockStoreTck;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The laws, on a file of SQLite. */
@@ -21,6 +23,12 @@ class SqliteLockStoreTest extends LockStoreTck {
     @Override
     protected LockStore open(MonotonicClock clock) {
         return new SqliteLockStoreProvider().open("sqlite:" + file(), clock);
+    }
+
+    /** With connections of its own, like another process. Clients of one JVM that share theirs: {@link SharedFileTest}. */
+    @Override
+    protected Optional<LockStore> openAnother(MonotonicClock clock) {
+        return Optional.of(SqliteLockStoreProvider.open(file(), StoreOptions.DEFAULTS, clock, BootId.ofThisHost()));
     }
 
     @Override

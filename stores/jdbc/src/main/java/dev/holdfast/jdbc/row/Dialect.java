@@ -206,6 +206,15 @@ public abstract class Dialect {
         throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");
     }
 
+    /**
+     * Reads the heads of the rows of some names that were changed, in a dialect that reads them so. Parameters: the clock; for each
+     * name the name, the version that was seen last, and a text. It returns name, version, holder, held, since, expires, whether
+     * the holder has all permits, and the position of the text in that of the queue, from 1 on; the version 0 for a name without a row.
+     */
+    public String changedHeads(int names) {
+        throw new UnsupportedOperationException(product() + " reads whole rows");
+    }
+
     /** A table expression with one row, to select the time from. */
     public String oneRow() {
         return "(SELECT 1 AS one) AS single";

@@ -23,8 +23,53 @@ final class EntryCache {
 
     private record CachedRow(String text, Entries entries) {}
 
+    /** The longest text whose memory is kept for the next one. */
+    private static final int MAX_KEPT_LENGTH = 64 * 1_024;
+
+    /** A part of a text, which is compared and hashed without being copied. */
+    private static final class Part {
+
+        String text;
+        int start;
+        int end;
+        int hash;
+
+        Part(String text, int start, int end) {
+            this.text = text;
+            set(text, start, end);
+        }
+
+        void set(String newText, int newStart, int newEnd) {
+            text = newText;
+            start = newStart;
+            end = newEnd;
+            int newHash = 0;
+            for (int i = newStart; i < newEnd; i++) {
+                newHash = 31 * newHash + newText.charAt(i);
+            }
+            hash = newHash;
+        }
+
+        @Override
+        public int hashCode() {
+            return hash;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Part part
+                    && part.hash == hash
+                    && part.end - part.start == end - start
+                    && part.text.regionMatches(part.start, text, start, end - start);
+        }
+    }
+
     private final Map<LockName, CachedRow> rows = new LinkedHashMap<>();
-    private final Map<String, Place> parsed = new LinkedHashMap<>();
+    private final Map<Part, Place> parsed = new LinkedHashMap<>();
+    /** What is looked for, so that no object is made for each look. */
+    private final Part wanted = new Part("", 0, 0);
+
+    private StringBuilder builder = new StringBuilder();
     /** The texts by the identity of their entries: comparing two entries costs more than writing one again. */
     private final IdentityHashMap<Place, String> texts = new IdentityHashMap<>();
 
@@ -44,10 +89,22 @@ final class EntryCache {
         }
     }
 
-    /** The parsed form of an entry's text, which is given without its line feed; null if it is not in the cache. */
+    /** Empty, for the text of a row. It is used again for the next one. */
+    StringBuilder builder() {
+        if (builder.capacity() > MAX_KEPT_LENGTH) {
+            builder = new StringBuilder();
+        }
+        builder.setLength(0);
+        return builder;
+    }
+
+    /** The parsed form of an entry, which is given as a part of a text without its line feed; null if it is not in the cache. */
     @Nullable
-    Place parsed(String text) {
-        return parsed.get(text);
+    Place parsed(String text, int start, int end) {
+        wanted.set(text, start, end);
+        Place found = parsed.get(wanted);
+        wanted.text = ""; // the memory of the whole text is not kept
+        return found;
     }
 
     /** The text of an entry, without its line feed; null if it is not in the cache. */
@@ -57,7 +114,7 @@ final class EntryCache {
     }
 
     void remember(String text, Place entry) {
-        Place before = parsed.put(text, entry);
+        Place before = parsed.put(new Part(text, 0, text.length()), entry);
         if (before != null) {
             texts.remove(before);
         }

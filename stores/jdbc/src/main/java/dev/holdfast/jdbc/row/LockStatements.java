@@ -297,6 +297,43 @@ public final class LockStatements implements AutoCloseable {
         return changed.isPresent() ? changed.get() : read(versions.keySet());
     }
 
+    /** The heads of the rows of some names that have another version than this. A name without a row has the version 0. */
+    Map<LockName, RowHead> changedHeads(Map<LockName, RowHead.Asked> asked) throws SQLException {
+        int size = padded(asked.size());
+        return query(
+                dialect.ready("heads " + size, () -> dialect.changedHeads(size)),
+                statement -> {
+                    statement.setString(1, dialect.clock());
+                    int index = 2;
+                    for (Map.Entry<LockName, RowHead.Asked> each : asked.entrySet()) {
+                        dialect.bindName(statement, index++, each.getKey().value());
+                        statement.setLong(index++, each.getValue().version());
+                        statement.setString(index++, each.getValue().entry());
+                    }
+                    while (index <= 1 + 3 * size) {
+                        dialect.bindName(statement, index++, "");
+                        statement.setLong(index++, 0);
+                        statement.setString(index++, "");
+                    }
+                },
+                rows -> {
+                    Map<LockName, RowHead> heads = new HashMap<>();
+                    while (rows.next()) {
+                        heads.put(
+                                dialect.readName(rows, 1),
+                                new RowHead(
+                                        rows.getLong(2),
+                                        rows.getString(3),
+                                        rows.getLong(4),
+                                        rows.getLong(5),
+                                        rows.getLong(6),
+                                        rows.getInt(7) == 1,
+                                        RowHead.place(rows.getInt(8))));
+                    }
+                    return heads;
+                });
+    }
+
     /**
      * The name that comes this many rows after the first one with a name from here on.
      *
@@ -463,7 +500,7 @@ public final class LockStatements implements AutoCloseable {
         return index;
     }
 
-    /** SQLite only: a number that changes when another connection commits. */
+    /** SQLite only: a number that changes when another connection commits; never negative. */
     public long dataVersion() throws SQLException {
         return query("PRAGMA data_version", statement -> {}, rows -> rows.next() ? rows.getLong(1) : 0);
     }

@@ -314,7 +314,12 @@ public final class LockTable implements AutoCloseable {
             SQLException locked = null;
             try {
                 boolean isPlain = !asNode && companion == Companion.NONE;
-                Applied<T> guessed = sorted.size() == 1 && isPlain ? attemptUnread(sorted.get(0), transition) : null;
+                // Before the row is read, so that it counts less than there is in the row, if anything.
+                long commits = isPlain && sorted.size() == 1 && rowCache.contains(sorted.get(0))
+                        ? statements.dataVersion()
+                        : RowCache.UNKNOWN;
+                Applied<T> guessed =
+                        commits == RowCache.UNKNOWN ? null : attemptUnread(sorted.get(0), transition, commits);
                 if (guessed != null) {
                     return guessed;
                 }
@@ -322,7 +327,7 @@ public final class LockTable implements AutoCloseable {
                 if (!limitWait()) {
                     break;
                 }
-                Tried<T> tried = attempt(sorted, transition, readFirst, asNode, companion);
+                Tried<T> tried = attempt(sorted, transition, readFirst, asNode, companion, commits);
                 if (tried.applied() != null) {
                     return tried.applied();
                 }
@@ -358,8 +363,9 @@ public final class LockTable implements AutoCloseable {
     // Begins with the row that this connection wrote last instead of a read: one statement in autocommit, which does
     // nothing if the row was changed meanwhile. Null if no such row is cached, if it was not current, or if nothing
     // is written that could prove that it was current.
-    private <T> @Nullable Applied<T> attemptUnread(LockName name, Transition<T> transition) throws SQLException {
-        LockRow guess = rowCache.guess(name);
+    private <T> @Nullable Applied<T> attemptUnread(LockName name, Transition<T> transition, long commits)
+            throws SQLException {
+        LockRow guess = rowCache.guess(name, commits);
         if (guess == null) {
             return null;
         }
@@ -380,13 +386,17 @@ public final class LockTable implements AutoCloseable {
             rowCache.forget(name);
             return null;
         }
-        remember(rows, changed);
+        remember(rows, changed, commits);
         return applied;
     }
 
-    private void remember(Rows before, List<LockRow> written) {
-        if (dialect.hasLocalClock()) {
-            written.forEach(row -> rowCache.wrote(before.row(row.name()), row.written(before.epoch())));
+    private void remember(Rows before, List<LockRow> written, long commits) {
+        for (LockRow row : dialect.hasLocalClock() ? written : List.<LockRow>of()) {
+            if (row.more() > 0) {
+                rowCache.wrote(row.written(before.epoch()), commits);
+            } else {
+                rowCache.forget(row.name());
+            }
         }
     }
 
@@ -395,13 +405,19 @@ public final class LockTable implements AutoCloseable {
             @Nullable Applied<T> applied, @Nullable LockRow refused) {}
 
     /**
+     * @param commits how many commits of others there were before the rows are read, as far as is known
      * @param readFirst whether the transaction begins after the rows were read, and only if several are written. Where
      *     a transaction keeps all other writers out, none of this program's code runs inside it then. That matters in a
      *     JVM that has just started: on a busy machine its first transition loads classes for most of a second, and
      *     twenty such processes had each other wait for longer than the limit.
      */
     private <T> Tried<T> attempt(
-            List<LockName> sorted, Transition<T> transition, boolean readFirst, boolean asNode, Companion companion)
+            List<LockName> sorted,
+            Transition<T> transition,
+            boolean readFirst,
+            boolean asNode,
+            Companion companion,
+            long commits)
             throws SQLException {
         int companions = companion == Companion.NONE ? 0 : 1;
         boolean begun = false;
@@ -430,7 +446,7 @@ public final class LockTable implements AutoCloseable {
                 statements.commit();
             }
             ended = true;
-            remember(rows, changed);
+            remember(rows, changed, commits);
             return new Tried<>(applied, null);
         } finally {
             if (begun && !ended) {
@@ -475,6 +491,11 @@ public final class LockTable implements AutoCloseable {
     /** Reads the rows of some names of which the version is not the given one, without changing them. */
     public Rows readChanged(Map<LockName, Long> versions) throws SQLException {
         return statements.readChanged(versions);
+    }
+
+    /** The heads of the rows of some names, of those that were changed. */
+    public Map<LockName, RowHead> changedHeads(Map<LockName, RowHead.Asked> asked) throws SQLException {
+        return statements.changedHeads(asked);
     }
 
     /**

@@ -61,13 +61,18 @@ public final class RowCodec {
         return claim(name, id, permits, limit, EscapedFields.split(owner), 0);
     }
 
+    /** The beginning of the entry of a claim that waits. No other field can contain it, since a tab inside a field is escaped. */
+    static String waiting(ClaimId id) {
+        return WAIT + FIELD + id + FIELD;
+    }
+
     static String entries(Entries entries) {
         return entries(entries, new EntryCache());
     }
 
     /** The same, with a cache of entries. */
     static String entries(Entries entries, EntryCache cache) {
-        StringBuilder text = new StringBuilder(128);
+        StringBuilder text = cache.builder();
         entries.grants().forEach(grant -> append(text, grant, cache));
         entries.waiters().forEach(waiter -> append(text, waiter, cache));
         entries.tombstones().forEach((id, expires) -> {
@@ -98,12 +103,11 @@ public final class RowCodec {
             if (end < 0) {
                 throw new IllegalArgumentException("the last entry has no end: it was cut off");
             }
-            String line = text.substring(start, end);
-            if (line.startsWith(TOMB)) {
-                List<String> fields = EscapedFields.split(line);
+            if (text.startsWith(TOMB, start)) {
+                List<String> fields = EscapedFields.split(text.substring(start, end));
                 tombstones.put(ClaimId.parse(field(fields, 1)), number(fields, 2));
             } else {
-                Place entry = entry(name, line, cache);
+                Place entry = entry(name, text, start, end, cache);
                 (entry.counter() != 0 ? grants : waiters).add(entry);
             }
             start = end + 1;
@@ -111,11 +115,12 @@ public final class RowCodec {
         return new Entries(grants, waiters, tombstones);
     }
 
-    private static Place entry(LockName name, String line, EntryCache cache) {
-        Place before = cache.parsed(line);
+    private static Place entry(LockName name, String text, int start, int end, EntryCache cache) {
+        Place before = cache.parsed(text, start, end);
         if (before != null && before.claim().name().equals(name)) {
             return before;
         }
+        String line = text.substring(start, end);
         List<String> fields = EscapedFields.split(line);
         ClaimId id = ClaimId.parse(field(fields, 1));
         Place entry = switch (fields.get(0)) {

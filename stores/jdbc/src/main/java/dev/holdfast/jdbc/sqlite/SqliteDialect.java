@@ -56,10 +56,9 @@ public final class SqliteDialect extends Dialect {
     private final MonotonicClock clock;
     private final String boot;
     private final String file;
-    /** Whether this boot is still the one of the file, in SQL. */
-    private final String isThisBoot;
 
-    private volatile long origin;
+    /** What the times of the rows count from; {@link #NO_ORIGIN} before the start. */
+    private volatile long origin = NO_ORIGIN;
 
     /**
      * @param clock the host's time; the same clock in every process that uses the file
@@ -70,7 +69,14 @@ public final class SqliteDialect extends Dialect {
         this.clock = clock;
         this.boot = boot;
         this.file = file;
-        this.isThisBoot = "EXISTS (SELECT 1 FROM holdfast_schema WHERE clock = '" + boot.replace("'", "''") + "')";
+    }
+
+    // Whether the file still has the boot and the origin with which this dialect was started, in SQL. Where another
+    // boot id came and this one came back, it counts from another origin, and by the old one all that is granted now
+    // would be over. The statements that contain this are built after the start.
+    private String isThisBoot() {
+        return "EXISTS (SELECT 1 FROM holdfast_schema WHERE clock = '" + boot.replace("'", "''") + "' AND origin = "
+                + origin + ")";
     }
 
     @Override
@@ -119,6 +125,12 @@ public final class SqliteDialect extends Dialect {
     @Override
     public void start(LockStatements statements) throws SQLException {
         long found = origin(statements);
+        if (origin != NO_ORIGIN) { // it was started before, for another client
+            if (found != origin) {
+                throw noRow();
+            }
+            return;
+        }
         if (found == NO_ORIGIN) {
             statements.begin(1);
             try {
@@ -172,14 +184,14 @@ public final class SqliteDialect extends Dialect {
                   expires = excluded.expires, owner = excluded.owner, more = 0, others = '-'
                 WHERE (l.more = 0 AND l.expires <= excluded.since) OR l.clock <> excluded.clock
                 RETURNING counter
-                """.formatted(isThisBoot);
+                """.formatted(isThisBoot());
     }
 
     // What another boot has written is void, so of two hosts, or two ids of one host, each would take the other's
     // locks. The one that came later has written its id into the file, and the other one finds no row here any more.
     @Override
     public String oneRow() {
-        return "(SELECT 1 AS one WHERE " + isThisBoot + ") AS single";
+        return "(SELECT 1 AS one WHERE " + isThisBoot() + ") AS single";
     }
 
     @Override
@@ -194,7 +206,7 @@ public final class SqliteDialect extends Dialect {
 
     @Override
     public String update() {
-        return super.update().stripTrailing() + " AND " + isThisBoot;
+        return super.update().stripTrailing() + " AND " + isThisBoot();
     }
 
     @Override
@@ -206,7 +218,20 @@ public final class SqliteDialect extends Dialect {
                 WHERE l.name = c.column1 AND l.holder = c.column2 AND l.more = 0 AND l.expires > $now AND l.clock = ?
                   AND %s
                 RETURNING name, holder, held, expires - $now
-                """.formatted(String.join(", ", Collections.nCopies(claims, "(?, ?, ?, ?)")), isThisBoot);
+                """.formatted(String.join(", ", Collections.nCopies(claims, "(?, ?, ?, ?)")), isThisBoot());
+    }
+
+    // To look for a text in a queue of 64 takes a few microseconds here; to fetch the queue allocates 16 kB and more.
+    // The driver fetches the names of the columns with each result, so they are short.
+    @Override
+    public String changedHeads(int names) {
+        return """
+                SELECT c.column1 AS a, coalesce(l.version, 0) AS b, coalesce(l.holder, '-') AS c, l.held AS d, l.since AS e,
+                  l.expires AS f, l.holder <> '-' AND l.permits = l.capacity AND l.clock = ? AS g,
+                  instr(l.others, c.column3) AS h
+                FROM (VALUES %s) AS c LEFT JOIN holdfast_lock AS l ON l.name = c.column1
+                WHERE coalesce(l.version, 0) <> c.column2
+                """.formatted(String.join(", ", Collections.nCopies(names, "(?, ?, ?)")));
     }
 
     @Override

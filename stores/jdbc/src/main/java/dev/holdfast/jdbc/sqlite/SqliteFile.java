@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
@@ -16,6 +17,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
 import org.sqlite.SQLiteErrorCode;
 
@@ -75,6 +77,29 @@ public final class SqliteFile implements ConnectionSource {
         } catch (FileAlreadyExistsException anotherProcessWasFirst) {
             return;
         }
+    }
+
+    /** The path without symbolic links, after {@link #create}. */
+    public Path realPath() {
+        try {
+            return path.toRealPath();
+        } catch (IOException failure) {
+            throw gone(failure);
+        }
+    }
+
+    /** What tells the file from one that is made in its place later; null if the file system has no such thing. */
+    public @Nullable Object id() {
+        try {
+            return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+        } catch (IOException failure) {
+            throw gone(failure);
+        }
+    }
+
+    private StoreException gone(IOException failure) {
+        return StoreException.refused(
+                path + " was made, but cannot be found: " + failure + ". Somebody has deleted it", failure);
     }
 
     @Override

@@ -4,57 +4,137 @@ import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.spi.LockName;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The polls of a file of SQLite: {@code PRAGMA data_version} on a connection of its own costs a few microseconds and shows whether
- * another connection has committed. It runs every millisecond at first, then less often, at last every few
- * milliseconds: half of that is the average delay of a hand-over to another process.
+ * The polls of a file of SQLite. {@code PRAGMA data_version} on a connection of its own costs a few microseconds and shows whether
+ * another connection has committed; only then rows are read, and of a row that one claim holds alone only the head.
+ *
+ * <p>The version is looked at every {@link #SHORTEST_NANOS} while a claim of this JVM is the next one, ever more rarely the longer it has been that,
+ * and more rarely the more claims wait before it: half of the pause is the average delay of a hand-over to another process.
+ *
+ * <p>That another client has ended the waiting of a claim which is not the first one of this JVM shows in the queue only, which is
+ * read at least every {@link #QUEUE_NANOS} while the row is changed.
  */
 final class FilePolls implements PollSchedule {
 
-    /** The first pause, and the pause after a change. */
-    private static final long SHORTEST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    /** The longest pause, which is reached if nothing changes. */
+    private static final long SHORTEST_NANOS = TimeUnit.MICROSECONDS.toNanos(250);
+
     private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-    private final Set<LockName> names = new HashSet<>();
-    private long pause = SHORTEST_NANOS;
+    /** The pause is this part of the time for which nothing has changed for a claim. */
+    private static final int PART = 64;
+
+    private static final long QUEUE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** The most names for which it is remembered when their queues were read, although nobody waits. */
+    private static final int MOST_REMEMBERED = 1_000;
+
+    /** The waiting of this JVM for one name. */
+    private static final class Wait {
+        /** How many claims wait before the first one of this JVM, as far as is known. */
+        int position;
+        /** Since when it is like this. */
+        long since;
+
+        void set(int newPosition, long now) {
+            position = newPosition;
+            since = now;
+        }
+
+        long pause(long now) {
+            return Math.max((1L + position) * SHORTEST_NANOS, (now - since) / PART);
+        }
+    }
+
+    private final Map<LockName, Wait> names = new HashMap<>();
+    /** Names of which somebody was enqueued: they are looked at once, even if nothing has changed since the last poll. */
+    private final Set<LockName> fresh = new HashSet<>();
+
+    private final Map<LockName, Long> queueReadAt = new HashMap<>();
+    /** Names whose head was read since their queue was. */
+    private final Set<LockName> unread = new HashSet<>();
+
+    private long unreadSince;
     private long version = -1;
-    private boolean changed;
+    private boolean allAreDue;
 
     @Override
     public long firstNanos(int position) {
-        return LONGEST_NANOS;
+        return Math.min(LONGEST_NANOS, (1L + position) * SHORTEST_NANOS);
     }
 
-    // It must be looked at once, even if nothing has changed since the last poll.
     @Override
     public void enqueued(LockName name, int position, long now) {
-        names.add(name);
-        changed = true;
+        Wait wait = names.get(name);
+        if (wait == null) {
+            wait = new Wait();
+            wait.set(position, now);
+            names.put(name, wait);
+        } else if (position < wait.position) {
+            wait.set(position, now);
+        }
+        fresh.add(name);
     }
 
     @Override
     public Collection<LockName> due(SerialConnection connection, long now) {
         long before = version;
         version = connection.call(turn -> turn.table().statements().dataVersion());
-        boolean isNew = changed;
-        changed = false;
-        pause = isNew ? SHORTEST_NANOS : Math.min(LONGEST_NANOS, pause + pause / 32);
-        return isNew || version != before ? new ArrayList<>(names) : List.of();
+        List<LockName> due = List.of();
+        if (allAreDue || version != before) {
+            due = new ArrayList<>(names.keySet());
+        } else if (!unread.isEmpty() && now - unreadSince >= QUEUE_NANOS) {
+            unread.addAll(fresh);
+            due = new ArrayList<>(unread);
+        } else if (!fresh.isEmpty()) {
+            due = new ArrayList<>(fresh);
+        }
+        if (!due.isEmpty()) {
+            fresh.clear();
+        }
+        allAreDue = false;
+        return due;
+    }
+
+    @Override
+    public boolean readsHeads() {
+        return true;
+    }
+
+    @Override
+    public boolean wantsQueue(LockName name, long now) {
+        Long readAt = queueReadAt.get(name);
+        if (readAt != null && now - readAt < QUEUE_NANOS) {
+            if (unread.isEmpty()) {
+                unreadSince = now;
+            }
+            unread.add(name);
+            return false;
+        }
+        unread.remove(name);
+        queueReadAt.put(name, now);
+        return true;
     }
 
     @Override
     public void read(LockName name, int position, boolean granted, long now) {
         if (position < 0) {
             names.remove(name);
+            unread.remove(name);
+            if (queueReadAt.size() > MOST_REMEMBERED) {
+                queueReadAt.remove(name);
+            }
+            return;
         }
-        if (granted) {
-            pause = SHORTEST_NANOS;
+        Wait wait = names.get(name);
+        if (wait != null && (granted || position != wait.position)) {
+            wait.set(position, now);
         }
     }
 
@@ -65,13 +145,19 @@ final class FilePolls implements PollSchedule {
     @Override
     public void held(LockName name, long nanos) {}
 
+    // Also queues that could not be read are read again.
     @Override
     public void allAreDue() {
-        changed = true;
+        allAreDue = true;
+        queueReadAt.clear();
     }
 
     @Override
     public long pauseNanos(long now) {
+        long pause = LONGEST_NANOS;
+        for (Wait wait : names.values()) {
+            pause = Math.min(pause, wait.pause(now));
+        }
         return pause;
     }
 }

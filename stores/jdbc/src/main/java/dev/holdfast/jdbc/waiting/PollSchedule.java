@@ -20,6 +20,16 @@ interface PollSchedule {
     /** The names whose rows are to be read now. */
     Collection<LockName> due(SerialConnection connection, long now);
 
+    /** Whether the heads of the rows that are due are read before the rows: they show what matters most, and cost less. */
+    default boolean readsHeads() {
+        return false;
+    }
+
+    /** Whether the row of a name that is due is read with its queue. Otherwise its head is enough for now. */
+    default boolean wantsQueue(LockName name, long now) {
+        return true;
+    }
+
     /**
      * The row of a name that was due was read.
      *

@@ -17,6 +17,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -225,8 +226,19 @@ public final class WaitPoller implements AutoCloseable {
 
     private Map<LockName, Seen> look(List<LockName> names, List<LockName> due) {
         long asked = clock.nanoTime();
+        Consumer<ClaimId> beforeGrant = id -> holds(id, asked);
+        List<LockName> whole =
+                names.stream().filter(name -> schedule.wantsQueue(name, asked)).toList();
         try {
-            return connection.call(turn -> waiters.look(turn.table(), names, ticketTtl, id -> holds(id, asked)));
+            return connection.call(turn -> {
+                if (!schedule.readsHeads()) {
+                    return waiters.look(turn.table(), whole, ticketTtl, beforeGrant);
+                }
+                Map<LockName, Seen> seen = waiters.lookAtHeads(turn.table(), names, ticketTtl, beforeGrant);
+                waiters.look(turn.table(), whole, ticketTtl, beforeGrant)
+                        .forEach((name, found) -> seen.merge(name, found, Seen::andLater));
+                return seen;
+            });
         } catch (RuntimeException | Error failure) {
             due.forEach(name -> schedule.unchanged(name, clock.nanoTime()));
             throw failure;

@@ -4,6 +4,7 @@ import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.LockTable.Rows;
 import dev.holdfast.jdbc.row.RowCodec;
+import dev.holdfast.jdbc.row.RowHead;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ClaimListener;
@@ -26,8 +27,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +46,8 @@ public final class WaiterRegistry {
     private final Map<ClaimId, Waiter> waiters = new ConcurrentHashMap<>();
     /** The same by name, so that to look at a name costs what waits for it, and not what waits at all. */
     private final Map<LockName, Set<Waiter>> byName = new ConcurrentHashMap<>();
+
+    private final AtomicLong numbers = new AtomicLong();
 
     /** No row has this version. */
     private static final long UNSEEN = -1;
@@ -61,6 +66,10 @@ public final class WaiterRegistry {
         private volatile boolean closed;
         /** The version of the row in which the claim was last seen waiting. */
         private volatile long seenVersion = UNSEEN;
+        /** The version of the row whose head was seen last. */
+        private volatile long headVersion = UNSEEN;
+        /** The order in which the claims of this registry were enqueued, more or less. */
+        private volatile long number;
 
         public Waiter(Claim claim, ClaimListener listener, WaiterRegistry registry) {
             this.claim = claim;
@@ -107,9 +116,13 @@ public final class WaiterRegistry {
     /** The claim with this id, given as text, that waits here; null if there is none. */
     @Nullable
     Claim claim(String id) {
+        Waiter waiter = find(id);
+        return waiter == null ? null : waiter.claim;
+    }
+
+    private @Nullable Waiter find(String id) {
         try {
-            Waiter waiter = waiters.get(ClaimId.parse(id));
-            return waiter == null ? null : waiter.claim;
+            return waiters.get(ClaimId.parse(id));
         } catch (IllegalArgumentException notOurs) {
             return null;
         }
@@ -122,6 +135,7 @@ public final class WaiterRegistry {
 
     /** Registers a claim that is about to be enqueued. */
     public void add(Waiter waiter) {
+        waiter.number = numbers.incrementAndGet();
         byName.compute(waiter.claim.name(), (name, present) -> {
             Set<Waiter> all = present == null ? ConcurrentHashMap.newKeySet() : present;
             all.add(waiter);
@@ -201,7 +215,16 @@ public final class WaiterRegistry {
      * @param turn the least number of releases that come before one of ours is granted; negative if none of ours waits
      * @param granted whether one of ours was found to be granted
      */
-    record Seen(int turn, boolean granted) {}
+    record Seen(int turn, boolean granted) {
+
+        /**
+         * What was found by this look at the head and by one at the row after it. The turn stays what it was, since a head has it by estimate
+         * only, and a change of it must mean that the queue has moved.
+         */
+        Seen andLater(Seen later) {
+            return new Seen(later.turn < 0 ? later.turn : turn, granted || later.granted);
+        }
+    }
 
     /**
      * Reads the rows of some names, and notifies the listeners of claims that were granted or released. A row that is as it was
@@ -224,7 +247,7 @@ public final class WaiterRegistry {
                 seen.put(name, new Seen(-1, false));
             } else {
                 listed.put(name, ours);
-                versions.put(name, commonVersion(ours));
+                versions.put(name, commonVersion(ours, waiter -> waiter.seenVersion));
             }
         }
         if (!versions.isEmpty()) {
@@ -237,6 +260,70 @@ public final class WaiterRegistry {
             });
         }
         return seen;
+    }
+
+    /**
+     * Does the same by reading the heads of rows, if that is enough: no other claim can have been granted where one has all permits. What
+     * may be missed is that somebody has released a claim, unless it is the one that was enqueued first. Where a head is not enough, the
+     * row is read.
+     */
+    Map<LockName, Seen> lookAtHeads(
+            LockTable table, Collection<LockName> names, Duration ticketTtl, Consumer<ClaimId> beforeGrant)
+            throws SQLException {
+        Map<LockName, List<Listed>> listed = new HashMap<>();
+        Map<LockName, RowHead.Asked> asked = new HashMap<>();
+        Map<LockName, Seen> seen = new HashMap<>();
+        for (LockName name : names) {
+            List<Listed> ours = listed(name);
+            if (ours.isEmpty()) {
+                seen.put(name, new Seen(-1, false));
+            } else {
+                listed.put(name, ours);
+                long version = commonVersion(ours, waiter -> waiter.headVersion);
+                asked.put(name, new RowHead.Asked(version, first(ours).claim.id()));
+            }
+        }
+        if (asked.isEmpty()) {
+            return seen;
+        }
+        List<LockName> rows = new ArrayList<>();
+        table.changedHeads(asked).forEach((name, head) -> {
+            List<Listed> ours = listed.getOrDefault(name, List.of());
+            Seen found = head.isSole() ? compare(name, ours, head, beforeGrant) : null;
+            if (found == null) {
+                rows.add(name);
+            } else {
+                seen.put(name, found);
+            }
+        });
+        seen.putAll(look(table, rows, ticketTtl, beforeGrant));
+        return seen;
+    }
+
+    // Null if the head does not say enough.
+    private @Nullable Seen compare(LockName name, List<Listed> ours, RowHead head, Consumer<ClaimId> beforeGrant) {
+        Waiter holder = find(head.holder());
+        boolean granted = false;
+        if (holder != null && holder.claim.name().equals(name)) {
+            beforeGrant.accept(holder.claim.id());
+            Duration lease = RowCodec.duration(head.expires() - head.since());
+            granted = granted(holder.claim.id(), new Granted(head.held(), lease));
+        }
+        if (!granted && head.place() < 0) {
+            return null;
+        }
+        ours.forEach(listed -> listed.waiter().headVersion = head.version());
+        return new Seen(Math.max(head.place(), 0), granted);
+    }
+
+    private static Waiter first(List<Listed> ours) {
+        Waiter first = ours.get(0).waiter();
+        for (Listed listed : ours) {
+            if (listed.waiter().number < first.number) {
+                first = listed.waiter();
+            }
+        }
+        return first;
     }
 
     /**
@@ -270,12 +357,20 @@ public final class WaiterRegistry {
 
     /** Has each row be fetched once more, although it may be as it was seen last. */
     void forgetVersions() {
-        waiters.values().forEach(waiter -> waiter.seenVersion = UNSEEN);
+        waiters.values().forEach(waiter -> {
+            waiter.seenVersion = UNSEEN;
+            waiter.headVersion = UNSEEN;
+        });
     }
 
-    private static long commonVersion(List<Listed> ours) {
-        long first = ours.get(0).waiter().seenVersion;
-        return ours.stream().allMatch(one -> one.waiter().seenVersion == first) ? first : UNSEEN;
+    private static long commonVersion(List<Listed> ours, ToLongFunction<Waiter> version) {
+        long first = version.applyAsLong(ours.get(0).waiter());
+        for (Listed one : ours) {
+            if (version.applyAsLong(one.waiter()) != first) {
+                return UNSEEN;
+            }
+        }
+        return first;
     }
 
     private Seen compare(List<Listed> ours, LockRow row, long now, Duration ticketTtl, Consumer<ClaimId> beforeGrant) {
@@ -293,7 +388,10 @@ public final class WaiterRegistry {
                 turn = Math.min(turn, waiting.getOrDefault(id, Integer.MAX_VALUE));
             }
         }
-        ours.forEach(listed -> listed.waiter().seenVersion = row.version());
+        ours.forEach(listed -> {
+            listed.waiter().seenVersion = row.version();
+            listed.waiter().headVersion = row.version();
+        });
         // One that is not in the row yet was enqueued just now: its own call says where it is.
         return new Seen(turn == Integer.MAX_VALUE ? -1 : turn, granted);
     }

@@ -1,0 +1,97 @@
+package dev.holdfast.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.sqlite.SqliteDialect;
+import dev.holdfast.jdbc.sqlite.SqliteFile;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockStore;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.StoreTest;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What a grant costs while many wait for one lock of a file of SQLite, in this process and in another one. The clock stands still, so that
+ * nothing is read because time has passed.
+ */
+@Timeout(60)
+class FileHerdTest extends StoreTest {
+
+    private static final int WAITERS = 64;
+
+    @TempDir
+    Path folder;
+
+    private final ManualClock clock = new ManualClock(1);
+    private CountingSource statements;
+    private LockStore here;
+    private LockStore there;
+
+    @BeforeEach
+    void open() {
+        SqliteDialect dialect = dialect();
+        statements = new CountingSource(file(dialect));
+        here = SqliteLockStoreProvider.open(dialect, statements, StoreOptions.DEFAULTS, clock);
+        SqliteDialect another = dialect();
+        there = SqliteLockStoreProvider.open(another, file(another), StoreOptions.DEFAULTS, clock);
+        statements.recordPolls();
+    }
+
+    private SqliteDialect dialect() {
+        return new SqliteDialect(clock, "boot", "locks.db");
+    }
+
+    private SqliteFile file(SqliteDialect dialect) {
+        return new SqliteFile(folder.resolve("locks.db"), Duration.ofSeconds(5), dialect);
+    }
+
+    @AfterEach
+    void close() {
+        here.close();
+        there.close();
+    }
+
+    /** Before, each commit of anybody had each client read and decode the whole queue. */
+    @Test
+    void aGrantIsFoundWithoutReadingTheQueue() {
+        List<Claim> ours = new ArrayList<>();
+        List<Claim> theirs = new ArrayList<>();
+        List<RecordingListener> waiting = new ArrayList<>();
+        ours.add(alice.mutex(name));
+        granted(here, ours.get(0));
+        for (int i = 0; i < WAITERS; i++) {
+            theirs.add(bob.mutex(name));
+            waiting.add(waiting(there, theirs.get(i)));
+            ours.add(alice.mutex(name));
+            waiting.add(waiting(here, ours.get(i + 1)));
+        }
+        awaitUntil(() -> statements.take().stream().anyMatch(FileHerdTest::isWholeRow));
+        for (int i = 0; i < WAITERS; i++) {
+            released(here, ours.get(i));
+            awaitGrant(waiting.get(2 * i));
+            released(there, theirs.get(i));
+            awaitGrant(waiting.get(2 * i + 1));
+        }
+        List<String> run = statements.take();
+        assertThat(run).as("whole rows read by polls").noneMatch(FileHerdTest::isWholeRow);
+        assertThat(run).filteredOn(sql -> sql.contains("instr(")).as("heads").hasSizeBetween(WAITERS, 2 * WAITERS + 1);
+        assertThat(run)
+                .filteredOn(sql -> sql.startsWith("SELECT holdfast_now()"))
+                .as("rows read by releases")
+                .hasSizeLessThanOrEqualTo(WAITERS);
+    }
+
+    private static boolean isWholeRow(String sql) {
+        return sql.contains("SELECT COUNT(*)");
+    }
+}
