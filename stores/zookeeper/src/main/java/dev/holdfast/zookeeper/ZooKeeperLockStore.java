@@ -225,17 +225,23 @@ public final class ZooKeeperLockStore implements LockStore {
     @Override
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         OneShotListener oneShot = new OneShotListener(listener);
-        call(claim.name().value(), () -> acquire.acquire(claim, oneShot)).whenComplete((answer, failure) -> {
-            if (failure != null) {
-                oneShot.failed(ZooKeeperErrors.of(failure, claim.name().value()));
-            } else if (answer instanceof Granted held) {
-                oneShot.granted(held);
-            } else if (answer instanceof Renewed.Waiting waiting) {
-                oneShot.waiting(waiting.position());
-            } else if (answer instanceof Renewed.Gone gone) {
-                oneShot.ended(gone.reason());
+        new LimitedCall<Renewed>(claim.name().value()) {
+            @Override
+            void answered(Renewed answer) {
+                if (answer instanceof Granted held) {
+                    oneShot.granted(held);
+                } else if (answer instanceof Renewed.Waiting waiting) {
+                    oneShot.waiting(waiting.position());
+                } else if (answer instanceof Renewed.Gone gone) {
+                    oneShot.ended(gone.reason());
+                }
             }
-        });
+
+            @Override
+            void failed(StoreException cause) {
+                oneShot.failed(cause);
+            }
+        }.begin(timeLimit, () -> acquire.acquire(claim, oneShot));
         return oneShot;
     }
 
@@ -281,20 +287,17 @@ public final class ZooKeeperLockStore implements LockStore {
     // The returned stage completes within the time limit, and fails only with a StoreException.
     private <T> CompletionStage<T> call(String subject, Supplier<CompletionStage<T>> operation) {
         CompletableFuture<T> result = new CompletableFuture<>();
-        CompletionStage<T> answer;
-        try {
-            answer = operation.get();
-        } catch (RuntimeException failure) {
-            result.completeExceptionally(ZooKeeperErrors.of(failure, subject));
-            return result;
-        }
-        timeLimit.on(answer.toCompletableFuture().copy()).whenComplete((value, failure) -> {
-            if (failure == null) {
-                result.complete(value);
-            } else {
-                result.completeExceptionally(ZooKeeperErrors.of(failure, subject));
+        new LimitedCall<T>(subject) {
+            @Override
+            void answered(T answer) {
+                result.complete(answer);
             }
-        });
+
+            @Override
+            void failed(StoreException cause) {
+                result.completeExceptionally(cause);
+            }
+        }.begin(timeLimit, operation);
         return result;
     }
 

@@ -36,6 +36,7 @@ public final class ClaimState {
     private Claim claim;
     private State state = State.SENT;
     private @Nullable NodeName node;
+    private @Nullable String path;
     private @Nullable OneShotListener listener;
     private long session;
     private long counter;
@@ -81,7 +82,7 @@ public final class ClaimState {
 
     /** The path of the node; null if it is not known. */
     public synchronized @Nullable String path() {
-        return node == null ? null : parent + '/' + node.text();
+        return path;
     }
 
     public synchronized long session() {
@@ -107,6 +108,7 @@ public final class ClaimState {
      */
     public synchronized void setNode(NodeName known, long inSession, long zxid) {
         node = known;
+        path = parent + '/' + known.text();
         session = inSession;
         counter = counter == 0 ? zxid : counter;
     }
@@ -123,6 +125,7 @@ public final class ClaimState {
     public synchronized void adopt(NodeName found) {
         if (node == null || found.permits() < node.permits()) {
             node = found;
+            path = parent + '/' + found.text();
             shrunk = true;
             claim = claim.withPermits(found.permits());
         }

@@ -36,6 +36,17 @@ public final class AdmissionQueue extends SequencedQueue<NodeName> {
      * @param children the names of the children; those that are not the names of claims do not count
      */
     public static AdmissionQueue of(List<String> children) {
+        return of(children, null);
+    }
+
+    /**
+     * The same for a client that knows one of the nodes. Most locks are free, so this node is mostly the only one, and then
+     * nothing is parsed.
+     */
+    public static AdmissionQueue of(List<String> children, @Nullable NodeName known) {
+        if (known != null && children.size() == 1 && children.get(0).equals(known.text())) {
+            return new AdmissionQueue(List.of(known), null);
+        }
         List<NodeName> nodes = new ArrayList<>(children.size());
         String otherUse = null;
         for (String child : children) {

@@ -72,6 +72,23 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         return text.append('-').append(READ).toString();
     }
 
+    /**
+     * The name of the node that was created for a claim. What it says is known from the claim, but for the sequence.
+     *
+     * @param prefix the {@link #prefix} with which it was created
+     * @return null if the name is another one
+     */
+    public static @Nullable NodeName created(Claim claim, String prefix, String text) {
+        try {
+            return text.startsWith(prefix)
+                    ? new NodeName(
+                            text, claim.id(), claim.permits(), claim.limit(), sequence(text, prefix.length()), false)
+                    : null;
+        } catch (NumberFormatException another) {
+            return null;
+        }
+    }
+
     /** The same claim with the same sequence and other permits. */
     public NodeName resized(int newPermits) {
         String sequenceText = text.substring(sequenceAt(text));

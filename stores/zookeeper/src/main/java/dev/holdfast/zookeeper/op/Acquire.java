@@ -18,7 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.AsyncCallback.Create2Callback;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
@@ -101,63 +101,122 @@ public final class Acquire {
             return search(client, request, tries);
         }
         parentNodes.create(client, parent, tries);
-        CompletionStage<Reply<SessionClient.Created>> creation = client.create(
-                parent + '/' + NodeName.prefix(claim),
-                NodeData.of(claim).bytes(),
-                context.acl(),
-                CreateMode.EPHEMERAL_SEQUENTIAL);
-        CompletionStage<Reply<AdmissionQueue>> list = queueLists.list(client, parent);
-        return creation.thenCombine(list, Replies::new)
-                .thenCompose(replies -> onReplies(client, claimState, replies, tries));
+        FirstRequests requests = new FirstRequests(client, claimState, NodeName.prefix(claim), tries);
+        client.createInOrder(parent + '/' + requests.prefix, NodeData.of(claim).bytes(), context.acl(), requests);
+        queueLists.list(client, parent, requests);
+        return requests.answer;
     }
 
-    private record Replies(Reply<SessionClient.Created> creation, Reply<AdmissionQueue> list) {}
+    /**
+     * The create and the list of a new claim, which are under way. The list was sent after the create, so its reply comes
+     * after that of the create.
+     */
+    private final class FirstRequests implements Create2Callback, QueueLists.Listener {
 
-    private CompletionStage<Renewed> onReplies(
-            SessionClient client, ClaimState claimState, Replies replies, int tries) {
-        Reply<SessionClient.Created> creation = replies.creation();
-        if (creation.isMissing()) {
+        private final SessionClient client;
+        private final ClaimState claimState;
+        private final String prefix;
+        private final int tries;
+        private final CompletableFuture<Renewed> answer = new CompletableFuture<>();
+        private @Nullable Reply<Stat> creation;
+        /** The path of the node that was made. */
+        private @Nullable String made;
+
+        private @Nullable NodeName own;
+
+        private FirstRequests(SessionClient client, ClaimState claimState, String prefix, int tries) {
+            this.client = client;
+            this.claimState = claimState;
+            this.prefix = prefix;
+            this.tries = tries;
+        }
+
+        @Override
+        public void processResult(int code, String path, Object unused, @Nullable String name, @Nullable Stat stat) {
+            creation = Reply.of(code, stat, path);
+            made = name;
+            own = name == null
+                    ? null
+                    : NodeName.created(
+                            claimState.claim(),
+                            prefix,
+                            name.substring(claimState.parent().length() + 1));
+        }
+
+        @Override
+        public @Nullable NodeName own() {
+            return own;
+        }
+
+        @Override
+        public void listed(Reply<AdmissionQueue> list) {
+            Reply<Stat> created = creation;
+            if (created == null) {
+                throw new IllegalStateException("The list was answered before the create");
+            } else if (created.isMissing()) {
+                sendAgain(created);
+            } else {
+                answer.complete(decide(created, list));
+            }
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            answer.completeExceptionally(cause);
+        }
+
+        private void sendAgain(Reply<Stat> created) {
             parentNodes.forget(claimState.parent());
             context.claims().remove(claimState);
             if (tries >= MAX_CREATE_RETRIES) {
-                throw creation.failure();
+                throw created.failure();
             }
             Request request = new Request(claimState.claim(), claimState.listener(), false);
-            return tries == 0
+            CompletionStage<Renewed> next = tries == 0
                     ? send(client, request, 1)
-                    : parentNodes.createRoot(client).thenCompose(made -> send(client, request, tries + 1));
+                    : parentNodes.createRoot(client).thenCompose(root -> send(client, request, tries + 1));
+            next.whenComplete((outcome, failure) -> {
+                if (failure == null) {
+                    answer.complete(outcome);
+                } else {
+                    failed(failure);
+                }
+            });
         }
-        if (!creation.isOk()) {
-            StoreException failure = creation.failure();
-            if (failure.effect() == Effect.NONE) {
-                context.claims().remove(claimState);
+
+        private Renewed decide(Reply<Stat> created, Reply<AdmissionQueue> list) {
+            if (!created.isOk()) {
+                StoreException failure = created.failure();
+                if (failure.effect() == Effect.NONE) {
+                    context.claims().remove(claimState);
+                }
+                throw failure;
             }
-            throw failure;
+            NodeName node = own;
+            if (node == null) {
+                throw StoreException.refused("ZooKeeper created a node with another name: " + made, null);
+            }
+            Stat stat = created.get();
+            claimState.setNode(node, stat.getEphemeralOwner(), stat.getCzxid());
+            if (!list.isOk()) {
+                StoreException failure = list.failure();
+                throw StoreException.unavailable(Effect.UNKNOWN, String.valueOf(failure.getMessage()), failure);
+            }
+            return evaluate(client, claimState, list.get());
         }
-        SessionClient.Created made = creation.get();
-        NodeName node = NodeName.parse(made.path().substring(claimState.parent().length() + 1));
-        if (node == null) {
-            throw StoreException.refused("ZooKeeper created a node with another name: " + made.path(), null);
-        }
-        claimState.setNode(node, made.stat().getEphemeralOwner(), made.stat().getCzxid());
-        if (!replies.list().isOk()) {
-            StoreException failure = replies.list().failure();
-            throw StoreException.unavailable(Effect.UNKNOWN, String.valueOf(failure.getMessage()), failure);
-        }
-        return evaluate(client, claimState, replies.list().get());
     }
 
     // Decides from the list whether a claim whose node is known holds, waits or ends.
-    private CompletionStage<Renewed> evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
+    private Renewed evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
         NodeName own = claimState.node();
         int index = own == null ? -1 : queue.indexOf(own);
         if (own == null || index < 0) {
             context.claims().remove(claimState);
-            return done(RELEASED);
+            return RELEASED;
         }
         if (context.claims().hasTombstone(claimState.id())) {
             discard(client, claimState);
-            return done(RELEASED);
+            return RELEASED;
         }
         try {
             requireSameUse(claimState, queue, index);
@@ -171,7 +230,7 @@ public final class Acquire {
         Renewed answer = new Renewed.Waiting(queue.position(index), Duration.ZERO);
         if (claimState.listener() == null) {
             discard(client, claimState);
-            return done(answer);
+            return answer;
         }
         if (queue.isFull(index)) {
             discard(client, claimState);
@@ -179,10 +238,10 @@ public final class Acquire {
         }
         if (!claimState.queue()) {
             discard(client, claimState);
-            return done(RELEASED);
+            return RELEASED;
         }
         predecessorWatch.arm(client, claimState, queue, index);
-        return done(answer);
+        return answer;
     }
 
     /**
@@ -208,12 +267,12 @@ public final class Acquire {
     }
 
     /** Grants a claim whose node is among the holders, unless it was released in the meantime. */
-    CompletionStage<Renewed> held(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
+    Renewed held(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
         long now = context.now();
         boolean waited = claimState.state() == ClaimState.State.WAITING;
         if (!claimState.hold(now)) {
             discard(client, claimState);
-            return done(RELEASED);
+            return RELEASED;
         }
         predecessorWatch.admitted(client, claimState, queue, index);
         context.leaseExpiry().track(claimState);
@@ -223,7 +282,7 @@ public final class Acquire {
         if (waited && listener != null) {
             listener.granted(granted);
         }
-        return done(granted);
+        return granted;
     }
 
     private void discard(SessionClient client, ClaimState claimState) {
@@ -330,7 +389,7 @@ public final class Acquire {
             claimState.replaceListener(listener);
             claimState.renew(claim, context.now());
         }
-        return evaluate(client, claimState, queue);
+        return done(evaluate(client, claimState, queue));
     }
 
     private CompletionStage<Renewed> shrink(
@@ -352,7 +411,7 @@ public final class Acquire {
                     }
                     reply.get();
                     claimState.adopt(smaller);
-                    return evaluate(client, claimState, queue.with(node, smaller));
+                    return done(evaluate(client, claimState, queue.with(node, smaller)));
                 });
     }
 

@@ -222,18 +222,12 @@ public final class AcquireAll {
             }
             queues.add(queue);
         }
-        List<CompletionStage<Renewed>> holds = new ArrayList<>(claimStates.size());
         for (int i = 0; i < claimStates.size(); i++) {
             ClaimState claimState = claimStates.get(i);
             AdmissionQueue queue = queues.get(i);
-            holds.add(acquire.held(client, claimState, queue, queue.indexOf(own(claimState))));
+            absent.get(i).answer = acquire.held(client, claimState, queue, queue.indexOf(own(claimState)));
         }
-        return Stages.all(holds).thenApply(held -> {
-            for (int i = 0; i < held.size(); i++) {
-                absent.get(i).answer = held.get(i);
-            }
-            return absent.stream().allMatch(Member::isHeld);
-        });
+        return done(absent.stream().allMatch(Member::isHeld));
     }
 
     private boolean isAdmitted(ClaimState claimState, AdmissionQueue queue) {

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletionStage;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Notifies a claim in the queue when its turn has come, and a claim that holds when it is gone. Both watch their own
@@ -213,19 +214,56 @@ public final class PredecessorWatch {
     // was set.
     private void list(SessionClient client, ClaimState claimState, boolean watchParent, int retries) {
         String parent = claimState.parent();
-        CompletionStage<Reply<AdmissionQueue>> list = watchParent
-                ? client.children(parent, event -> changed(client, claimState, parent, event))
-                        .thenApply(reply -> reply.map(AdmissionQueue::of))
-                : queueLists.list(client, parent);
-        list.thenAccept(reply -> {
+        ListOfWaiter asked = new ListOfWaiter(client, claimState, watchParent, retries);
+        if (watchParent) {
+            client.children(parent, event -> changed(client, claimState, parent, event))
+                    .thenAccept(reply -> asked.listed(reply.map(AdmissionQueue::of)));
+        } else {
+            queueLists.list(client, parent, asked);
+        }
+    }
+
+    /** A list that was asked for because a claim's turn may have come. */
+    private final class ListOfWaiter implements QueueLists.Listener {
+
+        private final SessionClient client;
+        private final ClaimState claimState;
+        private final boolean watchParent;
+        private final int retries;
+
+        private ListOfWaiter(SessionClient client, ClaimState claimState, boolean watchParent, int retries) {
+            this.client = client;
+            this.claimState = claimState;
+            this.watchParent = watchParent;
+            this.retries = retries;
+        }
+
+        @Override
+        public @Nullable NodeName own() {
+            return claimState.node();
+        }
+
+        @Override
+        public void listed(Reply<AdmissionQueue> reply) {
             if (reply.isOk() || reply.isMissing()) {
                 evaluate(client, claimState, reply.isOk() ? reply.get() : AdmissionQueue.EMPTY);
-            } else if (retries < MAX_LIST_RETRIES) {
+            } else {
+                again();
+            }
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            again();
+        }
+
+        private void again() {
+            if (retries < MAX_LIST_RETRIES) {
                 context.timer().after(LIST_RETRY_DELAY, () -> listAgain(claimState, watchParent, retries + 1));
             } else if (watchParent) {
-                claimState.clearWatch(parent);
+                claimState.clearWatch(claimState.parent());
             }
-        });
+        }
     }
 
     private void listAgain(ClaimState claimState, boolean watchParent, int retries) {

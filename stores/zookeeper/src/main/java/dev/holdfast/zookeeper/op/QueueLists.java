@@ -1,12 +1,16 @@
 package dev.holdfast.zookeeper.op;
 
 import dev.holdfast.zookeeper.node.AdmissionQueue;
+import dev.holdfast.zookeeper.node.NodeName;
 import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.apache.zookeeper.AsyncCallback.ChildrenCallback;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,27 +25,67 @@ public final class QueueLists {
     /** The maximum number of lists of one queue that this client has sent, and that are not answered yet. */
     static final int MAX_UNDER_WAY = 16;
 
+    /** Who has asked for a list. Called on the client's event thread, once in all. */
+    interface Listener {
+
+        /** The node of the claim that asks, as far as it is known when the reply comes. */
+        @Nullable
+        NodeName own();
+
+        void listed(Reply<AdmissionQueue> list);
+
+        /** {@link #listed} has thrown this, or there was no memory for the list. */
+        void failed(Throwable cause);
+    }
+
     private record Key(long session, String parent) {}
 
     private static final class UnderWay {
         private int lists;
-        private @Nullable CompletableFuture<Reply<AdmissionQueue>> next;
+        private List<Listener> next = List.of();
     }
 
     private final Map<Key, UnderWay> queues = new HashMap<>();
 
     /** Lists the queue below a parent node. */
-    CompletionStage<Reply<AdmissionQueue>> list(SessionClient client, String parent) {
+    void list(SessionClient client, String parent, Listener listener) {
         Key key = new Key(client.session(), parent);
         synchronized (this) {
-            UnderWay queue = queues.computeIfAbsent(key, unused -> new UnderWay());
+            UnderWay queue = queues.get(key);
+            if (queue == null) {
+                queue = new UnderWay();
+                queues.put(key, queue);
+            }
             if (queue.lists >= MAX_UNDER_WAY) {
-                queue.next = queue.next == null ? new CompletableFuture<>() : queue.next;
-                return queue.next;
+                queue.next = queue.next.isEmpty() ? new ArrayList<>() : queue.next;
+                queue.next.add(listener);
+                return;
             }
             queue.lists++;
         }
-        return send(client, key);
+        client.list(parent, new Listing(client, key, List.of(listener)));
+    }
+
+    /** Lists the queue below a parent node. */
+    CompletionStage<Reply<AdmissionQueue>> list(SessionClient client, String parent) {
+        CompletableFuture<Reply<AdmissionQueue>> result = new CompletableFuture<>();
+        list(client, parent, new Listener() {
+            @Override
+            public @Nullable NodeName own() {
+                return null;
+            }
+
+            @Override
+            public void listed(Reply<AdmissionQueue> list) {
+                result.complete(list);
+            }
+
+            @Override
+            public void failed(Throwable cause) {
+                result.completeExceptionally(cause);
+            }
+        });
+        return result;
     }
 
     /** Lists the queue as it is after a {@link SessionClient#confirm}. Fails as that does. */
@@ -54,35 +98,56 @@ public final class QueueLists {
                                 : new Reply<>(confirmed.code(), null, parent));
     }
 
-    private CompletionStage<Reply<AdmissionQueue>> send(SessionClient client, Key key) {
-        return client.children(key.parent()).thenApply(reply -> {
+    /** One list that is under way, and who shares it. */
+    private final class Listing implements ChildrenCallback {
+
+        private final SessionClient client;
+        private final Key key;
+        private final List<Listener> listeners;
+
+        private Listing(SessionClient client, Key key, List<Listener> listeners) {
+            this.client = client;
+            this.key = key;
+            this.listeners = listeners;
+        }
+
+        @Override
+        public void processResult(int code, String path, Object context, List<String> children) {
             ended(client, key);
-            return reply.map(AdmissionQueue::of);
-        });
+            Reply<AdmissionQueue> list;
+            try {
+                NodeName own = listeners.size() == 1 ? listeners.get(0).own() : null;
+                list = Reply.of(code, children == null ? null : AdmissionQueue.of(children, own), path);
+            } catch (RuntimeException | Error noMemory) {
+                listeners.forEach(listener -> listener.failed(noMemory));
+                return;
+            }
+            for (Listener listener : listeners) {
+                try {
+                    listener.listed(list);
+                } catch (RuntimeException | Error failure) {
+                    listener.failed(failure);
+                }
+            }
+        }
     }
 
     private void ended(SessionClient client, Key key) {
-        CompletableFuture<Reply<AdmissionQueue>> shared;
+        List<Listener> sharing;
         synchronized (this) {
             UnderWay queue = queues.get(key);
             if (queue == null) {
                 return;
             }
-            shared = queue.next;
-            queue.next = null;
-            queue.lists -= shared == null ? 1 : 0;
+            sharing = queue.next;
+            queue.next = List.of();
+            queue.lists -= sharing.isEmpty() ? 1 : 0;
             if (queue.lists == 0) {
                 queues.remove(key);
             }
         }
-        if (shared != null) {
-            send(client, key).whenComplete((reply, failure) -> {
-                if (failure == null) {
-                    shared.complete(reply);
-                } else {
-                    shared.completeExceptionally(failure);
-                }
-            });
+        if (!sharing.isEmpty()) {
+            client.list(key.parent(), new Listing(client, key, sharing));
         }
     }
 }

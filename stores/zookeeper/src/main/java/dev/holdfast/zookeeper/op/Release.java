@@ -11,6 +11,7 @@ import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -41,7 +42,15 @@ public final class Release {
             claimState.beginRelease();
         }
         if (path != null && claimState != null && !claim.repeated()) {
-            return client.delete(path).thenApply(reply -> nodeDeleted(claim, claimState, reply));
+            CompletableFuture<Released> answer = new CompletableFuture<>();
+            client.delete(path, (int code, String deleted, Object unused) -> {
+                try {
+                    answer.complete(nodeDeleted(claim, claimState, Reply.of(code, deleted, deleted)));
+                } catch (RuntimeException | Error failure) {
+                    answer.completeExceptionally(failure);
+                }
+            });
+            return answer;
         }
         return searchAndDelete(client, claim, claimState);
     }

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.apache.zookeeper.AsyncCallback.ChildrenCallback;
+import org.apache.zookeeper.AsyncCallback.Create2Callback;
 import org.apache.zookeeper.AsyncCallback.VoidCallback;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.CreateOptions;
@@ -26,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  * therefore take only one round trip.
  *
  * <p>A stage never fails: the code of its reply says what went wrong. Stages complete on the client's event thread,
- * which also delivers the events of watches, in order.
+ * which also delivers the events of watches, in order. The three requests of a free lock take a callback instead: each step
+ * from one stage to the next is code that a young JVM interprets, and then compiles.
  */
 public final class SessionClient {
 
@@ -72,6 +75,21 @@ public final class SessionClient {
                         reply.complete(Reply.of(code, made == null ? null : new Created(made, stat), requestPath)),
                 null);
         return reply;
+    }
+
+    /** Creates an ephemeral sequential node; the reply goes straight to the callback, on the client's event thread. */
+    public void createInOrder(String path, byte[] data, List<ACL> acl, Create2Callback callback) {
+        zooKeeper.create(path, data, acl, CreateMode.EPHEMERAL_SEQUENTIAL, callback, null);
+    }
+
+    /** Lists the children of a node; the reply goes straight to the callback, on the client's event thread. */
+    public void list(String path, ChildrenCallback callback) {
+        zooKeeper.getChildren(path, null, callback, null);
+    }
+
+    /** Deletes a node; the reply goes straight to the callback, on the client's event thread. */
+    public void delete(String path, VoidCallback callback) {
+        zooKeeper.delete(path, -1, callback, null);
     }
 
     /**

@@ -28,7 +28,19 @@ class NodeNameTest {
                 assertThat(node.limit()).isEqualTo(kind[1]);
                 assertThat(node.sequence()).isEqualTo(42);
                 assertThat(node.foreign()).isFalse();
+                // Whoever has created it knows as much as whoever reads it.
+                assertThat(NodeName.created(claim, NodeName.prefix(claim), node.text()))
+                        .isEqualTo(node);
             }
+        }
+    }
+
+    @Test
+    void namesThatWereNotCreatedForAClaimAreNotTakenForItsOwn() {
+        Claim claim = new Claim(new LockName("n"), new ClaimId("a", 1), 1, 1, LEASE, OwnerInfo.of("a"));
+        String prefix = NodeName.prefix(claim);
+        for (String other : List.of(prefix, prefix + "42", prefix + "00000000ab", "x" + prefix + "0000000042")) {
+            assertThat(NodeName.created(claim, prefix, other)).as(other).isNull();
         }
     }
 
