@@ -8,8 +8,13 @@ import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
+import dev.holdfast.LockLostException;
+import dev.holdfast.LossReason;
+import dev.holdfast.internal.hold.Grant;
+import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.MonotonicClock;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -75,6 +80,15 @@ class HandOffLincheckTest {
         public int nextOfLease() throws InterruptedException {
             try (Lease lease = lock.acquire()) {
                 return lease.isValid() ? ++value : -1;
+            }
+        }
+
+        /** Who gives up waiting takes nothing with him, whether he leaves the queue or has just been given the lock. */
+        @Operation
+        public void comeAndGo() {
+            CompletableFuture<Lease> coming = lock.acquireAsync();
+            if (!coming.cancel(false)) {
+                coming.join().release();
             }
         }
     }
@@ -222,6 +236,87 @@ class HandOffLincheckTest {
         }
     }
 
+    /** A lease that is looked at, lost and released by several threads. */
+    public static class Ending {
+        private final Hold hold =
+                (Hold) LOCKS.lock("run " + RUNS.incrementAndGet()).tryAcquire().orElseThrow();
+
+        @Operation
+        public LeaseState state() {
+            return hold.state();
+        }
+
+        @Operation
+        public boolean isValid() {
+            return hold.isValid();
+        }
+
+        @Operation
+        public void lose() {
+            Grant grant = hold.grant();
+            grant.home().change(() -> grant.lose(LossReason.TAKEN));
+        }
+
+        /** Returns whether this was the release of a lease that was lost, which only one is told. */
+        @Operation
+        public boolean release() {
+            try {
+                hold.release();
+                return false;
+            } catch (LockLostException lost) {
+                return true;
+            }
+        }
+    }
+
+    /** The sequential specification of that. A loss is final, and shows after the release, too. */
+    public static class PlainEnding {
+        private boolean lost;
+        private boolean released;
+
+        public LeaseState state() {
+            return lost ? LeaseState.LOST : released ? LeaseState.RELEASED : LeaseState.SAFE;
+        }
+
+        public boolean isValid() {
+            return state() == LeaseState.SAFE;
+        }
+
+        public void lose() {
+            lost |= !released;
+        }
+
+        public boolean release() {
+            boolean isTold = lost && !released;
+            released = true;
+            return isTold;
+        }
+    }
+
+    /** A planted race: two who release at once are both told of the loss. */
+    public static class ToldTwice {
+        private volatile boolean lost;
+        private volatile boolean released;
+
+        @Operation
+        public synchronized LeaseState state() {
+            return lost ? LeaseState.LOST : released ? LeaseState.RELEASED : LeaseState.SAFE;
+        }
+
+        @Operation
+        public synchronized void lose() {
+            lost |= !released;
+        }
+
+        @Operation
+        public boolean release() {
+            boolean isTold = lost && !released;
+            Thread.yield();
+            released = true;
+            return isTold;
+        }
+    }
+
     /** The sequential specification of the counter. */
     public static class Plain {
         private int value;
@@ -233,11 +328,15 @@ class HandOffLincheckTest {
         public int nextOfLease() {
             return ++value;
         }
+
+        public void comeAndGo() {
+            // It leaves nothing.
+        }
     }
 
     @Test
     void whatALockGuardsIsLinearizable() {
-        options(10, 300).sequentialSpecification(Plain.class).check(Counter.class);
+        options(8, 200).sequentialSpecification(Plain.class).check(Counter.class);
     }
 
     @Test
@@ -251,9 +350,23 @@ class HandOffLincheckTest {
     }
 
     @Test
-    void plantedRaceIsFound() {
+    void theStatesOfALeaseAreLinearizable() {
+        options(8, 200).sequentialSpecification(PlainEnding.class).check(Ending.class);
+    }
+
+    @Test
+    void plantedRaceInWhatIsGuardedIsFound() {
+        isFound(GuardedByTwo.class, Plain.class);
+    }
+
+    @Test
+    void plantedRaceInTheStatesIsFound() {
+        isFound(ToldTwice.class, PlainEnding.class);
+    }
+
+    private static void isFound(Class<?> planted, Class<?> specification) {
         assertThatThrownBy(() ->
-                        options(10, 300).sequentialSpecification(Plain.class).check(GuardedByTwo.class))
+                        options(10, 300).sequentialSpecification(specification).check(planted))
                 .hasMessageContaining("Invalid execution results");
     }
 

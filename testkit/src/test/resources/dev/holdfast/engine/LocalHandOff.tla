@@ -10,10 +10,12 @@
 (*                                                                                                                *)
 (* Flaws are the mistakes that the design avoids:                                                                 *)
 (*   "counts from reply"  the lease is counted from the arrival of its grant                                      *)
-(*   "revives"            the answer to a renewal is believed although the time is over                           *)
+(*   "revives"            the answer to a renewal is believed although the time is over: the lock may still be    *)
+(*                        kept then, so that there is one holder, but a loss was not final                        *)
 (*   "trusts the timer"   a thread holds until the timer has declared the loss                                    *)
 (*   "keeps the token"    the grant is passed on with the same token                                              *)
 (*   "passes on what is over"  the grant is passed on without a look at the time                                  *)
+(*   "releases whatever there is"  a release ends the grant of whoever holds when it arrives                      *)
 EXTENDS Naturals, FiniteSets, TLC
 
 CONSTANTS Threads, None, Lease, End, Renewals, Grants, Flaws
@@ -121,7 +123,7 @@ GiveBack ==
 
 ReleaseAtStore(n) ==
   /\ releases' = releases \ {n}
-  /\ owner' = IF owner = n THEN 0 ELSE owner
+  /\ owner' = IF owner = n \/ "releases whatever there is" \in Flaws THEN 0 ELSE owner
   /\ UNCHANGED <<now, until, counter, ask, grant, holder, shares, renewals, rival, last, grew>>
 
 Renew ==
