@@ -133,11 +133,11 @@ public final class Callbacks implements AutoCloseable {
             mutex.unlock();
         }
         if (!lane.run(this::deliver)) {
-            next();
+            dropAll();
         }
     }
 
-    /** Whether all events of {@link #observe} were delivered. For tests. */
+    /** Whether all events of {@link #observe} were delivered, or dropped by the close. For tests. */
     public boolean isQuiet() {
         mutex.lock();
         try {
@@ -160,6 +160,18 @@ public final class Callbacks implements AutoCloseable {
             event = event == null ? requests.poll() : event;
             delivering = event != null;
             return event;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    // After the close nobody delivers them any more.
+    private void dropAll() {
+        mutex.lock();
+        try {
+            events.clear();
+            requests.clear();
+            delivering = false;
         } finally {
             mutex.unlock();
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.DistributedLock;
+import dev.holdfast.Engines;
 import dev.holdfast.FenceGuard;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
@@ -13,6 +14,7 @@ import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.internal.Callbacks;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
@@ -161,6 +163,33 @@ class ObserverTest extends EngineFixture {
     }
 
     /** Each acquisition that begins ends once, on whichever way, and is not reported a second time by the other method. */
+    @Test
+    void permitsOfASemaphoreAreReportedAsSuchAlsoIfItHasOneOnly() {
+        Queue<LockObserver.Kind> kinds = new ConcurrentLinkedQueue<>();
+        LockObserver hears = new LockObserver() {
+            @Override
+            public void acquireEnded(String name, Kind kind, Outcome outcome, Duration waited) {
+                kinds.add(kind);
+            }
+        };
+        Holdfast client = client(Holdfast.builder().store(network).observer(hears));
+        client.semaphore("single", 1).tryAcquire().orElseThrow().release();
+        client.lock("mutex").tryAcquire().orElseThrow().release();
+        Wait.until("both were reported", () -> kinds.size() == 2);
+        assertThat(kinds).containsExactly(LockObserver.Kind.PERMITS, LockObserver.Kind.MUTEX);
+    }
+
+    /** Before, what came after the close was kept, up to ten thousand events. */
+    @Test
+    void eventsAfterTheCloseAreDropped() {
+        Callbacks callbacks = Engines.of(observed).callbacks();
+        observed.close();
+        for (int i = 0; i < 3; i++) {
+            callbacks.observe(heard -> heard.handedOff("too late", 1));
+        }
+        assertThat(callbacks.isQuiet()).isTrue();
+    }
+
     @Test
     void whatIsReportedWhenItBeginsIsNotifiedOfItsEnd() {
         Queue<String> events = new ConcurrentLinkedQueue<>();

@@ -103,10 +103,12 @@ public final class Hold implements Lease {
     @Override
     public LeaseState state() {
         long now = engine().now();
+        // Before the loss: a lease that is lost and then released must not be seen as one that was released only.
+        boolean isReleased = released;
         if (lost != null) {
             return LeaseState.LOST;
         }
-        if (released) {
+        if (isReleased) {
             return LeaseState.RELEASED;
         }
         if (now >= deadline()) {

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param storeTimeout how long the store may be out of reach, in nanoseconds
  * @param label what people see as the label of the owner, instead of the client's; asked before each request, also under
  *     mutexes and on threads that renew, so it must only read a field; null for the client's label
+ * @param ofSemaphore whether these are permits of a semaphore; one of a single permit is a mutex for the store
  */
 public record LockSpec(
         LockName name,
@@ -32,9 +33,20 @@ public record LockSpec(
         boolean interruptOnLoss,
         long storeTimeout,
         @Nullable Consumer<LossReason> onLost,
-        @Nullable Supplier<String> label) {
+        @Nullable Supplier<String> label,
+        boolean ofSemaphore) {
 
+    /** A mutex, or half of a read-write lock. */
     public static LockSpec of(LockName name, int permits, int limit, LockOptions options) {
+        return of(name, permits, limit, options, false);
+    }
+
+    /** Some permits of a semaphore. */
+    public static LockSpec ofSemaphore(LockName name, int permits, int limit, LockOptions options) {
+        return of(name, permits, limit, options, true);
+    }
+
+    private static LockSpec of(LockName name, int permits, int limit, LockOptions options, boolean ofSemaphore) {
         return new LockSpec(
                 name,
                 permits,
@@ -48,7 +60,8 @@ public record LockSpec(
                 options.interruptOnLoss(),
                 Nanos.of(options.storeTimeout()),
                 options.onLost().orElse(null),
-                null);
+                null,
+                ofSemaphore);
     }
 
     /**
@@ -77,13 +90,26 @@ public record LockSpec(
     /** A place in the wait set of a condition. */
     public LockSpec asWaitSet(LockName waitSet) {
         return new LockSpec(
-                waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null, null);
+                waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null, null, false);
     }
 
     /** The claim of a candidate in an election: a mutex, in the strict order of arrival, with a label of its own. */
     public static LockSpec candidate(LockName name, Duration lease, Duration storeTimeout, Supplier<String> label) {
         return new LockSpec(
-                name, 1, 1, lease, true, Nanos.NEVER, true, false, false, false, Nanos.of(storeTimeout), null, label);
+                name,
+                1,
+                1,
+                lease,
+                true,
+                Nanos.NEVER,
+                true,
+                false,
+                false,
+                false,
+                Nanos.of(storeTimeout),
+                null,
+                label,
+                false);
     }
 
     private LockSpec copy(
@@ -106,7 +132,8 @@ public record LockSpec(
                 newInterruptOnLoss,
                 storeTimeout,
                 newOnLost,
-                label);
+                label,
+                ofSemaphore);
     }
 
     public boolean isExclusive() {
@@ -115,13 +142,10 @@ public record LockSpec(
 
     /** What observers call it. */
     public LockObserver.Kind kind() {
-        if (limit == 1) {
-            return LockObserver.Kind.MUTEX;
+        if (limit == Claim.ALL) {
+            return isRead() ? LockObserver.Kind.READ : LockObserver.Kind.WRITE;
         }
-        if (limit < Claim.ALL) {
-            return LockObserver.Kind.PERMITS;
-        }
-        return isRead() ? LockObserver.Kind.READ : LockObserver.Kind.WRITE;
+        return limit == 1 && !ofSemaphore ? LockObserver.Kind.MUTEX : LockObserver.Kind.PERMITS;
     }
 
     /** Whether this is a read lock: the only shared kind whose grant several local holders may share. */

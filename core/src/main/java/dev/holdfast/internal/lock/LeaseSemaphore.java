@@ -27,14 +27,15 @@ public final class LeaseSemaphore implements DistributedSemaphore {
         }
         this.engine = engine;
         this.options = options;
-        this.spec = LockSpec.of(new LockName(name), 1, limit, options);
+        this.spec = LockSpec.ofSemaphore(new LockName(name), 1, limit, options);
         this.one = ReentrantDistributedLock.of(engine, spec);
     }
 
     private ReentrantDistributedLock permits(int permits) {
         return Preconditions.permits(spec, permits) == 1
                 ? one
-                : ReentrantDistributedLock.of(engine, LockSpec.of(spec.name(), permits, spec.limit(), options));
+                : ReentrantDistributedLock.of(
+                        engine, LockSpec.ofSemaphore(spec.name(), permits, spec.limit(), options));
     }
 
     @Override

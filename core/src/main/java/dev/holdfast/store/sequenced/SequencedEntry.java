@@ -7,8 +7,10 @@ import dev.holdfast.spi.StoreException;
 /** The entry of a claim in the queue of its name. Immutable. */
 public interface SequencedEntry {
 
+    /** The id of the claim that the entry was made for. */
     ClaimId id();
 
+    /** How many permits of the lock it claims; fewer after a downgrade. */
     int permits();
 
     /** The limit of the lock, which is its kind. */

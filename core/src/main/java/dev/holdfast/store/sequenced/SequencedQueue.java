@@ -56,6 +56,11 @@ public abstract class SequencedQueue<E extends SequencedEntry> {
         return entries;
     }
 
+    /**
+     * One of them.
+     *
+     * @throws IndexOutOfBoundsException if there are not so many
+     */
     public final E get(int index) {
         return entries.get(index);
     }
@@ -65,6 +70,7 @@ public abstract class SequencedQueue<E extends SequencedEntry> {
         return admitted;
     }
 
+    /** Whether the entry at this index holds. */
     public final boolean isAdmitted(int index) {
         return index < admitted;
     }

@@ -39,6 +39,7 @@ public final class Tombstones<K> {
         return dropped;
     }
 
+    /** Whether this one was added, its time is not over, and it was not dropped. */
     public synchronized boolean has(K key) {
         Long end = ends.get(key);
         return end != null && end - clock.nanoTime() > 0;
