@@ -8,6 +8,8 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.Seeds;
 import java.nio.file.Path;
@@ -16,12 +18,15 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,6 +38,9 @@ class HammerTest {
 
     private static final int THREADS = 16;
     private static final int STORES = 4;
+
+    /** How often a call that was refused is made again. */
+    private static final int MOST_TRIES = 100;
 
     @TempDir
     Path folder;
@@ -53,13 +61,12 @@ class HammerTest {
             Claimant me = new Claimant("t" + thread, Duration.ofMinutes(1));
             for (int done = 0; done < times; ) {
                 Claim claim = me.mutex(new LockName("one"));
-                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted granted) {
+                if (answered(() -> store.tryAcquire(claim)) instanceof Granted granted) {
                     int before = shared[0];
                     counters.add(granted.counter());
                     Thread.onSpinWait();
                     shared[0] = before + 1;
-                    assertThat(store.release(claim).toCompletableFuture().join().wasOwner())
-                            .isTrue();
+                    assertThat(answered(() -> store.release(claim)).wasOwner()).isTrue();
                     done++;
                 }
             }
@@ -78,7 +85,7 @@ class HammerTest {
             for (int i = 0; i < grants.length(); i++) {
                 together.await(60, TimeUnit.SECONDS);
                 Claim claim = me.mutex(new LockName("fresh-" + i));
-                if (store.tryAcquire(claim).toCompletableFuture().join() instanceof Granted) {
+                if (answered(() -> store.tryAcquire(claim)) instanceof Granted) {
                     grants.incrementAndGet(i);
                 }
             }
@@ -102,19 +109,31 @@ class HammerTest {
                 List<Claim> claims = names.stream()
                         .map(name -> me.mutex(new LockName("several-" + name)))
                         .toList();
-                List<Attempt> attempts =
-                        store.tryAcquireAll(claims).toCompletableFuture().join();
+                List<Attempt> attempts = answered(() -> store.tryAcquireAll(claims));
                 if (attempts.get(0) instanceof Granted) {
                     names.forEach(
                             name -> assertThat(holders.incrementAndGet(name)).isEqualTo(1));
                     names.forEach(holders::decrementAndGet);
-                    claims.forEach(
-                            claim -> store.release(claim).toCompletableFuture().join());
+                    claims.forEach(claim -> answered(() -> store.release(claim)));
                 }
             }
         });
         try (LockStore store = open(product)) {
             assertThat(store.list("several-", 10).toCompletableFuture().join()).isEmpty();
+        }
+    }
+
+    // As the engine does: on a busy machine the server may have suspended a transaction of another thread that keeps the row locked,
+    // for longer than a call waits for that.
+    private static <T> T answered(Supplier<CompletionStage<T>> call) {
+        for (int tries = 1; ; tries++) {
+            try {
+                return call.get().toCompletableFuture().join();
+            } catch (CompletionException failure) {
+                if (StoreException.of(failure).effect() != Effect.NONE || tries == MOST_TRIES) {
+                    throw failure;
+                }
+            }
         }
     }
 

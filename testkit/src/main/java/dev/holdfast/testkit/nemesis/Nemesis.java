@@ -339,10 +339,13 @@ final class Nemesis {
             deck.addFirst(one.kind());
         }
         long thawed = System.nanoTime();
-        holderIsFrozen = false;
         one.holder().thaw();
-        // Nothing else is done to it before it has tried to write.
-        healings.add(new Healing(thawed, () -> one.holder().hasSpokenSince(thawed), one.holder()::recovered));
+        // Nothing else is done to it before it has tried to write, and no other holder is frozen: its stale write would count for the
+        // write of others that such a holder waits for.
+        healings.add(new Healing(thawed, () -> one.holder().hasSpokenSince(thawed), () -> {
+            holderIsFrozen = false;
+            one.holder().recovered();
+        }));
     }
 
     private void replace(Member killed) {
