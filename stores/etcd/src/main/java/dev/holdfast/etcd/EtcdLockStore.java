@@ -207,7 +207,7 @@ public final class EtcdLockStore implements LockStore {
     @Override
     public CompletionStage<Released> release(Claim claim) {
         CompletableFuture<Released> result = new CompletableFuture<>();
-        session.open().thenCompose(life -> released(claim, life)).whenComplete((released, failure) -> {
+        session.with(life -> released(claim, life)).whenComplete((released, failure) -> {
             if (failure != null) {
                 StoreException cause = EtcdErrors.of(failure, true, client.toString());
                 session.failed(cause);
@@ -247,21 +247,27 @@ public final class EtcdLockStore implements LockStore {
 
     private CompletionStage<Released> released(
             Claim claim, @Nullable ClaimState state, boolean known, ByteString tombstone, TxnRequest.Builder request) {
-        return client.txn(request.build(), true).thenCompose(answer -> {
-            boolean tombstonePut = !known || claim.repeated() || !answer.getSucceeded();
-            if (tombstonePut) {
-                maintenance.tombstonePut(tombstone, claim.lease());
-            }
-            CompletionStage<Boolean> found = known
-                    ? CompletableFuture.completedStage(answer.getSucceeded())
-                    : deleted(claim, answer.getResponses(1).getResponseRange());
-            return found.thenApply(wasOwner -> {
-                if (state != null) {
-                    claimTable.gone(state, Renewed.Reason.RELEASED);
+        CompletionStage<TxnResponse> sent = client.txn(request.build(), true);
+        if (known) {
+            return sent.thenApply(answer -> {
+                if (claim.repeated() || !answer.getSucceeded()) {
+                    maintenance.tombstonePut(tombstone, claim.lease());
                 }
-                return wasOwner ? Released.ALONE : Released.NOT_OWNER;
+                return released(state, answer.getSucceeded());
             });
+        }
+        return sent.thenCompose(answer -> {
+            maintenance.tombstonePut(tombstone, claim.lease());
+            return deleted(claim, answer.getResponses(1).getResponseRange())
+                    .thenApply(wasOwner -> released(state, wasOwner));
         });
+    }
+
+    private Released released(@Nullable ClaimState state, boolean wasOwner) {
+        if (state != null) {
+            claimTable.gone(state, Renewed.Reason.RELEASED);
+        }
+        return wasOwner ? Released.ALONE : Released.NOT_OWNER;
     }
 
     private CompletionStage<Boolean> deleted(Claim claim, RangeResponse some) {

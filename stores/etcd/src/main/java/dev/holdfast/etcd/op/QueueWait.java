@@ -99,7 +99,7 @@ public final class QueueWait {
 
     public void enqueue(Claim claim, ClaimListener listener) {
         ClaimState state = claimTable.begin(claim, listener);
-        session.open().thenCompose(life -> queueUp(state, claim, life)).whenComplete((done, failure) -> {
+        session.with(life -> queueUp(state, claim, life)).whenComplete((done, failure) -> {
             if (failure != null) {
                 StoreException cause = EtcdErrors.of(failure, true, client.toString());
                 session.failed(cause);
@@ -169,7 +169,7 @@ public final class QueueWait {
     private CompletionStage<Void> placed(
             ClaimState state, Claim claim, Session.Life life, long sentAt, QueueEntry own, RangeResponse some) {
         if (!some.getMore()) {
-            Seen seen = new Seen(AdmissionQueue.of(state.queue, some.getKvsList(), true), own.created());
+            Seen seen = new Seen(AdmissionQueue.of(state.queue, some.getKvsList(), own), own.created());
             return found(state, claim, life, sentAt, true, seen);
         }
         AdmissionQueue before = AdmissionQueue.some(state.queue, some.getKvsList(), own);
@@ -237,6 +237,10 @@ public final class QueueWait {
         if (put && queue.isFull(index)) {
             return undo(state, own, SequencedQueue.full(claim.name()));
         }
+        if (queue.isAdmitted(index) && own.session() == life.lease()) {
+            admitted(state, own, life.leftAt(sentAt));
+            return DONE;
+        }
         if (queue.isAdmitted(index)) {
             return session.leftOf(own.session(), life, sentAt).thenAccept(left -> admitted(state, own, left));
         }
@@ -302,6 +306,7 @@ public final class QueueWait {
         int watchNumber = ++state.watchNumber;
         state.blocker = blocker;
         state.blockerWatch = null;
+        state.blockerIsStarting = blocker != null;
         if (old != null) {
             then.add(old::close);
         }
@@ -536,7 +541,10 @@ public final class QueueWait {
                     return;
                 }
                 state.failures = 0;
-                if (missed) {
+                state.blockerIsStarting = false;
+                boolean due = state.lookIsDue;
+                state.lookIsDue = false;
+                if (missed || due) {
                     then.add(() -> missedEvents.look(state));
                 }
             });
@@ -548,6 +556,7 @@ public final class QueueWait {
                 if (!isOver()) {
                     state.watchNumber++;
                     state.blockerWatch = null;
+                    state.blockerIsStarting = false;
                     state.blocker = null;
                     readQueueSoon(state);
                 }
@@ -587,7 +596,10 @@ public final class QueueWait {
                 state.failures = 0;
                 state.ownStart = ++state.ownStarts;
                 state.ownIsSure = !missed;
-                if (missed) {
+                if (missed && state.blockerIsStarting) {
+                    // One look at both keys is enough when both watches have started.
+                    state.lookIsDue = true;
+                } else if (missed) {
                     then.add(() -> missedEvents.look(state));
                 }
             });

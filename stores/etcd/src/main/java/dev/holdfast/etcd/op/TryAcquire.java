@@ -69,18 +69,16 @@ public final class TryAcquire {
             states.add(claimTable.begin(claim, null));
         }
         CompletableFuture<List<Attempt>> result = new CompletableFuture<>();
-        session.open()
-                .thenCompose(life -> new Round(claims, states, life).run())
-                .whenComplete((attempts, failure) -> {
-                    if (failure != null) {
-                        StoreException cause = EtcdErrors.of(failure, true, client.toString());
-                        session.failed(cause);
-                        states.forEach(state -> claimTable.attemptFailed(state, cause));
-                        result.completeExceptionally(cause);
-                    } else {
-                        result.complete(attempts);
-                    }
-                });
+        session.with(life -> new Round(claims, states, life).run()).whenComplete((attempts, failure) -> {
+            if (failure != null) {
+                StoreException cause = EtcdErrors.of(failure, true, client.toString());
+                session.failed(cause);
+                states.forEach(state -> claimTable.attemptFailed(state, cause));
+                result.completeExceptionally(cause);
+            } else {
+                result.complete(attempts);
+            }
+        });
         return result;
     }
 

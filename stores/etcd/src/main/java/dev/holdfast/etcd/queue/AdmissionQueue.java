@@ -31,7 +31,16 @@ public final class AdmissionQueue extends SequencedQueue<QueueEntry> {
     AdmissionQueue(List<QueueEntry> entries, boolean isWhole) {
         super(entries);
         this.isWhole = isWhole;
-        this.isMixed = entries.stream().anyMatch(entry -> entry.limit() != limit());
+        this.isMixed = isMixed();
+    }
+
+    private boolean isMixed() {
+        for (int i = 1; i < entries().size(); i++) {
+            if (isOfAnotherKind(i)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     static AdmissionQueue of(List<QueueEntry> entries) {
@@ -52,6 +61,17 @@ public final class AdmissionQueue extends SequencedQueue<QueueEntry> {
         return new AdmissionQueue(entries, isWhole);
     }
 
+    /**
+     * The same for a client that has just put one of the keys. Most locks are free, so this key is mostly the only one, and
+     * then nothing is parsed.
+     */
+    public static AdmissionQueue of(ByteString queue, List<KeyValue> pairs, QueueEntry put) {
+        boolean isAlone = pairs.size() == 1
+                && put.isStill(pairs.get(0))
+                && put.key().equals(pairs.get(0).getKey());
+        return isAlone ? new AdmissionQueue(List.of(put), true) : of(queue, pairs, true);
+    }
+
     /** Some of the claims before the newest one, and that one. The keys may or may not have it. */
     public static AdmissionQueue some(ByteString queue, List<KeyValue> pairs, QueueEntry newest) {
         List<QueueEntry> entries = new ArrayList<>(of(queue, pairs, false).entries());
@@ -61,6 +81,9 @@ public final class AdmissionQueue extends SequencedQueue<QueueEntry> {
     }
 
     public int indexOf(ClaimId id) {
+        if (entries().size() == 1) {
+            return get(0).id().equals(id) ? 0 : -1;
+        }
         Map<ClaimId, Integer> known = indexes;
         if (known == null) {
             // Several threads may do this at the same time, with the same result.

@@ -46,12 +46,17 @@ public final class AuthToken {
 
     /** A channel whose calls carry a token and require that the server has a leader. */
     static Channel withHeaders(Channel channel, @Nullable String token) {
+        return io.grpc.ClientInterceptors.intercept(channel, MetadataUtils.newAttachHeadersInterceptor(headers(token)));
+    }
+
+    /** The headers of one call, which carry a token and require that the server has a leader. */
+    static Metadata headers(@Nullable String token) {
         Metadata headers = new Metadata();
         headers.put(LEADER, "true");
         if (token != null) {
             headers.put(TOKEN, token);
         }
-        return io.grpc.ClientInterceptors.intercept(channel, MetadataUtils.newAttachHeadersInterceptor(headers));
+        return headers;
     }
 
     /** Requests a new token instead of a refused one; concurrent callers share one request. */

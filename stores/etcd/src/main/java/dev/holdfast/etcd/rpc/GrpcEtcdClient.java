@@ -13,7 +13,6 @@ import io.etcd.jetcd.api.LeaseTimeToLiveRequest;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
 import io.grpc.CallOptions;
-import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.Grpc;
 import io.grpc.Metadata;
@@ -166,8 +165,7 @@ public final class GrpcEtcdClient implements EtcdClient {
             CompletableFuture<A> answer) {
         int endpoint = endpoints.current();
         String token = authToken.token();
-        Channel channel = AuthToken.withHeaders(endpoints.channel(endpoint), token);
-        ClientCall<Q, A> call = channel.newCall(method, OPTIONS);
+        ClientCall<Q, A> call = endpoints.channel(endpoint).newCall(method, OPTIONS);
         TimedCall timedCall = new TimedCall(call);
         call.start(
                 new ClientCall.Listener<A>() {
@@ -207,7 +205,7 @@ public final class GrpcEtcdClient implements EtcdClient {
                         answer.completeExceptionally(EtcdErrors.of(status.asException(), writes, where));
                     }
                 },
-                new Metadata());
+                AuthToken.headers(token));
         timedCall.begin();
         call.request(2);
         call.sendMessage(request);

@@ -82,6 +82,12 @@ public final class ClaimState {
     /** Whether that watch has missed nothing, so that a waiter which has not heard of the end of its key has its key. */
     public boolean ownIsSure;
 
+    /** Whether the watch on its blocker has not started yet. */
+    public boolean blockerIsStarting;
+
+    /** Whether its two keys must be looked at when that watch has started: the one on its own key has missed something. */
+    public boolean lookIsDue;
+
     /** Whether this client has sent a release of the claim: the end of its key is then no loss. */
     public boolean releasing;
 

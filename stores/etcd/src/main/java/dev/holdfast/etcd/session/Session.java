@@ -8,6 +8,7 @@ import dev.holdfast.spi.StoreException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -102,6 +103,24 @@ public final class Session {
             openingFailed(result, noMemory);
         }
         return result;
+    }
+
+    /**
+     * Does something with the lease, or with a new one if there is none. Nearly always there is one. Then the work begins at
+     * once: a stage less is less code that a young JVM has to compile.
+     *
+     * @return fails also with what the work throws
+     */
+    public <T> CompletionStage<T> with(Function<Life, CompletionStage<T>> work) {
+        Life known = life();
+        if (known == null) {
+            return open().thenCompose(work);
+        }
+        try {
+            return work.apply(known);
+        } catch (RuntimeException | Error failure) {
+            return CompletableFuture.failedStage(failure);
+        }
     }
 
     private void opened(CompletableFuture<Life> result, Life begun) {

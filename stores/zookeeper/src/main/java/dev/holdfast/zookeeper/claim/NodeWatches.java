@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
@@ -85,28 +84,33 @@ public final class NodeWatches {
      * nor does it after another failure, unless it did before.
      *
      * @param onEvent receives the events, on the client's event thread
+     * @param then receives the reply, on the same thread
      */
-    public CompletionStage<Reply<SessionClient.Data>> read(
-            SessionClient client, ClaimState claimState, String path, Consumer<WatchedEvent> onEvent) {
+    public void read(
+            SessionClient client,
+            ClaimState claimState,
+            String path,
+            Consumer<WatchedEvent> onEvent,
+            Consumer<Reply<SessionClient.Data>> then) {
         Key key = new Key(client.session(), path);
         synchronized (this) {
             if (claimState.state() == ClaimState.State.OVER) {
-                return client.data(path, null);
+                client.data(path, null, then);
+                return;
             }
             NodeWatch watch = watches.computeIfAbsent(key, unused -> new NodeWatch(key, client));
             boolean isNew = watch.claims.put(claimState, onEvent) == null;
             watch.state = watch.state == State.LIVE ? State.LIVE : State.ASKED;
-            // The reply is waited for under the lock, too: if it has come already, no event after it is seen before it,
-            // which
-            // would make a watch live whose connection was broken meanwhile.
-            return client.data(path, watch).thenApply(reply -> {
+            // The reply is seen on the thread of the events, in its order among them. Else it might make a watch live
+            // whose connection was broken meanwhile.
+            client.data(path, watch, reply -> {
                 // If an event has used up the watch in the meantime, nobody hears of the next one, and this changes
                 // nothing.
                 answered(watch, reply.isOk());
                 if (!reply.isOk() && (isNew || reply.isMissing())) {
                     forget(key, claimState);
                 }
-                return reply;
+                then.accept(reply);
             });
         }
     }

@@ -14,7 +14,9 @@ import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
@@ -74,7 +76,7 @@ public final class PredecessorWatch {
         if (predecessor == null) {
             list(client, claimState, true, 0);
         } else {
-            readPredecessor(client, claimState, path).thenAccept(blocks -> {
+            readPredecessor(client, claimState, path, blocks -> {
                 if (!blocks && claimState.clearWatch(path)) {
                     list(client, claimState, false, 0);
                 }
@@ -85,7 +87,7 @@ public final class PredecessorWatch {
     /** Watches the node of a claim that waits or holds, unless it is watched already. */
     void watchOwn(SessionClient client, ClaimState claimState) {
         if (watches.isMissing(claimState, ownPath(claimState))) {
-            readOwn(client, claimState).thenAccept(reply -> {
+            readOwn(client, claimState, reply -> {
                 if (reply.isMissing()) {
                     ownDeleted(client, claimState);
                 }
@@ -125,7 +127,9 @@ public final class PredecessorWatch {
         if (watched == null) {
             return exists;
         }
-        return exists.thenCombine(readPredecessor(client, claimState, watched), (here, blocks) -> {
+        CompletableFuture<Boolean> blocked = new CompletableFuture<>();
+        readPredecessor(client, claimState, watched, blocked::complete);
+        return exists.thenCombine(blocked, (here, blocks) -> {
             if (!blocks) {
                 claimState.clearWatch(watched);
             }
@@ -135,21 +139,26 @@ public final class PredecessorWatch {
 
     /** Reads and watches the node of a claim that waits or holds. */
     CompletionStage<Reply<SessionClient.Data>> readOwn(SessionClient client, ClaimState claimState) {
-        String path = ownPath(claimState);
-        return watches.read(client, claimState, path, event -> ownChanged(client, claimState, path, event));
+        CompletableFuture<Reply<SessionClient.Data>> reply = new CompletableFuture<>();
+        readOwn(client, claimState, reply::complete);
+        return reply;
     }
 
-    // Whether the claim must still wait for that node, which is then watched.
-    private CompletionStage<Boolean> readPredecessor(SessionClient client, ClaimState claimState, String path) {
+    private void readOwn(SessionClient client, ClaimState claimState, Consumer<Reply<SessionClient.Data>> then) {
+        String path = ownPath(claimState);
+        watches.read(client, claimState, path, event -> ownChanged(client, claimState, path, event), then);
+    }
+
+    // Tells whether the claim must still wait for that node, which is then watched.
+    private void readPredecessor(SessionClient client, ClaimState claimState, String path, Consumer<Boolean> then) {
         boolean endsWhenGranted = waitsForWaiter(claimState, path);
-        return watches.read(client, claimState, path, event -> changed(client, claimState, path, event))
-                .thenApply(reply -> {
-                    boolean blocks = reply.isOk() && !(endsWhenGranted && isGranted(reply.get()));
-                    if (!blocks) {
-                        watches.leave(claimState, path);
-                    }
-                    return blocks;
-                });
+        watches.read(client, claimState, path, event -> changed(client, claimState, path, event), reply -> {
+            boolean blocks = reply.isOk() && !(endsWhenGranted && isGranted(reply.get()));
+            if (!blocks) {
+                watches.leave(claimState, path);
+            }
+            then.accept(blocks);
+        });
     }
 
     // Whether permits are short, and the claim at that path was a waiter, too, when the queue was listed.

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.apache.zookeeper.AsyncCallback.ChildrenCallback;
 import org.apache.zookeeper.AsyncCallback.Create2Callback;
 import org.apache.zookeeper.AsyncCallback.VoidCallback;
@@ -28,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * therefore take only one round trip.
  *
  * <p>A stage never fails: the code of its reply says what went wrong. Stages complete on the client's event thread,
- * which also delivers the events of watches, in order. The three requests of a free lock take a callback instead: each step
- * from one stage to the next is code that a young JVM interprets, and then compiles.
+ * which also delivers the events of watches, in order. The requests of a free lock, and those of a wait, take a callback
+ * instead: each step from one stage to the next is code that a young JVM interprets, and then compiles.
  */
 public final class SessionClient {
 
@@ -173,13 +174,18 @@ public final class SessionClient {
 
     public CompletionStage<Reply<Data>> data(String path, @Nullable Watcher watcher) {
         CompletableFuture<Reply<Data>> reply = new CompletableFuture<>();
+        data(path, watcher, reply::complete);
+        return reply;
+    }
+
+    /** Reads a node; the reply goes straight to the receiver, on the client's event thread. */
+    public void data(String path, @Nullable Watcher watcher, Consumer<Reply<Data>> then) {
         zooKeeper.getData(
                 path,
                 watcher,
                 (code, requestPath, context, bytes, stat) ->
-                        reply.complete(Reply.of(code, stat == null ? null : new Data(text(bytes), stat), requestPath)),
+                        then.accept(Reply.of(code, stat == null ? null : new Data(text(bytes), stat), requestPath)),
                 null);
-        return reply;
     }
 
     private static String text(byte @Nullable [] bytes) {
