@@ -1,5 +1,6 @@
 package dev.holdfast.etcd;
 
+import dev.holdfast.spi.Claim;
 import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.Ports;
 import dev.holdfast.testkit.process.ServerProcess;
@@ -163,6 +164,16 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
         control("role", "add", "locks");
         control("role", "grant-permission", "locks", "--prefix=true", "readwrite", "holdfast/");
         control("user", "grant-role", "app", "locks");
+    }
+
+    /** Revokes the lease that a claim's key is attached to, as if the client had died. */
+    void revokeLeaseOf(Claim claim) {
+        List<String> lines = control("get", "holdfast/" + claim.name() + "/", "--prefix")
+                .lines()
+                .toList();
+        String key = lines.get(lines.indexOf(claim.id().toString()) - 2);
+        String rest = key.substring(key.lastIndexOf('/') + 1);
+        control("lease", "revoke", rest.replaceAll("-.*", ""));
     }
 
     static Process run(List<String> command) {

@@ -4,7 +4,6 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.StoreTest;
-import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 
 /** Base class of tests that open stores on a server of their own, which they start before all tests of the class. */
@@ -28,11 +27,6 @@ abstract class WithServer extends StoreTest {
 
     /** Revokes the lease that a claim's key is attached to, as if the client had died. */
     void revokeLeaseOf(Claim claim) {
-        List<String> lines = server.control("get", "holdfast/" + claim.name() + "/", "--prefix")
-                .lines()
-                .toList();
-        String key = lines.get(lines.indexOf(claim.id().toString()) - 2);
-        String rest = key.substring(key.lastIndexOf('/') + 1);
-        server.control("lease", "revoke", rest.replaceAll("-.*", ""));
+        server.revokeLeaseOf(claim);
     }
 }

@@ -42,6 +42,7 @@ final class EngineSimulation implements ThreadUser.Host {
     private static final int MOST_HELD = 5;
     private static final int STEPS_OF_A_WEATHER = 400;
     private static final long MOST_PAUSE = 6_000 * Weather.MILLI;
+    private static final long LEASE_LONG_PAUSE = 600 * Weather.MILLI;
     /** After so long in clear weather all must have come to its end. */
     private static final int INTERRUPTED_ONCE_IN = 60;
 
@@ -218,15 +219,15 @@ final class EngineSimulation implements ThreadUser.Host {
     private void act() {
         SimulatedProcess process = chance.of(processes);
         int dice = chance.below(1_000);
-        if (dice < 3) {
+        if (dice < 12) {
             weatherOf(process);
-        } else if (dice < 5) {
+        } else if (dice < 14) {
             world.storeClock().stepWallClock((chance.below(7_200) - 3_600) * 1_000_000L);
-        } else if (dice < 6) {
+        } else if (dice < 15) {
             replace(process);
-        } else if (dice < 9) {
-            breakSome(chance.of(names));
-        } else if (dice < 30) {
+        } else if (dice < 23) {
+            breakSome(process, chance.of(names));
+        } else if (dice < 40) {
             signal(chance.of(names));
         } else if (world.now() < process.pausedUntil) {
             world.doOne();
@@ -432,7 +433,9 @@ final class EngineSimulation implements ThreadUser.Host {
 
     private void weatherOf(SimulatedProcess process) {
         if (chance.once(2)) {
-            process.pausedUntil = world.now() + chance.mostlyShort(MOST_PAUSE);
+            // Many pauses are about as long as leases, so that answers come when the time is just over.
+            long pause = chance.once(2) ? chance.below(LEASE_LONG_PAUSE) : chance.mostlyShort(MOST_PAUSE);
+            process.pausedUntil = world.now() + pause;
             world.note(process, "is paused");
         } else {
             world.note(process, "is cut off");
@@ -470,11 +473,19 @@ final class EngineSimulation implements ThreadUser.Host {
         begin();
     }
 
-    private void breakSome(SharedName name) {
+    // What an operator sees he breaks at once; a program breaks it a while later, when somebody else may hold.
+    private void breakSome(SimulatedProcess process, SharedName name) {
         world.store().inspect(new LockName(name.toString())).toCompletableFuture().join().stream()
                 .flatMap(state -> state.holders().stream())
                 .limit(1)
-                .forEach(holder -> breakOne(name, holder));
+                .forEach(holder -> {
+                    if (chance.once(2) && thread.inside() == null && world.now() >= process.pausedUntil) {
+                        name.markBroken(holder.counter());
+                        thread.breakSeen(process, name, holder);
+                    } else {
+                        breakOne(name, holder);
+                    }
+                });
     }
 
     // What a signal of another process does.

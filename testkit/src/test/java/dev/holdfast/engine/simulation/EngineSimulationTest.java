@@ -30,22 +30,30 @@ class EngineSimulationTest {
             return;
         }
         long steps = Long.getLong(STEPS, STEPS_IN_ALL);
+        long made = 0;
+        long runs = 0;
         long grants = 0;
         long losses = 0;
         long givenUp = 0;
         long failures = 0;
         long seconds = 0;
-        for (long done = 0; done < steps; done += STEPS_OF_A_RUN) {
-            EngineSimulation.Report report = EngineSimulation.run(FIRST + done, STEPS_OF_A_RUN, Plant.NONE);
+        while (made < steps) {
+            EngineSimulation.Report report = EngineSimulation.run(FIRST + made, STEPS_OF_A_RUN, Plant.NONE);
+            runs++;
+            made += report.steps();
             grants += report.grants();
             losses += report.losses();
             givenUp += report.givenUp();
             failures += report.failures();
             seconds += report.trueMillis() / 1_000;
         }
-        System.out.println("Simulation of the engine: " + steps + " steps in " + steps / STEPS_OF_A_RUN
-                + " runs, first seed " + FIRST + ": " + grants + " grants, " + losses + " losses found at the release, "
+        System.out.println("Simulation of the engine: " + made + " steps in " + runs
+                + " runs of a seed each, first seed " + FIRST + ": " + grants + " grants, " + losses
+                + " losses found at the release, "
                 + givenUp + " waits given up, " + failures + " failed, " + seconds + " s of simulated time");
+        // However the length of a run or the property is changed, so many are made by default.
+        assertThat(made).as("steps").isGreaterThanOrEqualTo(Long.getLong(STEPS, 1_000_000));
+        assertThat(runs).as("seeds").isGreaterThanOrEqualTo(steps / STEPS_OF_A_RUN);
         // A run in which nothing happens proves nothing.
         assertThat(grants).as("grants").isGreaterThan(steps / 100);
         assertThat(losses).as("losses").isGreaterThan(steps / 10_000);

@@ -35,12 +35,18 @@ final class SimulatedProcess extends Party implements Simulator {
         super(name);
         this.world = world;
         Chance chance = world.chance();
-        long tooFast = world.plant() == Plant.SLOW_CLOCKS ? -SLOW_CLOCK_PPM : chance.below(2 * CLOCK_PPM) - CLOCK_PPM;
+        long tooFast = world.plant() == Plant.SLOW_CLOCKS ? -SLOW_CLOCK_PPM : anyRate(chance);
         this.clock = new SimulatedClock(world, chance.any(), tooFast);
         this.network = new SimulatedNetwork(world, this, queues);
         this.client = Engines.simulated(Holdfast.builder().store(network).clock(clock), this);
         this.engine = Engines.of(client);
         world.join(this);
+    }
+
+    // Often as slow or as fast as is allowed, where mistakes show most.
+    private static long anyRate(Chance chance) {
+        long rate = chance.below(2 * CLOCK_PPM) - CLOCK_PPM;
+        return chance.once(3) ? rate : rate < 0 ? -CLOCK_PPM : CLOCK_PPM;
     }
 
     SimulatedClock clock() {

@@ -7,6 +7,7 @@ import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ResourceState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -126,6 +127,14 @@ final class ThreadUser {
         }
     }
 
+    /** Breaks a lock in a process, as exactly the claim that was seen. */
+    void breakSeen(SimulatedProcess process, SharedName name, ResourceState.Entry seen) {
+        in(process, () -> {
+            world.note(process, "its thread breaks " + name);
+            process.client().forceRelease(seen);
+        });
+    }
+
     /** Gives something up, unless it has nothing or is parked. */
     void giveUpSome() {
         if (!owns.isEmpty() && inside == null) {
@@ -171,6 +180,11 @@ final class ThreadUser {
             owns.add(own);
             own.held = new Held(own, process, List.of(name), writes ? limit : 1, limit);
             host.hold(own.held);
+            if (writes && !isMutex && chance.once(2)) {
+                // At once, so that others who read here may join it.
+                read(own);
+                unlock(own);
+            }
         }
     }
 

@@ -47,7 +47,7 @@ record Observers(List<LockObserver> all) implements LockObserver {
     private static @Nullable Acquisition startedBy(LockObserver observer, String name, Kind kind) {
         try {
             return observer.acquireStarted(name, kind);
-        } catch (RuntimeException theirs) {
+        } catch (RuntimeException | Error theirs) {
             Thread thread = Thread.currentThread();
             thread.getUncaughtExceptionHandler().uncaughtException(thread, theirs);
             return null;
@@ -95,11 +95,11 @@ record Observers(List<LockObserver> all) implements LockObserver {
     }
 
     private void each(Consumer<LockObserver> event) {
-        RuntimeException first = null;
+        Throwable first = null;
         for (LockObserver observer : all) {
             try {
                 event.accept(observer);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 if (first == null) {
                     first = e;
                 } else {
@@ -107,8 +107,11 @@ record Observers(List<LockObserver> all) implements LockObserver {
                 }
             }
         }
-        if (first != null) {
-            throw first;
+        if (first instanceof Error error) {
+            throw error;
+        }
+        if (first instanceof RuntimeException exception) {
+            throw exception;
         }
     }
 }

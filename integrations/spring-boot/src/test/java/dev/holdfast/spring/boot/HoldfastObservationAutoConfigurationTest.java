@@ -1,6 +1,7 @@
 package dev.holdfast.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.LockObserver;
@@ -156,5 +157,42 @@ class HoldfastObservationAutoConfigurationTest {
         assertThat(heard).containsExactly("reported", "the end", "begun", "only the end");
         assertThat(Observers.of(List.of(doesNot, doesNot)).acquireStarted("a", LockObserver.Kind.MUTEX))
                 .isNull();
+    }
+
+    @Test
+    void anObserverThatFailsWithAnErrorDoesNotKeepTheOthersFromBeingNotified() {
+        List<String> heard = new ArrayList<>();
+        LockObserver fails = new LockObserver() {
+            @Override
+            public Acquisition acquireStarted(String name, Kind kind) {
+                throw new LinkageError("expected");
+            }
+
+            @Override
+            public void released(String name, Duration held) {
+                throw new LinkageError("expected");
+            }
+        };
+        LockObserver hears = new LockObserver() {
+            @Override
+            public Acquisition acquireStarted(String name, Kind kind) {
+                return (outcome, waited) -> heard.add("acquired");
+            }
+
+            @Override
+            public void released(String name, Duration held) {
+                heard.add("released");
+            }
+        };
+        LockObserver both = Observers.of(List.of(fails, hears));
+        Thread.UncaughtExceptionHandler before = Thread.currentThread().getUncaughtExceptionHandler();
+        Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> heard.add("reported"));
+        try {
+            both.acquireStarted("a", LockObserver.Kind.MUTEX).ended(LockObserver.Outcome.ACQUIRED, Duration.ZERO);
+        } finally {
+            Thread.currentThread().setUncaughtExceptionHandler(before);
+        }
+        assertThatThrownBy(() -> both.released("a", Duration.ZERO)).isInstanceOf(LinkageError.class);
+        assertThat(heard).containsExactly("reported", "acquired", "released");
     }
 }

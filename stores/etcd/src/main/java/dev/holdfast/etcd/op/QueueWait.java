@@ -38,7 +38,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A waiter remembers the queue as it was read when the waiter joined it, and removes the claims that events
  * report as gone. If the waiter is then admitted, it is granted without another read (see {@link AdmissionQueue}
  * for why that is safe). If the claim that it watched is gone and it is not admitted, it reads the queue and
- * watches the next one. It watches its own key too: a waiter whose key is gone never holds (etcd-io/etcd#11456).
+ * watches the next one. It watches its own key too: a waiter whose key is gone never holds (etcd-io/etcd#11456). The
+ * end of a session deletes all its keys in one revision, whose events come in any order. So a waiter behind a claim of
+ * its own session reads the queue before it holds.
  */
 public final class QueueWait {
 
@@ -489,6 +491,7 @@ public final class QueueWait {
                 }
                 AdmissionQueue queue = state.seen;
                 boolean touched = false;
+                boolean ofOwnSession = false;
                 for (Event event : events) {
                     ByteString key = event.getKv().getKey();
                     QueueEntry before = queue == null ? null : queue.entry(key);
@@ -503,27 +506,28 @@ public final class QueueWait {
                             ? null
                             : Optional.ofNullable(QueueEntry.of(state.queue, event.getKv()))
                                     .orElse(before);
+                    ofOwnSession |= before.session() == state.session;
                     touched |= after != null && after.permits() == before.permits() && !before.isExclusive();
                     queue = queue.changed(key, after);
                 }
                 if (queue != null) {
                     state.seen = queue;
-                    decide(queue, touched, then);
+                    decide(queue, touched, ofOwnSession, then);
                 }
             });
         }
 
-        private void decide(AdmissionQueue queue, boolean touched, List<Runnable> then) {
+        private void decide(AdmissionQueue queue, boolean touched, boolean ofOwnSession, List<Runnable> then) {
             int index = queue.indexOf(state.claim.id());
             AdmissionQueue.Blocker before = state.blocker;
             if (index < 0) {
                 claimTable.gone(state, Reason.RELEASED, then);
             } else if (!queue.isCertain(index)) {
                 then.add(() -> readQueue(state));
-            } else if (queue.isAdmitted(index) && state.ownIsSure) {
+            } else if (queue.isAdmitted(index) && state.ownIsSure && !ofOwnSession) {
                 grant(state, then);
             } else if (queue.isAdmitted(index)) {
-                // Its own key may have gone before its watch has started.
+                // Its own key may have gone before its watch has started, or with that of its session.
                 then.add(() -> readQueue(state));
             } else {
                 boolean same = Objects.equals(queue.blockerOf(index), before);
