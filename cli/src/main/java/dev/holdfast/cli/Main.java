@@ -63,7 +63,7 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
         System.exit(execute(args, System.nanoTime()));
     }
 
-    private static int execute(String[] given, long startNanos) {
+    static int execute(String[] given, long startNanos) {
         String[] args = commandFirst(given);
         int split = Arrays.asList(args).indexOf(END_OF_OPTIONS);
         boolean isRun = args.length > 0 && RUNNERS.contains(args[0]) && split >= 0;

@@ -5,10 +5,16 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.StoreUnavailableException;
 import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Turns an exception into one line on standard error and an exit code. */
 public final class ErrorReport {
+
+    /** The control characters, and those that change the direction in which a terminal writes. */
+    private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\u202A-\\u202E\\u2066-\\u2069&&[^\\n\\t]]");
 
     private ErrorReport() {}
 
@@ -39,14 +45,19 @@ public final class ErrorReport {
         }
         err.println("holdfast: " + message);
         if (verbose) {
-            thrown.printStackTrace(err);
+            StringWriter trace = new StringWriter();
+            thrown.printStackTrace(new PrintWriter(trace));
+            err.print(CONTROL.matcher(trace.toString()).replaceAll("?"));
         }
         return exitCode;
     }
 
+    /** The message in one line, without what a terminal takes for a command: it may show an argument as it was given. */
     public static String oneLine(@Nullable String message) {
         return message == null
                 ? ""
-                : message.replace('\n', ' ').replace('\r', ' ').strip();
+                : CONTROL.matcher(message.replace('\n', ' ').replace('\r', ' ').replace('\t', ' '))
+                        .replaceAll("?")
+                        .strip();
     }
 }

@@ -10,6 +10,8 @@ import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.store.StoreUrl;
 import dev.holdfast.store.UrlOptions;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeMap;
@@ -100,12 +102,17 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
             return url;
         }
         StringJoiner theirs = new StringJoiner("&", "?", "").setEmptyValue("");
+        List<String> all = new ArrayList<>();
         for (String pair : url.substring(question + 1).split("&", -1)) {
             if (pair.startsWith(OURS)) {
-                ours.putAll(StoreUrl.hidingPassword(url, () -> UrlOptions.split(pair.substring(OURS.length()))));
+                all.add(pair.substring(OURS.length()));
             } else if (!pair.isEmpty()) {
                 theirs.add(pair);
             }
+        }
+        if (!all.isEmpty()) {
+            // As one text, in which an option that is given twice is seen.
+            ours.putAll(StoreUrl.hidingPassword(url, () -> UrlOptions.split(String.join("&", all))));
         }
         return url.substring(0, question) + theirs;
     }

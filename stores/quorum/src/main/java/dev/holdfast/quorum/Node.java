@@ -101,6 +101,11 @@ final class Node {
         return misses.get() < MISSES;
     }
 
+    /** Whether a call has neither been answered nor failed. */
+    boolean isAsked() {
+        return open.get() > 0;
+    }
+
     boolean isClosed() {
         return closed;
     }

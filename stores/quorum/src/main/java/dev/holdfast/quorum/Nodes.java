@@ -1,11 +1,15 @@
 package dev.holdfast.quorum;
 
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /** The nodes of a quorum, and what is a majority of them. Thread-safe. */
 final class Nodes implements Iterable<Node> {
+
+    private static final long ANSWERS_POLL_NANOS = 1_000_000;
 
     private final List<Node> nodes;
     private final int majority;
@@ -47,6 +51,23 @@ final class Nodes implements Iterable<Node> {
     /** Whether this node is {@linkplain #worthAsking() worth a request}. */
     boolean isWorthAsking(Node node) {
         return node.isInRotation() || worthAsking()[node.index()];
+    }
+
+    /**
+     * Waits until the nodes have answered what they were asked, for this time at the most. A release that is on its way when its
+     * connection is closed may not arrive, and the node would keep the claim until its lease is over.
+     */
+    void awaitAnswers(Duration most) {
+        // By the system's clock: this must end also when a test's clock stands still.
+        long deadline = System.nanoTime() + most.toNanos();
+        boolean interrupted = false;
+        while (nodes.stream().anyMatch(Node::isAsked) && System.nanoTime() - deadline < 0) {
+            LockSupport.parkNanos(this, ANSWERS_POLL_NANOS);
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Closes all of them. What one of them throws is thrown when the others are closed. */

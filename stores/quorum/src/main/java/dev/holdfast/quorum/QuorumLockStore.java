@@ -357,6 +357,7 @@ public final class QuorumLockStore implements LockStore {
     @Override
     public void close() {
         closed = true;
+        nodes.awaitAnswers(options.nodeTimeout());
         nodes.close();
     }
 

@@ -51,6 +51,25 @@ class QuorumTest extends StoreTest {
         return holders(nodes.node(node).store(), name);
     }
 
+    /** A majority has confirmed the release; at the third node it is on its way, on a connection that would be closed under it. */
+    @Test
+    void closeWaitsForAReleaseThatIsOnItsWay() throws InterruptedException {
+        QuorumLockStore closed = closing(nodes.open(new QuorumOptions(MAX_LEASE, Duration.ofSeconds(6), true)));
+        Claim claim = carol.mutex(name);
+        granted(closed, claim);
+        nodes.node(2).delays("release");
+        assertThat(get(closed.release(claim)).wasOwner()).isTrue();
+        Thread thread = new Thread(closed::close, "closing");
+        thread.start();
+        while (thread.getState() != Thread.State.TIMED_WAITING && thread.isAlive()) {
+            Thread.onSpinWait();
+        }
+        assertThat(thread.isAlive()).as("the close waits for the answer").isTrue();
+        nodes.node(2).delivers();
+        thread.join();
+        assertThat(heldAt(2)).isEmpty();
+    }
+
     @Test
     void minorityThatIsDownCostsNothing() {
         nodesAreDown(true, 1);

@@ -90,7 +90,11 @@ public record QueueEntry(
                 lines.subList(HELD_AT, lines.size()));
         int permits = Integer.parseInt(lines.get(2));
         int limit = Integer.parseInt(lines.get(3));
-        Duration lease = Duration.ofMillis(Long.parseLong(lines.get(4)));
+        Duration lease = Claim.checkLease(Duration.ofMillis(Long.parseLong(lines.get(4))));
+        // A holder of no permits at all would hold beside others.
+        if (limit < 0 || limit > Claim.ALL || permits < 1 || permits > Math.max(1, limit)) {
+            throw new IllegalArgumentException("no claim has " + permits + " permits of " + limit);
+        }
         long since = Long.parseLong(lines.get(5));
         return new QueueEntry(
                 pair.getKey(),

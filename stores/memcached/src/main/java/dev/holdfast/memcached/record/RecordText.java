@@ -97,7 +97,12 @@ final class RecordText {
      * @throws IllegalArgumentException if it is not what {@link #write} wrote
      */
     static RecordContent read(byte[] value, long own) {
-        List<String> lines = new String(value, StandardCharsets.UTF_8).lines().toList();
+        String text = new String(value, StandardCharsets.UTF_8);
+        // A number whose end was cut off is still a number: a tombstone would end at once.
+        if (text.indexOf(LINE) >= 0 && text.charAt(text.length() - 1) != LINE) {
+            throw new IllegalArgumentException("its last line has no end: it was cut off");
+        }
+        List<String> lines = text.lines().toList();
         List<String> first = lines.isEmpty() ? List.of() : EscapedFields.split(lines.get(0));
         if (first.size() != 3 || !first.get(0).equals(MAGIC)) {
             throw new IllegalArgumentException("it does not begin with " + MAGIC);
@@ -115,6 +120,10 @@ final class RecordText {
                 throw new IllegalArgumentException(
                         "a line begins with \"" + fields.get(0) + "\" and has " + fields.size() + " fields");
             }
+        }
+        // Such a value is removed and never written, so its lines were cut off, and who holds the lock is not known.
+        if (grants.isEmpty() && tombstones.isEmpty()) {
+            throw new IllegalArgumentException("it has only its first line: it was cut off");
         }
         return new RecordContent(name, counter(first.get(2), own), grants, tombstones);
     }

@@ -97,7 +97,9 @@ final class StoredRecord {
         }
         if (!content.name().equals(name)) {
             throw StoreException.refused(
-                    "The value under the key of \"" + name + "\" is the record of \"" + content.name() + "\"", null);
+                    "The value under the key of \"" + name + "\" is the record of \"" + content.name() + "\"."
+                            + " Use another prefix, or remove it",
+                    null);
         }
         return content;
     }

@@ -50,7 +50,8 @@ class RecordTextTest {
                     .isInstanceOf(StoreException.class)
                     .hasMessageContaining(NAME.value());
         }
-        assertThatThrownBy(() -> stored("holdfast1\tanother\t1\n", 10_000_000)).hasMessageContaining("another");
+        assertThatThrownBy(() -> stored("holdfast1\tanother\t1\ntomb\tc.1\t2\n", 10_000_000))
+                .hasMessageContaining("another");
     }
 
     @Test

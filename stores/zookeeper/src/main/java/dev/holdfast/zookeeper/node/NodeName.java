@@ -135,7 +135,7 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
                 ClaimId id = new ClaimId(
                         idText.substring(0, dot).replace('~', '_'), Long.parseLong(number, Character.MAX_RADIX));
                 int actualPermits = plus < 0 ? permits : Integer.parseInt(idText.substring(plus + 1));
-                return new NodeName(text, id, actualPermits, limit, sequence, false);
+                return checked(new NodeName(text, id, actualPermits, limit, sequence, false));
             } catch (IllegalArgumentException notOurs) {
                 return foreign(text, idText, permits, limit, sequence);
             }
@@ -147,7 +147,15 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         String client = idText.replaceAll("[^A-Za-z0-9_-]", "-");
         client = client.isEmpty() ? "unknown" : client.substring(0, Math.min(64, client.length()));
         ClaimId id = new ClaimId(client, Integer.toUnsignedLong(sequence));
-        return new NodeName(text, id, permits, limit, sequence, true);
+        return checked(new NodeName(text, id, permits, limit, sequence, true));
+    }
+
+    // A holder of no permits at all would hold beside others. Nobody of ours makes such a node, so it counts as a
+    // mutex, which
+    // no claim of another kind is granted beside.
+    private static NodeName checked(NodeName node) {
+        boolean canBe = node.limit <= Claim.ALL && node.permits >= 1 && node.permits <= Math.max(1, node.limit);
+        return canBe ? node : new NodeName(node.text, node.id, 1, 1, node.sequence, true);
     }
 
     private static int sequence(String text, int from) {

@@ -1,0 +1,74 @@
+package dev.holdfast.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import java.time.Duration;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import net.jqwik.api.constraints.LongRange;
+
+/** A time in a URL is what was meant, or is refused by the name of its option. */
+class OptionTimesTest {
+
+    @Property(tries = 300)
+    void timesAreReadAsTheyWereWritten(@ForAll @LongRange(min = 0, max = 999_999_999) long number) {
+        assertThat(OptionTimes.parse("keep", number + "ms")).isEqualTo(Duration.ofMillis(number));
+        assertThat(OptionTimes.parse("keep", number + "s")).isEqualTo(Duration.ofSeconds(number));
+        assertThat(OptionTimes.parse("keep", number + "m")).isEqualTo(Duration.ofMinutes(number));
+        assertThat(OptionTimes.parse("keep", number + "h")).isEqualTo(Duration.ofHours(number));
+        assertThat(OptionTimes.parse("keep", number + "d")).isEqualTo(Duration.ofDays(number));
+    }
+
+    @Property(tries = 300)
+    void anyDurationIsReadFromItsOwnText(@ForAll("durations") Duration duration) {
+        assertThat(OptionTimes.parse("keep", duration.toString())).isEqualTo(duration);
+        assertThat(OptionTimes.parse("keep", duration.toString().toLowerCase(java.util.Locale.ROOT)))
+                .isEqualTo(duration);
+    }
+
+    /** Whatever it is, nothing but a time or a refusal comes out, and never one of another size. */
+    @Property(tries = 1_000)
+    void everythingElseIsRefusedByName(@ForAll("nearlyTimes") String text) {
+        Throwable refused = catchThrowable(() -> OptionTimes.parse("keep", text));
+        if (refused != null) {
+            assertThat(refused).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("keep");
+        } else {
+            assertThat(text).matches("\\d{1,9}(ms|[smhd])|(?i)[+-]?P.*");
+        }
+    }
+
+    @Property(tries = 300)
+    void timesOutOfTheirRangeAreRefused(@ForAll("durations") Duration value) {
+        Duration least = Duration.ofMillis(100);
+        Duration most = Duration.ofHours(24);
+        if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> OptionTimes.check("keep", value, least, most))
+                    .withMessageContainingAll("keep", least.toString(), most.toString(), value.toString());
+        } else {
+            OptionTimes.check("keep", value, least, most);
+        }
+    }
+
+    @Provide
+    Arbitrary<Duration> durations() {
+        return Arbitraries.oneOf(
+                Arbitraries.longs().map(Duration::ofSeconds),
+                Arbitraries.longs().map(Duration::ofNanos),
+                Arbitraries.integers().map(Duration::ofMillis),
+                Arbitraries.of(Duration.ZERO, Duration.ofSeconds(Long.MAX_VALUE, 999_999_999)));
+    }
+
+    @Provide
+    Arbitrary<String> nearlyTimes() {
+        return Arbitraries.oneOf(
+                Arbitraries.strings().withChars("0123456789smhdPTDHMS.,+- ").ofMaxLength(12),
+                Arbitraries.strings().ofMaxLength(5),
+                Arbitraries.longs().map(number -> number + "d"));
+    }
+}
