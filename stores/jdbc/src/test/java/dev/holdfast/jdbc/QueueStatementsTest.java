@@ -36,11 +36,14 @@ class QueueStatementsTest extends Servers {
 
     /**
      * A client joins with one request and the release hands over with one. On PostgreSQL it notifies with one, too, and the one that
-     * is notified reads with one; on MariaDB the others poll, which is not counted here but in {@code RowPollsTest}.
+     * is notified reads with one; on MariaDB the others poll, which is not counted here but in {@code RowPollsTest}. Clients of
+     * PostgreSQL join at once, as they queue for the row. On MariaDB one that comes while another one changes the row skips it, and reads
+     * and writes it afterwards: how many do so is a matter of time, so that they join one after the other here.
      */
     @ParameterizedTest
-    @CsvSource({"postgresql, 8, 4", "postgresql, 64, 4", "mariadb, 8, 2", "mariadb, 64, 2"})
-    void aGrantTakesAsManyRequestsHoweverManyWait(String product, int clients, int requests) throws Exception {
+    @CsvSource({"postgresql, 8, 8, 4", "postgresql, 64, 8, 4", "mariadb, 8, 1, 2", "mariadb, 64, 1, 2"})
+    void aGrantTakesAsManyRequestsHoweverManyWait(String product, int clients, int joinAtOnce, int requests)
+            throws Exception {
         DatabaseUrl url = DatabaseUrl.of(url(product));
         CountingSource statements =
                 closing(new CountingSource(new ConnectionPool(url, new Properties(), 200, TIMEOUT, TIMEOUT, "test")));
@@ -48,12 +51,13 @@ class QueueStatementsTest extends Servers {
         for (int i = 0; i <= clients; i++) {
             stores.add(closing(counted(url, statements)));
         }
-        allHaveOneTurn(stores, statements);
-        allHaveOneTurn(stores, statements);
+        allHaveOneTurn(stores, joinAtOnce, statements);
+        allHaveOneTurn(stores, joinAtOnce, statements);
         assertThat(statements.take())
                 .as("requests of %d clients, which joined and were granted the lock once each", clients)
-                // And those of the clients that know the lock as free, or as one with a queue, and are wrong.
-                .hasSizeLessThanOrEqualTo(requests * clients + 6);
+                // And those of the clients that know the lock as free, or as one with a queue, and are wrong: two requests each on
+                // MariaDB, which updates a row before it inserts one.
+                .hasSizeLessThanOrEqualTo(requests * clients + 8);
     }
 
     /** The statements that change a queue without reading it leave one alone that they cannot change. */
@@ -76,14 +80,14 @@ class QueueStatementsTest extends Servers {
         assertThat(failure(listener)).hasMessageContaining("delete the row");
     }
 
-    // The first has the lock, the others join the queue, eight at a time, and then all release it in turn.
-    private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) throws Exception {
+    // The first has the lock, the others join the queue, some at a time, and then all release it in turn.
+    private void allHaveOneTurn(List<RowLockStore> stores, int joinAtOnce, CountingSource statements) throws Exception {
         Claim holder = alice.mutex(name).withLease(LONG);
         granted(stores.get(0), holder);
         statements.take();
         Map<RowLockStore, Claim> claims = new HashMap<>();
         Map<RowLockStore, RecordingListener> listeners = new ConcurrentHashMap<>();
-        ExecutorService threads = Executors.newFixedThreadPool(8);
+        ExecutorService threads = Executors.newFixedThreadPool(joinAtOnce);
         try {
             List<Callable<Boolean>> joins = new ArrayList<>();
             for (RowLockStore store : stores.subList(1, stores.size())) {
