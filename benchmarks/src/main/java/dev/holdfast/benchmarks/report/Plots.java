@@ -291,7 +291,7 @@ public final class Plots {
         return line;
     }
 
-    private static void style(AxesChartStyler styler) {
+    static void style(AxesChartStyler styler) {
         styler.setChartBackgroundColor(Color.WHITE);
         styler.setPlotGridLinesColor(new Color(0xe0, 0xe0, 0xe0));
         styler.setPlotBorderVisible(false);
