@@ -56,7 +56,8 @@ class BenchProcessTest extends ToolTest {
     void whenASignalEndsItNothingIsLeft() {
         Running bench = tool.start("bench", "--workload", "held", "--duration", "50s", "--locks", "5");
         Tool.await("locks", () -> tool.run("list").out().contains("held-4"));
-        // A shell that starts the tests in the background has their processes ignore INT, and such a bench would run to its end.
+        // A shell that starts the tests in the background has their processes ignore INT, and such a bench would run to
+        // its end.
         bench.signal("TERM");
         assertThat(bench.await().exit()).isEqualTo(143);
         assertThat(tool.run("list").out()).isEqualTo("no locks are in use\n");

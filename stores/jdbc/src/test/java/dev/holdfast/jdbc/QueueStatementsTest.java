@@ -55,7 +55,8 @@ class QueueStatementsTest extends Servers {
         allHaveOneTurn(stores, joinAtOnce, statements);
         assertThat(statements.take())
                 .as("requests of %d clients, which joined and were granted the lock once each", clients)
-                // And those of the clients that know the lock as free, or as one with a queue, and are wrong: two requests each on
+                // And those of the clients that know the lock as free, or as one with a queue, and are wrong: two
+                // requests each on
                 // MariaDB, which updates a row before it inserts one.
                 .hasSizeLessThanOrEqualTo(requests * clients + 8);
     }
