@@ -53,7 +53,7 @@ class QueueStatementsTest extends Servers {
         assertThat(statements.take())
                 .as("requests of %d clients, which joined and were granted the lock once each", clients)
                 // And those of the clients that know the lock as free, or as one with a queue, and are wrong.
-                .hasSizeLessThanOrEqualTo(requests * clients + 6);
+                .hasSizeLessThanOrEqualTo(requests * clients + 8);
     }
 
     /** The statements that change a queue without reading it leave one alone that they cannot change. */
@@ -76,14 +76,16 @@ class QueueStatementsTest extends Servers {
         assertThat(failure(listener)).hasMessageContaining("delete the row");
     }
 
-    // The first has the lock, the others join the queue, eight at a time, and then all release it in turn.
+    // The first has the lock, the others join the queue, and then all release it in turn. On PostgreSQL eight join at a time; on
+    // MariaDB one, because those that meet skip the row there, and then read and write it.
     private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) throws Exception {
+        boolean isNotified = stores.get(0).traits().product().equals("postgresql");
         Claim holder = alice.mutex(name).withLease(LONG);
         granted(stores.get(0), holder);
         statements.take();
         Map<RowLockStore, Claim> claims = new HashMap<>();
         Map<RowLockStore, RecordingListener> listeners = new ConcurrentHashMap<>();
-        ExecutorService threads = Executors.newFixedThreadPool(8);
+        ExecutorService threads = Executors.newFixedThreadPool(isNotified ? 8 : 1);
         try {
             List<Callable<Boolean>> joins = new ArrayList<>();
             for (RowLockStore store : stores.subList(1, stores.size())) {
@@ -97,7 +99,7 @@ class QueueStatementsTest extends Servers {
         } finally {
             threads.shutdownNow();
         }
-        if (stores.get(0).traits().product().equals("postgresql")) {
+        if (isNotified) {
             claims.keySet().forEach(store -> awaitUntil(store::isNotified));
         }
         get(stores.get(0).release(holder));
