@@ -51,7 +51,8 @@ class QueueStatementsTest extends Servers {
         allHaveOneTurn(stores, statements);
         assertThat(statements.take())
                 .as("requests of %d clients, which joined and were granted the lock once each", clients)
-                // And those of the clients that know the lock as free, or as one with a queue, and are wrong: two requests each
+                // And those of the clients that know the lock as free, or as one with a queue, and are wrong: two
+                // requests each
                 // on MariaDB, which updates a row before it inserts one.
                 .hasSizeLessThanOrEqualTo(requests * clients + 8);
     }
@@ -76,7 +77,8 @@ class QueueStatementsTest extends Servers {
         assertThat(failure(listener)).hasMessageContaining("delete the row");
     }
 
-    // The first has the lock, the others join the queue, and then all release it in turn. On PostgreSQL eight join at a time; on
+    // The first has the lock, the others join the queue, and then all release it in turn. On PostgreSQL eight join at a
+    // time; on
     // MariaDB one, because those that meet skip the row there, and then read and write it.
     private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) throws Exception {
         boolean isNotified = stores.get(0).traits().product().equals("postgresql");
