@@ -76,8 +76,8 @@ class QueueStatementsTest extends Servers {
         assertThat(failure(listener)).hasMessageContaining("delete the row");
     }
 
-    // The first has the lock, the others join the queue, and then all release it in turn. On PostgreSQL eight join at a time; on
-    // MariaDB one, because those that meet skip the row there, and then read and write it.
+    // The first has the lock, the others join the queue, and then all release it in turn. On PostgreSQL eight join at a
+    // time; on MariaDB one, because those that meet skip the row there, and then read and write it.
     private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) throws Exception {
         boolean isNotified = stores.get(0).traits().product().equals("postgresql");
         Claim holder = alice.mutex(name).withLease(LONG);
