@@ -78,8 +78,7 @@ class QueueStatementsTest extends Servers {
     }
 
     // The first has the lock, the others join the queue, and then all release it in turn. On PostgreSQL eight join at a
-    // time; on
-    // MariaDB one, because those that meet skip the row there, and then read and write it.
+    // time; on MariaDB one, because those that meet skip the row there, and then read and write it.
     private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) throws Exception {
         boolean isNotified = stores.get(0).traits().product().equals("postgresql");
         Claim holder = alice.mutex(name).withLease(LONG);
