@@ -67,6 +67,7 @@ class HostileArgumentsTest {
             "a\tb",
             "\u009b31m",
             "\u202egnp",
+            "\u2067\u200f\u061cgnp",
             "\ud83d\udd12",
             "\ud800",
             "x".repeat(255),
@@ -128,6 +129,7 @@ class HostileArgumentsTest {
             assertThat(message).as(what).startsWith("holdfast: ");
             assertThat(message.strip().lines()).as(what).hasSize(1);
         }
+        assertThat(message).as(what).doesNotContainPattern("[\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069]");
         for (String text : List.of(message, shown.toString(StandardCharsets.UTF_8))) {
             assertThat(text.replace("\n", "").replace("\t", "").chars().noneMatch(Character::isISOControl))
                     .as("no control characters in the answer to %s", what)

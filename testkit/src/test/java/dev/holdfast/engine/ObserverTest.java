@@ -162,7 +162,6 @@ class ObserverTest extends EngineFixture {
                 () -> events.contains("LIST") && events.contains("ENQUEUE"));
     }
 
-    /** Each acquisition that begins ends once, on whichever way, and is not reported a second time by the other method. */
     @Test
     void permitsOfASemaphoreAreReportedAsSuchAlsoIfItHasOneOnly() {
         Queue<LockObserver.Kind> kinds = new ConcurrentLinkedQueue<>();
@@ -190,6 +189,7 @@ class ObserverTest extends EngineFixture {
         assertThat(callbacks.isQuiet()).isTrue();
     }
 
+    /** Each acquisition that begins ends once, on whichever way, and is not reported a second time by the other method. */
     @Test
     void whatIsReportedWhenItBeginsIsNotifiedOfItsEnd() {
         Queue<String> events = new ConcurrentLinkedQueue<>();

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 public final class ErrorReport {
 
     /** The control characters, and those that change the direction in which a terminal writes. */
-    private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\u202A-\\u202E\\u2066-\\u2069&&[^\\n\\t]]");
+    private static final Pattern CONTROL =
+            Pattern.compile("[\\p{Cc}\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069&&[^\\n\\t]]");
 
     private ErrorReport() {}
 

@@ -36,8 +36,10 @@ final class WaitSetPlace extends Renewable implements Place {
     private final long storeTimeout;
     private volatile boolean woken;
     private volatile boolean left;
-    /** The release on behalf of the thread, if the client closes while it waits. */
-    private volatile @Nullable CompletableFuture<@Nullable Released> closing;
+    /** Whether the client closes while the thread waits, and releases the claim on its behalf. */
+    private volatile boolean closes;
+    /** The answer to that release. */
+    private final CompletableFuture<@Nullable Released> closing = new CompletableFuture<>();
 
     private final AtomicInteger failures = new AtomicInteger();
 
@@ -141,7 +143,7 @@ final class WaitSetPlace extends Renewable implements Place {
     @Override
     public boolean leave() {
         leaveHere();
-        CompletableFuture<@Nullable Released> own = closing;
+        CompletableFuture<@Nullable Released> own = closes ? closing : null;
         if (woken && own == null) {
             engine.releases().endIfRepeated(claim);
             return true;
@@ -155,7 +157,9 @@ final class WaitSetPlace extends Renewable implements Place {
 
     @Override
     public void close() {
-        closing = engine.releases().sendLater(claim);
+        // Before it is sent: it wakes the thread, perhaps at once, which would take it for a signal and pass that on.
+        closes = true;
+        engine.releases().sendLater(claim).thenAccept(closing::complete);
         wake();
     }
 

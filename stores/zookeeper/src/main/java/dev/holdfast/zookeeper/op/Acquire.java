@@ -109,7 +109,7 @@ public final class Acquire {
 
     /**
      * The create and the list of a new claim, which are under way. The list was sent after the create, so its reply comes
-     * after that of the create.
+     * after that of the create, unless the client is closing: then it fails at once.
      */
     private final class FirstRequests implements Create2Callback, QueueLists.Listener {
 
@@ -122,8 +122,6 @@ public final class Acquire {
         /** The path of the node that was made. */
         private @Nullable String made;
 
-        private @Nullable NodeName own;
-
         private FirstRequests(SessionClient client, ClaimState claimState, String prefix, int tries) {
             this.client = client;
             this.claimState = claimState;
@@ -133,9 +131,15 @@ public final class Acquire {
 
         @Override
         public void processResult(int code, String path, Object unused, @Nullable String name, @Nullable Stat stat) {
+            // The client's event thread drops what is thrown here, so the name is read later.
             creation = Reply.of(code, stat, path);
             made = name;
-            own = name == null
+        }
+
+        @Override
+        public @Nullable NodeName own() {
+            String name = made;
+            return name == null
                     ? null
                     : NodeName.created(
                             claimState.claim(),
@@ -144,15 +148,10 @@ public final class Acquire {
         }
 
         @Override
-        public @Nullable NodeName own() {
-            return own;
-        }
-
-        @Override
         public void listed(Reply<AdmissionQueue> list) {
             Reply<Stat> created = creation;
             if (created == null) {
-                throw new IllegalStateException("The list was answered before the create");
+                throw unknown(list.failure());
             } else if (created.isMissing()) {
                 sendAgain(created);
             } else {
@@ -192,18 +191,23 @@ public final class Acquire {
                 }
                 throw failure;
             }
-            NodeName node = own;
+            NodeName node = own();
             if (node == null) {
-                throw StoreException.refused("ZooKeeper created a node with another name: " + made, null);
+                throw StoreException.unavailable(
+                        Effect.UNKNOWN, "ZooKeeper created a node with another name: " + made, null);
             }
             Stat stat = created.get();
             claimState.setNode(node, stat.getEphemeralOwner(), stat.getCzxid());
             if (!list.isOk()) {
-                StoreException failure = list.failure();
-                throw StoreException.unavailable(Effect.UNKNOWN, String.valueOf(failure.getMessage()), failure);
+                throw unknown(list.failure());
             }
             return evaluate(client, claimState, list.get());
         }
+    }
+
+    // The node may be there.
+    private static StoreException unknown(StoreException cause) {
+        return StoreException.unavailable(Effect.UNKNOWN, String.valueOf(cause.getMessage()), cause);
     }
 
     // Decides from the list whether a claim whose node is known holds, waits or ends.

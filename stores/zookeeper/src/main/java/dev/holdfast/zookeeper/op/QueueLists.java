@@ -147,7 +147,13 @@ public final class QueueLists {
             }
         }
         if (!sharing.isEmpty()) {
-            client.list(key.parent(), new Listing(client, key, sharing));
+            try {
+                client.list(key.parent(), new Listing(client, key, sharing));
+            } catch (RuntimeException | Error noMemory) {
+                // The client's event thread would drop it, and they would wait for a list that never comes.
+                sharing.forEach(listener -> listener.failed(noMemory));
+                ended(client, key);
+            }
         }
     }
 }
