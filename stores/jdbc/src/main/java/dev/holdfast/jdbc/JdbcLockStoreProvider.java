@@ -36,14 +36,14 @@ import java.util.TreeMap;
  *     create} makes and checks them, {@code check} checks them, {@code none} does nothing</td></tr>
  * <tr><td>{@code holdfast.table}</td><td>holdfast_lock</td><td>the name of the table of the locks, as {@code NAME} or
  *     {@code SCHEMA.NAME}; that of the second table is the same with {@code _schema} behind it</td></tr>
- * <tr><td>{@code holdfast.connections}</td><td>5</td><td>how many connections there are at most beside that of the
+ * <tr><td>{@code holdfast.connections}</td><td>9</td><td>how many connections there are at most beside that of the
  *     renewals and that of the clean-up: 1 to 64; one is for polls, the others for work</td></tr>
  * <tr><td>{@code holdfast.wakeup}</td><td>notify</td><td>PostgreSQL: {@code notify} notifies waiters by {@code
  *     NOTIFY}, over one more connection, if that is found to arrive; {@code poll} does not, and is the default with {@code
  *     serverPrepare=off}; the same in all clients</td></tr>
  * <tr><td>{@code holdfast.durability}</td><td>full</td><td>PostgreSQL: {@code relaxed} never waits for the
  *     disk</td></tr>
- * <tr><td>{@code holdfast.serverPrepare}</td><td>on</td><td>PostgreSQL: {@code off} prepares no statement at the server, for
+ * <tr><td>{@code holdfast.serverPrepare}</td><td>on</td><td>PostgreSQL and MariaDB: {@code off} prepares no statement at the server, for
  *     poolers that cannot carry them over</td></tr>
  * <tr><td>{@code holdfast.clock}</td><td></td><td>other databases: a SQL expression for the time in microseconds since 1970
  *     as a 64-bit number, read again by each statement</td></tr>

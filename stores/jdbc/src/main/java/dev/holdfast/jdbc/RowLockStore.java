@@ -354,7 +354,8 @@ final class RowLockStore implements LockStore {
         boolean isContended = contended.contains(claim.name());
         boolean canJoin = turn.table().canJoin(claim);
         Optional<Joined> joined = isContended && canJoin ? join(turn, claim) : Optional.empty();
-        if (joined.isEmpty() && (canJoin || !isContended)) {
+        boolean mayBeFree = canJoin && !turn.table().queueStatementsSkip();
+        if (joined.isEmpty() && (mayBeFree || !isContended)) {
             Granted granted = acquireUnlocked(turn, claim);
             if (granted != null) {
                 return Optional.of(Applied.of(new Enqueued(granted, 0)));
@@ -527,7 +528,7 @@ final class RowLockStore implements LockStore {
                         true, null, List.of(over.get().handed()), 0, over.get().contended());
             }
             // The queue may be empty by now.
-            if (!alone && turn.further().releaseSole(claim)) {
+            if (!alone && !turn.table().queueStatementsSkip() && turn.further().releaseSole(claim)) {
                 return Applied.of(true);
             }
         }

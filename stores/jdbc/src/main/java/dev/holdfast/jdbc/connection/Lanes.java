@@ -13,7 +13,8 @@ import java.util.function.Supplier;
  * The connections for work. A call takes a lane that is free, on the caller's own thread where that may work; if all are busy it
  * waits at the one with the fewest calls. Calls about one name that come while another is under way use the same
  * lane. So a name whose row is locked or contended keeps one lane busy and no more, a lane that hangs gets no more calls than
- * the others have, and clients do not race against themselves. Thread-safe.
+ * the others have, and clients do not race against themselves, but for calls about several names, which go by the first of them.
+ * Thread-safe.
  */
 public final class Lanes implements AutoCloseable {
 

@@ -42,12 +42,14 @@ public class MariaDbDialect extends MySqlDialect {
             RETURNING name, holder, held, expires - $now
             """;
 
-    // The same form as that of a renewal, because an UPDATE returns no rows.
+    // The same form as that of a renewal, because an UPDATE returns no rows. An empty string as a literal is NULL in
+    // one mode of
+    // the server, and so is a text that is longer than a packet.
     private static final String JOIN = """
             INSERT INTO holdfast_lock (name, version, counter, clock, holder, held, permits, capacity, since, expires, owner,
               more, others)
             SELECT k.name, k.version, k.counter, k.clock, k.holder, k.held, k.permits, k.capacity, k.since, k.expires, k.owner,
-              k.more, CONCAT(IF(k.more = 0, '', k.others),
+              k.more, CONCAT(LEFT(k.others, IF(k.more = 0, 0, CHAR_LENGTH(k.others))),
                 CONCAT_WS('\t', 'wait', c.id, $now, $now + c.ticket, c.permits, c.capacity, c.owner), '\n')
             FROM (
               SELECT CAST(? AS BINARY) AS name, CAST(? AS CHAR) AS clock, CAST(? AS CHAR) AS id, CAST(? AS SIGNED) AS permits,
@@ -55,6 +57,7 @@ public class MariaDbDialect extends MySqlDialect {
             ) AS c STRAIGHT_JOIN holdfast_lock AS k ON k.name = c.name
             WHERE k.clock = c.clock AND k.expires > $now AND k.permits = k.capacity AND k.capacity = c.capacity
               AND k.holder <> c.id AND k.more < %d AND LOCATE(CONCAT('\t', c.id, '\t'), k.others) = 0
+              AND LENGTH(k.others) < @@max_allowed_packet - 65536
             FOR UPDATE SKIP LOCKED
             ON DUPLICATE KEY UPDATE version = holdfast_lock.version + 1, more = holdfast_lock.more + 1,
               others = VALUES(others)
@@ -161,6 +164,11 @@ public class MariaDbDialect extends MySqlDialect {
 
     @Override
     public boolean hasQueueStatements() {
+        return true;
+    }
+
+    @Override
+    public boolean queueStatementsSkip() {
         return true;
     }
 

@@ -105,7 +105,7 @@ public class MySqlDialect extends ServerDialect {
     // Among these: a text that the column has no characters for, or that is too long for it.
     private static final Set<Integer> REFUSED = Set.of(1044, 1045, 1049, 1064, 1142, 1143, 1227, 1366, 1370, 1406);
     private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
-    private static final Set<Integer> UNDONE = Set.of(1040, 1041, 1114, 1153, 1203, 1226, 1969, 3024);
+    private static final Set<Integer> UNDONE = Set.of(1040, 1041, 1048, 1114, 1153, 1203, 1226, 1301, 1461, 1969, 3024);
 
     private static final String ENGINE = """
             SELECT t.engine, e.transactions FROM information_schema.tables AS t

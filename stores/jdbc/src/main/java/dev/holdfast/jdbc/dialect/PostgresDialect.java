@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * user's transaction has locked: it skips the row, or, where it may have to insert one or many clients queue for it, waits for
  * 100 ms at most.
  *
- * <p>A grant is on the disk before it is reported. A release without a hand-over does not wait for the disk: if a
- * crash loses it, the lock is held until its lease is over, and nothing worse follows. The next commit that waits
+ * <p>A grant is on the disk before it is reported. A place in the queue does not wait for the disk, and neither does a release
+ * without a hand-over: if a crash loses that, the lock is held until its lease is over, and nothing worse follows. The next commit that waits
  * for the disk makes the release durable, too.
  */
 public class PostgresDialect extends ServerDialect {
@@ -363,11 +363,14 @@ public class PostgresDialect extends ServerDialect {
     }
 
     // A place in the queue need not be on the disk: if a crash loses it, its client takes another one. So the row is
-    // locked for a moment only, however many join. The settings are made before the row is locked.
+    // locked for a moment only, however many join. The version is the time, since after a crash another change would
+    // get the
+    // same one, and those who wait would take that for the one they have seen. The settings are made before the row is
+    // locked.
     @Override
     public String join() {
         return """
-                UPDATE holdfast_lock AS l SET version = l.version + 1, more = l.more + 1,
+                UPDATE holdfast_lock AS l SET version = GREATEST(l.version + 1, $epoch), more = l.more + 1,
                   others = CASE l.more WHEN 0 THEN '' ELSE l.others END
                     || concat_ws('\t', 'wait', c.id, $now, $now + c.ticket, c.permits, c.capacity, c.owner) || '\n'
                 FROM (

@@ -126,6 +126,14 @@ public abstract class Dialect {
     }
 
     /**
+     * Whether these skip a row that another client has locked, instead of waiting for it. After that a statement which cannot skip
+     * would fail, most likely.
+     */
+    public boolean queueStatementsSkip() {
+        return false;
+    }
+
+    /**
      * The one statement that appends a claim to the queue of a resource whose holder lives and leaves no room for any other
      * claim. Parameters: name, clock, id, permits, limit, the ticket's time to live in microseconds,
      * owner. It returns one row with the holder's {@code expires}, the new {@code more} and the new {@code others}, and none if it did nothing: the

@@ -18,7 +18,7 @@ import java.util.List;
  * (the claim's id, or {@code -}), {@code held} (its counter), {@code permits}, {@code capacity} (the limit), {@code
  * since}, {@code expires} and {@code owner}. Everything else, which only exists while a client shares the lock,
  * waits, or has lost a reply, is text in {@code others}; {@code more} counts its entries. So {@code more = 0} means
- * that the one-statement paths can handle the row, and a row that is free or has a sole holder always has it.
+ * that the one-statement paths for a holder alone can handle the row, and a row that is free or has a sole holder always has it.
  *
  * <p>{@code version} grows with every change and is never used twice, so that a row which was read can be written
  * back only if no other client changed it since. Absent text is {@code -} and not the empty string, which some

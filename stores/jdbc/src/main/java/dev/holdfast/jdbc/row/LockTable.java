@@ -173,7 +173,7 @@ public final class LockTable implements AutoCloseable {
     /**
      * Appends a claim to the queue with one statement, if the holder leaves no room for any other claim; empty if that is not
      * so, or other clients came first. Clients that join do not race, as those would that read the row and write it back: they
-     * queue for the row in the database.
+     * queue for the row in the database, unless its statement {@linkplain Dialect#queueStatementsSkip skips} the row.
      *
      * @throws RowLockedException if a transaction that is not the store's keeps the row locked
      */
@@ -183,6 +183,11 @@ public final class LockTable implements AutoCloseable {
         } catch (IllegalArgumentException unreadable) {
             return Optional.empty(); // a transition reports what is wrong with the row
         }
+    }
+
+    /** Whether {@link #join} and {@link #handOver} skip a row that another client has locked. */
+    public boolean queueStatementsSkip() {
+        return dialect.queueStatementsSkip();
     }
 
     /** Whether {@link #join} may do something about a claim. */

@@ -61,7 +61,10 @@ public final class RowCodec {
         return claim(name, id, permits, limit, EscapedFields.split(owner), 0);
     }
 
-    /** The beginning of the entry of a claim that waits. No other field can contain it, since a tab inside a field is escaped. */
+    /**
+     * The beginning of the entry of a claim that waits. No other field can contain it, since a tab inside a field is escaped; two
+     * fields of an owner may, one after the other, so that a poll may find a place which is not there, until it reads the queue.
+     */
     static String waiting(ClaimId id) {
         return WAIT + FIELD + id + FIELD;
     }
