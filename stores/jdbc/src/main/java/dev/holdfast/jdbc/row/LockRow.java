@@ -111,6 +111,8 @@ public record LockRow(
             if (!holder.equals(NONE)) {
                 Claim claim = RowCodec.claim(name, ClaimId.parse(holder), permits, capacity, owner);
                 grants.add(new Place(claim, held, since, expires));
+            } else if (!entries.grants().isEmpty()) {
+                throw new IllegalArgumentException("it has further holders, but no first one");
             }
             grants.addAll(entries.grants());
             int limit = limit(grants, entries.waiters());

@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc.row;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -63,6 +65,14 @@ class DamagedRowTest {
     @EnumSource
     void damagedHolderIsRefusedOrHolds(Damage damage) {
         damaged(damage, ROW.holder(), text -> row(text, ROW.owner(), ROW.others()));
+    }
+
+    /** What no writer makes, and chance makes seldom: else the second of two holders would be the only one. */
+    @Test
+    void furtherHoldersWithoutAFirstOneAreRefused() {
+        assertThatExceptionOfType(StoreException.class)
+                .isThrownBy(() -> row(LockRow.NONE, ROW.owner(), ROW.others()).toRecord(TTL))
+                .withMessageContaining("no first one");
     }
 
     private interface Changed {
