@@ -60,6 +60,7 @@ public final class Soak {
     private static final List<String> REMEMBERED = List.of(
             "dev.holdfast.spi.",
             "dev.holdfast.store.ResourceRecord",
+            "dev.holdfast.memory.MemoryLockStore$TombstonesEnd",
             "dev.holdfast.store.TimeLimit",
             "dev.holdfast.jdbc.row.",
             "dev.holdfast.memcached.",
