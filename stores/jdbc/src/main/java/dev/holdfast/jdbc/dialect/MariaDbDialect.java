@@ -1,7 +1,6 @@
 package dev.holdfast.jdbc.dialect;
 
 import dev.holdfast.jdbc.row.LockStatements;
-import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
@@ -132,16 +131,7 @@ public class MariaDbDialect extends MySqlDialect {
         if (!sessionsAreOurs) {
             return super.takeKnown(statements, claim);
         }
-        return statements.generated(sql(TAKE), statement -> {
-            statement.setString(1, clock());
-            statement.setString(2, claim.id().toString());
-            statement.setInt(3, claim.permits());
-            statement.setInt(4, claim.limit());
-            statement.setLong(5, RowCodec.micros(claim.lease()));
-            statement.setString(6, RowCodec.owner(claim));
-            bindName(statement, 7, claim.name().value());
-            statement.setString(8, clock());
-        });
+        return statements.generated(sql(TAKE), statement -> bindTake(statement, claim));
     }
 
     @Override

@@ -275,18 +275,7 @@ public class PostgresDialect extends ServerDialect {
 
     private long take(LockStatements statements, Claim claim) throws SQLException {
         return statements.query(
-                sql(take),
-                statement -> {
-                    statement.setString(1, clock());
-                    statement.setString(2, claim.id().toString());
-                    statement.setInt(3, claim.permits());
-                    statement.setInt(4, claim.limit());
-                    statement.setLong(5, RowCodec.micros(claim.lease()));
-                    statement.setString(6, RowCodec.owner(claim));
-                    bindName(statement, 7, claim.name().value());
-                    statement.setString(8, clock());
-                },
-                rows -> rows.next() ? rows.getLong(1) : 0);
+                sql(take), statement -> bindTake(statement, claim), rows -> rows.next() ? rows.getLong(1) : 0);
     }
 
     // The inner select locks the rows that it can lock at once, and reads their latest version. The update may see

@@ -1,8 +1,11 @@
 package dev.holdfast.jdbc.dialect;
 
+import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
@@ -88,5 +91,17 @@ public abstract class ServerDialect extends PooledDialect {
     static boolean stateIs(SQLException failure, List<String> beginnings) {
         String state = failure.getSQLState();
         return state != null && beginnings.stream().anyMatch(state::startsWith);
+    }
+
+    /** Sets the parameters of the statement that takes a free lock whose row exists. */
+    void bindTake(PreparedStatement statement, Claim claim) throws SQLException {
+        statement.setString(1, clock());
+        statement.setString(2, claim.id().toString());
+        statement.setInt(3, claim.permits());
+        statement.setInt(4, claim.limit());
+        statement.setLong(5, RowCodec.micros(claim.lease()));
+        statement.setString(6, RowCodec.owner(claim));
+        bindName(statement, 7, claim.name().value());
+        statement.setString(8, clock());
     }
 }

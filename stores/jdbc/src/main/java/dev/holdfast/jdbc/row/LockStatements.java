@@ -135,18 +135,23 @@ public final class LockStatements implements AutoCloseable {
         void bind(PreparedStatement statement) throws SQLException;
     }
 
+    // The first parameters of a statement that may grant a claim, or put it into the queue, for a time.
+    private void bindClaim(PreparedStatement statement, Claim claim, Duration time) throws SQLException {
+        dialect.bindName(statement, 1, claim.name().value());
+        statement.setString(2, dialect.clock());
+        statement.setString(3, claim.id().toString());
+        statement.setInt(4, claim.permits());
+        statement.setInt(5, claim.limit());
+        statement.setLong(6, RowCodec.micros(time));
+        statement.setString(7, RowCodec.owner(claim));
+    }
+
     /** The new counter, or 0. */
     long acquireFree(Claim claim) throws SQLException {
         return query(
                 dialect.ready("acquire", dialect::acquireFree),
                 statement -> {
-                    dialect.bindName(statement, 1, claim.name().value());
-                    statement.setString(2, dialect.clock());
-                    statement.setString(3, claim.id().toString());
-                    statement.setInt(4, claim.permits());
-                    statement.setInt(5, claim.limit());
-                    statement.setLong(6, RowCodec.micros(claim.lease()));
-                    statement.setString(7, RowCodec.owner(claim));
+                    bindClaim(statement, claim, claim.lease());
                     dialect.bindEpoch(statement, 8);
                 },
                 rows -> {
@@ -172,15 +177,7 @@ public final class LockStatements implements AutoCloseable {
     Optional<Joined> join(Claim claim, Duration ticketTtl) throws SQLException {
         return query(
                 dialect.ready("join", dialect::join),
-                statement -> {
-                    dialect.bindName(statement, 1, claim.name().value());
-                    statement.setString(2, dialect.clock());
-                    statement.setString(3, claim.id().toString());
-                    statement.setInt(4, claim.permits());
-                    statement.setInt(5, claim.limit());
-                    statement.setLong(6, RowCodec.micros(ticketTtl));
-                    statement.setString(7, RowCodec.owner(claim));
-                },
+                statement -> bindClaim(statement, claim, ticketTtl),
                 rows -> rows.next()
                         ? Optional.of(Joined.read(rows.getLong(1), rows.getInt(2), rows.getString(3)))
                         : Optional.empty());
