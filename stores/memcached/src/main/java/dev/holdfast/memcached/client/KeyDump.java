@@ -26,6 +26,10 @@ import java.util.concurrent.TimeUnit;
 /**
  * Lists the keys of the server with {@code lru_crawler metadump}, on a connection of its own, because Folsom does not
  * have this command and its answer may be long.
+ *
+ * <p>The dump walks the server's hash table. A dump of its lists by age ({@code all}) misses a key that the server moves from
+ * one list to another meanwhile, which it does with new keys all the time: 9 of 1,000 dumps of 25 new keys missed one
+ * (memcached 1.6.18; see the server's pull request 735). Servers before 1.6.9 only have that one, so they are asked for it when they refuse the other.
  */
 final class KeyDump {
 
@@ -35,6 +39,12 @@ final class KeyDump {
     private static final int MAX_TRIES = 20;
 
     private static final long TRY_AGAIN_MILLIS = 25;
+
+    /** Walk the hash table. */
+    private static final String HASH_TABLE = "hash";
+
+    /** Walk the lists by age, for servers that know nothing else. */
+    private static final String AGE_LISTS = "all";
 
     private final MemcachedUrl url;
     private final Tls tls;
@@ -85,6 +95,7 @@ final class KeyDump {
         private final List<String> found = new ArrayList<>();
         private final String prefix;
         private boolean loggingIn;
+        private String order = HASH_TABLE;
         private int tries;
 
         private Answer(String prefix) {
@@ -108,7 +119,7 @@ final class KeyDump {
 
         private void ask(ChannelHandlerContext context) {
             tries++;
-            send(context, "lru_crawler metadump all\r\n");
+            send(context, "lru_crawler metadump " + order + "\r\n");
         }
 
         private static void send(ChannelHandlerContext context, String text) {
@@ -131,6 +142,9 @@ final class KeyDump {
                 keys.complete(found);
             } else if (line.startsWith("BUSY") && tries < MAX_TRIES) {
                 context.executor().schedule(() -> ask(context), TRY_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+            } else if (order.equals(HASH_TABLE) && !line.startsWith("BUSY")) {
+                order = AGE_LISTS;
+                ask(context);
             } else {
                 keys.completeExceptionally(StoreException.refused(
                         url + " did not list its keys: it said \"" + line
