@@ -116,6 +116,15 @@ class HostileArgumentsTest {
         assertThat(code).isEqualTo(ExitCode.USAGE);
     }
 
+    /** A terminal would write what follows from right to left. */
+    @Test
+    void nothingToBreakIsSaidWithoutMarksOfDirection() {
+        int code =
+                assertHonest(List.of("break", "--store", "sqlite:" + folder.resolve("locks.db"), "--yes", "\u202egnp"));
+        assertThat(code).isEqualTo(ExitCode.BUSY);
+        assertThat(said.toString(StandardCharsets.UTF_8)).contains("\"?gnp\"");
+    }
+
     private int assertHonest(List<String> words) {
         said.reset();
         shown.reset();

@@ -224,6 +224,6 @@ final class BenchRun {
     }
 
     private static void progress(String line) {
-        System.err.println("holdfast: " + line);
+        ErrorReport.say(line, System.err);
     }
 }

@@ -5,6 +5,7 @@ import dev.holdfast.LockException;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.cli.option.DurationConverter;
 import dev.holdfast.cli.option.StoreChoice;
+import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;
 import dev.holdfast.cli.output.Trace;
@@ -114,7 +115,7 @@ final class LeaderRun {
             refusal = failure;
             standing.interrupt();
         } else {
-            System.err.println("holdfast: " + failure.getMessage() + "; it goes on standing for election");
+            ErrorReport.say(failure.getMessage() + "; it goes on standing for election", System.err);
         }
     }
 
@@ -148,8 +149,10 @@ final class LeaderRun {
             guard = null;
         }
         if (ended.byGuard()) {
-            System.err.println("holdfast: the term of \"" + name + "\" with token " + term.token()
-                    + " was lost, or about to be; the command was ended before it was done: check what it left behind");
+            ErrorReport.say(
+                    "the term of \"" + name + "\" with token " + term.token()
+                            + " was lost, or about to be; the command was ended before it was done: check what it left behind",
+                    System.err);
             signals.waitAgain();
         } else {
             status = ended.status();

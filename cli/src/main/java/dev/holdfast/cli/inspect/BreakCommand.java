@@ -2,6 +2,7 @@ package dev.holdfast.cli.inspect;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.cli.option.ToolOptions;
+import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Failure;
 import dev.holdfast.spi.ResourceState;
@@ -60,11 +61,11 @@ public final class BreakCommand implements Callable<Integer> {
             System.out.print(StateView.text(seen));
             List<ResourceState.Entry> holders = seen.holders();
             if (holders.isEmpty()) {
-                System.err.println("holdfast: nobody holds \"" + name + "\": nothing to break");
+                ErrorReport.say("nobody holds \"" + name + "\": nothing to break", System.err);
                 return ExitCode.BUSY;
             }
             if (console != null && !isConfirmed(console, holders.size())) {
-                System.err.println("holdfast: nothing was broken");
+                ErrorReport.say("nothing was broken", System.err);
                 return ExitCode.BUSY;
             }
             int broken = 0;
@@ -81,9 +82,10 @@ public final class BreakCommand implements Callable<Integer> {
         if (broken == shown) {
             return ExitCode.OK;
         }
-        System.err.println(
-                "holdfast: \"" + name + "\" changed meanwhile: what was shown and not broken had ended by itself;"
-                        + " look again with: holdfast show " + name);
+        ErrorReport.say(
+                "\"" + name + "\" changed meanwhile: what was shown and not broken had ended by itself;"
+                        + " look again with: holdfast show " + name,
+                System.err);
         return ExitCode.BUSY;
     }
 

@@ -3,6 +3,7 @@ package dev.holdfast.cli.inspect;
 import dev.holdfast.Holdfast;
 import dev.holdfast.cli.option.DurationConverter;
 import dev.holdfast.cli.option.ToolOptions;
+import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Json;
 import dev.holdfast.cli.output.Table;
@@ -53,8 +54,8 @@ public final class ListCommand implements Callable<Integer> {
                 locks.state(name).filter(ResourceState::isInUse).ifPresent(states::add);
             }
             if (names.size() == LockStore.MAX_LIST) {
-                System.err.println(
-                        "holdfast: only the first " + LockStore.MAX_LIST + " names are shown: give a longer PREFIX");
+                ErrorReport.say(
+                        "only the first " + LockStore.MAX_LIST + " names are shown: give a longer PREFIX", System.err);
             }
         }
         System.out.print(json ? json(states) : text(states));

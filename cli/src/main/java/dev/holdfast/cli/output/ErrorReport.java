@@ -44,13 +44,18 @@ public final class ErrorReport {
             message = thrown.getClass().getSimpleName() + (message.isEmpty() ? "" : ": " + message)
                     + "; this is a defect of holdfast: please report it with the output of -v";
         }
-        err.println("holdfast: " + message);
+        say(message, err);
         if (verbose) {
             StringWriter trace = new StringWriter();
             thrown.printStackTrace(new PrintWriter(trace));
             err.print(CONTROL.matcher(trace.toString()).replaceAll("?"));
         }
         return exitCode;
+    }
+
+    /** Writes a line that begins with the tool's name; it may contain names and messages from anywhere. */
+    public static void say(String message, PrintStream err) {
+        err.println("holdfast: " + oneLine(message));
     }
 
     /** The message in one line, without what a terminal takes for a command: it may show an argument as it was given. */

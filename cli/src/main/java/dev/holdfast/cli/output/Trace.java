@@ -18,7 +18,7 @@ public final class Trace {
     public void say(String what) {
         if (on) {
             long micros = (System.nanoTime() - start) / 1000;
-            err.println("holdfast: +" + micros / 1000 + "." + micros % 1000 / 100 + " ms " + what);
+            ErrorReport.say("+" + micros / 1000 + "." + micros % 1000 / 100 + " ms " + what, err);
         }
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
+import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Trace;
 import dev.holdfast.cli.process.CommandPath;
@@ -72,7 +73,7 @@ final class LockedRun {
         try {
             lease = acquire(locks, plan.request(), plan.options(), plan.maxWait(), trace);
         } catch (LockTimeoutException busy) {
-            System.err.println("holdfast: " + busy.getMessage());
+            ErrorReport.say(String.valueOf(busy.getMessage()), System.err);
             return plan.busyCode();
         }
         Ended ended;
@@ -94,7 +95,7 @@ final class LockedRun {
         if (!ended.byGuard() && lostAs == null) {
             return ended.status();
         }
-        System.err.println("holdfast: " + lossMessage(ended, lostAs));
+        ErrorReport.say(lossMessage(ended, lostAs), System.err);
         return ExitCode.LOST;
     }
 
