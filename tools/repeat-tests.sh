@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Looks for tests that fail now and then: runs each test class of a module again and again, beside threads that keep all cores busy.
+#   tools/repeat-tests.sh MODULE [SECONDS] [THREADS] [CLASS...]
+#   tools/repeat-tests.sh stores/redis 20 4 RoundTripTest
+# SECONDS is the time for each class (default 10; a class that takes longer runs once), THREADS how many threads are busy beside it
+# (default 4). Each class has a JVM of its own, and so another seed.
+set -euo pipefail
+cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+if (($# == 0)) || [[ ! -d $1/src/test ]]; then
+    sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}" >&2
+    exit 64
+fi
+module=$1 seconds=${2:-10} threads=${3:-4}
+shift $(($# < 3 ? $# : 3))
+
+# JUnit's platform has the version of its engine, but for the first number.
+junit=$(sed -n 's:.*<junit.version>5\.\(.*\)</junit.version>.*:1.\1:p' pom.xml)
+work=$module/target/repeat
+mkdir -p "$work"
+mvn -B -ntp -q test-compile -pl "$module" -am -Dspotless.check.skip=true
+mvn -B -ntp -q dependency:build-classpath -pl "$module" -Dmdep.outputFile="$PWD/$work/libraries" -Dmdep.includeScope=test
+mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$PWD/$work"
+classes=$module/target/test-classes
+path=$work:$classes:$module/target/classes:$(<"$work/libraries"):$work/junit-platform-launcher-$junit.jar
+javac -d "$work" -cp "$path" tools/repeat/RepeatTests.java
+
+status=0
+while read -r file; do
+    name=${file#"$classes/"}
+    name=${name%.class}
+    if (($#)) && [[ ! " $* " == *" ${name##*/} "* ]]; then
+        continue
+    fi
+    java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$path" RepeatTests "${name//\//.}" "$seconds" "$threads" </dev/null || status=1
+done < <(find "$classes" -name '*Test.class' ! -name '*$*' | sort)
+exit "$status"

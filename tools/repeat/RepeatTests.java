@@ -1,0 +1,107 @@
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.launcher.Launcher;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+/**
+ * Runs one test class again and again for a while, beside threads that keep the cores busy, and prints what failed. The arguments
+ * are the class, the seconds, and the number of those threads. The exit code is 1 if a test failed. See {@code repeat-tests.sh}.
+ */
+final class RepeatTests implements TestExecutionListener {
+
+    /** The most failures of one test that are printed with their stacks. */
+    private static final int MOST_SHOWN = 2;
+
+    private static final int MOST_FRAMES = 8;
+    private static final int MOST_TEXT = 700;
+
+    private final PrintStream out;
+    private final Map<String, Integer> failures = new TreeMap<>();
+    private int runs;
+    private int tests;
+
+    private RepeatTests(PrintStream out) {
+        this.out = out;
+    }
+
+    public static void main(String[] arguments) {
+        Duration time = Duration.ofSeconds(Long.parseLong(arguments[1]));
+        for (int i = Integer.parseInt(arguments[2]); i > 0; i--) {
+            keepACoreBusy();
+        }
+        RepeatTests repeated = new RepeatTests(System.out);
+        // What the tests print would hide what is printed here.
+        System.setOut(new PrintStream(OutputStream.nullOutputStream()));
+        System.setErr(new PrintStream(OutputStream.nullOutputStream()));
+        repeated.run(arguments[0], time);
+        System.exit(repeated.failures.isEmpty() ? 0 : 1);
+    }
+
+    private static void keepACoreBusy() {
+        Thread busy = new Thread(
+                () -> {
+                    while (true) {
+                        Thread.onSpinWait();
+                    }
+                },
+                "busy");
+        busy.setDaemon(true);
+        busy.start();
+    }
+
+    private void run(String name, Duration time) {
+        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+                .selectors(DiscoverySelectors.selectClass(name))
+                .configurationParameter("junit.jupiter.execution.timeout.default", "10 m")
+                .configurationParameter("junit.jupiter.execution.timeout.threaddump.enabled", "true")
+                .build();
+        Launcher launcher = LauncherFactory.create();
+        long begin = System.nanoTime();
+        do {
+            runs++;
+            launcher.execute(request, this);
+        } while (System.nanoTime() - begin < time.toNanos());
+        out.printf(
+                "%s: %d runs, %d tests, %d s%s%n",
+                name,
+                runs,
+                tests,
+                Duration.ofNanos(System.nanoTime() - begin).toSeconds(),
+                failures.isEmpty() ? "" : ", FAILED: " + failures);
+    }
+
+    @Override
+    public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+        tests += test.isTest() ? 1 : 0;
+        if (result.getStatus() == TestExecutionResult.Status.FAILED) {
+            int times = failures.merge(test.getDisplayName(), 1, Integer::sum);
+            if (times <= MOST_SHOWN) {
+                out.println("Run " + runs + ": " + test.getDisplayName() + " failed");
+                result.getThrowable().ifPresent(this::print);
+            }
+        }
+    }
+
+    private void print(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            String text = cause.toString();
+            out.println("  " + (text.length() > MOST_TEXT ? text.substring(0, MOST_TEXT) + "..." : text));
+            StackTraceElement[] stack = cause.getStackTrace();
+            for (int i = 0, shown = 0; i < stack.length && shown < MOST_FRAMES; i++) {
+                if (stack[i].getClassName().startsWith("dev.holdfast")) {
+                    out.println("    at " + stack[i]);
+                    shown++;
+                }
+            }
+        }
+    }
+}
