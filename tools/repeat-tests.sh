@@ -22,8 +22,11 @@ mvn -B -ntp -q test-compile -pl "$module" -am -Dspotless.check.skip=true
 mvn -B -ntp -q dependency:build-classpath -pl "$module" -Dmdep.outputFile="$PWD/$work/libraries" -Dmdep.includeScope=test
 mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$PWD/$work"
 classes=$module/target/test-classes
-path=$work:$classes:$module/target/classes:$(<"$work/libraries"):$work/junit-platform-launcher-$junit.jar
-javac -d "$work" -cp "$path" tools/repeat/RepeatTests.java
+# All that the tests use is loaded anew for each run; only what starts them is not.
+libraries=$(<"$work/libraries")
+platform=$(tr : '\n' <<<"$libraries" | grep -E '/(junit-platform-(engine|commons)|opentest4j|apiguardian-api)-[^/]*$' | paste -sd :)
+platform=$work:$work/junit-platform-launcher-$junit.jar:$platform
+javac -d "$work" -cp "$platform" tools/repeat/RepeatTests.java
 
 status=0
 while read -r file; do
@@ -32,6 +35,7 @@ while read -r file; do
     if (($#)) && [[ ! " $* " == *" ${name##*/} "* ]]; then
         continue
     fi
-    java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$path" RepeatTests "${name//\//.}" "$seconds" "$threads" </dev/null || status=1
+    java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$platform" \
+        -Drepeated.classes="$classes/:$module/target/classes/:$libraries" RepeatTests "${name//\//.}" "$seconds" "$threads" </dev/null || status=1
 done < <(find "$classes" -name '*Test.class' ! -name '*$*' | sort)
 exit "$status"

@@ -1,11 +1,16 @@
+import java.io.File;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
-import org.junit.platform.launcher.Launcher;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
@@ -14,7 +19,8 @@ import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
  * Runs one test class again and again for a while, beside threads that keep the cores busy, and prints what failed. The arguments
- * are the class, the seconds, and the number of those threads. The exit code is 1 if a test failed. See {@code repeat-tests.sh}.
+ * are the class, the seconds, and the number of those threads; the property {@code repeated.classes} is the path of the classes and
+ * libraries that each run loads anew. The exit code is 1 if a test failed. See {@code repeat-tests.sh}.
  */
 final class RepeatTests implements TestExecutionListener {
 
@@ -33,7 +39,7 @@ final class RepeatTests implements TestExecutionListener {
         this.out = out;
     }
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws IOException {
         Duration time = Duration.ofSeconds(Long.parseLong(arguments[1]));
         for (int i = Integer.parseInt(arguments[2]); i > 0; i--) {
             keepACoreBusy();
@@ -58,17 +64,11 @@ final class RepeatTests implements TestExecutionListener {
         busy.start();
     }
 
-    private void run(String name, Duration time) {
-        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
-                .selectors(DiscoverySelectors.selectClass(name))
-                .configurationParameter("junit.jupiter.execution.timeout.default", "10 m")
-                .configurationParameter("junit.jupiter.execution.timeout.threaddump.enabled", "true")
-                .build();
-        Launcher launcher = LauncherFactory.create();
+    private void run(String name, Duration time) throws IOException {
         long begin = System.nanoTime();
         do {
             runs++;
-            launcher.execute(request, this);
+            runOnce(name);
         } while (System.nanoTime() - begin < time.toNanos());
         out.printf(
                 "%s: %d runs, %d tests, %d s%s%n",
@@ -77,6 +77,27 @@ final class RepeatTests implements TestExecutionListener {
                 tests,
                 Duration.ofNanos(System.nanoTime() - begin).toSeconds(),
                 failures.isEmpty() ? "" : ", FAILED: " + failures);
+    }
+
+    // With a class loader of its own, each run has its own static fields: servers, and the seed.
+    private void runOnce(String name) throws IOException {
+        List<URL> path = new ArrayList<>();
+        for (String place : System.getProperty("repeated.classes").split(File.pathSeparator)) {
+            path.add(new File(place).toURI().toURL());
+        }
+        Thread thread = Thread.currentThread();
+        ClassLoader usual = thread.getContextClassLoader();
+        try (URLClassLoader ofThisRun = new URLClassLoader(path.toArray(URL[]::new), usual)) {
+            thread.setContextClassLoader(ofThisRun);
+            LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+                    .selectors(DiscoverySelectors.selectClass(ofThisRun, name))
+                    .configurationParameter("junit.jupiter.execution.timeout.default", "10 m")
+                    .configurationParameter("junit.jupiter.execution.timeout.threaddump.enabled", "true")
+                    .build();
+            LauncherFactory.create().execute(request, this);
+        } finally {
+            thread.setContextClassLoader(usual);
+        }
     }
 
     @Override
