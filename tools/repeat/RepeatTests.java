@@ -44,6 +44,8 @@ final class RepeatTests implements TestExecutionListener {
         for (int i = Integer.parseInt(arguments[2]); i > 0; i--) {
             keepACoreBusy();
         }
+        // From there the tests start JVMs with their own classes.
+        System.setProperty("java.class.path", System.getProperty("repeated.classes"));
         RepeatTests repeated = new RepeatTests(System.out);
         // What the tests print would hide what is printed here.
         System.setOut(new PrintStream(OutputStream.nullOutputStream()));
