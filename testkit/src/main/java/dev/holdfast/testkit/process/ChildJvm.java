@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 public final class ChildJvm implements AutoCloseable {
 
     /** How long to wait for a line, an exit or a signal, unless a method has a parameter for it. */
-    public static final Duration PATIENCE = Duration.ofSeconds(30);
+    public static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private static final int REMEMBERED_LINES = 50;
 
