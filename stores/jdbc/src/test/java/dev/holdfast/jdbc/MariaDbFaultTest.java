@@ -41,7 +41,7 @@ class MariaDbFaultTest extends Servers {
     @ParameterizedTest
     @ValueSource(strings = {"mariadb", "mysql"})
     void crashesLoseNeitherGrantsNorReleasesNorQueuePositions(String product) {
-        LockStore store = open(newUrl(product) + "&holdfast.ticketTtl=30s&holdfast.busyTimeout=1s");
+        LockStore store = open(newUrl(product) + "&holdfast.ticketTtl=10m&holdfast.busyTimeout=1s");
         Claim holder = alice.mutex(name);
         long counter = granted(store, holder).counter();
         Claim waiter = bob.mutex(name);
@@ -57,7 +57,7 @@ class MariaDbFaultTest extends Servers {
         server.startAgain();
         assertThat(((Granted) repaired(() -> renewed(store, holder))).counter()).isEqualTo(counter);
         assertThat(repaired(() -> renewed(store, waiter))).isInstanceOf(Renewed.Waiting.class);
-        get(store.release(holder));
+        repaired(() -> get(store.release(holder.again())));
         awaitGrant(listener);
         server.kill();
         server.startAgain();
@@ -65,14 +65,14 @@ class MariaDbFaultTest extends Servers {
                 .as("what was handed over")
                 .isInstanceOfSatisfying(
                         Granted.class, held -> assertThat(held.counter()).isGreaterThan(counter));
-        assertThat(get(store.tryAcquire(alice.mutex(name)))).isInstanceOf(Attempt.Busy.class);
-        get(store.release(waiter));
+        assertThat(repaired(() -> get(store.tryAcquire(alice.mutex(name))))).isInstanceOf(Attempt.Busy.class);
+        repaired(() -> get(store.release(waiter.again())));
         server.kill();
         server.startAgain();
         Claim next = alice.mutex(name);
         assertThat(repaired(() -> get(store.tryAcquire(next)))).isInstanceOf(Granted.class);
-        get(store.release(next));
-        assertThat(get(store.list("", 10))).isEmpty();
+        repaired(() -> get(store.release(next.again())));
+        assertThat(repaired(() -> get(store.list("", 10)))).isEmpty();
     }
 
     @ParameterizedTest

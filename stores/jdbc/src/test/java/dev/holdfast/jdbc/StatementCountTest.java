@@ -49,7 +49,10 @@ class StatementCountTest {
     @TempDir
     Path folder;
 
-    private final Claimant alice = new Claimant("alice", Duration.ofMinutes(1));
+    /** Nobody refreshes the tickets of those who wait. */
+    private static final String LONG_TICKETS = "ticketTtl=10m";
+
+    private final Claimant alice = new Claimant("alice", Duration.ofMinutes(10));
     private CountingSource statements;
     private RowLockStore store;
 
@@ -57,22 +60,24 @@ class StatementCountTest {
         if (product.equals("sqlite")) {
             SqliteDialect dialect = sqlite();
             statements = new CountingSource(file(dialect));
-            store = SqliteLockStoreProvider.open(dialect, statements, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM);
+            StoreOptions options = ServerOptions.parse(LONG_TICKETS).store();
+            store = SqliteLockStoreProvider.open(dialect, statements, options, MonotonicClock.SYSTEM);
         } else if (product.equals("h2")) {
             H2Dialect dialect = new H2Dialect("h2");
             JdbcDataSource database = new JdbcDataSource();
             database.setURL("jdbc:h2:mem:" + folder.getFileName());
             statements = new CountingSource(
                     new ConnectionPool(database, H2Dialect.PREPARES, 7, "h2", Duration.ofSeconds(5), "test"));
-            store = H2StoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM);
+            store = H2StoreFactory.open(dialect, statements, ServerOptions.parse(LONG_TICKETS), MonotonicClock.SYSTEM);
         } else {
             DatabaseUrl url = DatabaseUrl.of(Servers.url(product));
-            Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
+            ServerOptions options = ServerOptions.parse(LONG_TICKETS);
+            Dialect dialect = url.dialect(options, true);
             Duration timeout = Duration.ofSeconds(5);
             statements = new CountingSource(
                     new ConnectionPool(url, url.properties(timeout, timeout, true), 7, timeout, timeout, "test"));
-            StoreWiring wiring = ServerStoreFactory.wiring(WaiterNotifier.NONE, ServerOptions.DEFAULTS, timeout, true);
-            store = ServerStoreFactory.open(dialect, statements, ServerOptions.DEFAULTS, wiring, MonotonicClock.SYSTEM);
+            StoreWiring wiring = ServerStoreFactory.wiring(WaiterNotifier.NONE, options, timeout, true);
+            store = ServerStoreFactory.open(dialect, statements, options, wiring, MonotonicClock.SYSTEM);
         }
         statements.take();
     }

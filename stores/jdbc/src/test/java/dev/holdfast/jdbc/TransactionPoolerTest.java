@@ -32,6 +32,9 @@ class TransactionPoolerTest extends Servers {
     private static final int SESSIONS = 3;
     private static final String OFF = "&holdfast.serverPrepare=off";
 
+    /** Nobody refreshes them. */
+    private static final String LONG_TICKETS = "&holdfast.ticketTtl=10m";
+
     private String url;
     /** The same database without the pooler. */
     private String direct;
@@ -86,7 +89,7 @@ class TransactionPoolerTest extends Servers {
     @Test
     void locksWorkWithoutPreparedStatements() {
         LockStore here = open(url + OFF);
-        LockStore there = open(url + OFF + "&holdfast.durability=relaxed");
+        LockStore there = open(url + OFF + LONG_TICKETS + "&holdfast.durability=relaxed");
         long last = 0;
         for (int i = 0; i < 40; i++) {
             Claim holder = alice.mutex(new LockName("a"));
@@ -141,7 +144,7 @@ class TransactionPoolerTest extends Servers {
     void notificationsThatDoNotArriveAreNotReliedOn() {
         String notify = url + OFF + "&holdfast.wakeup=notify";
         LockStore here = open(notify);
-        LockStore there = open(notify);
+        LockStore there = open(notify + LONG_TICKETS);
         for (int i = 0; i < 5; i++) {
             Claim holder = alice.mutex(name);
             Claim waiter = bob.mutex(name);
@@ -161,7 +164,7 @@ class TransactionPoolerTest extends Servers {
     @Test
     void clientBehindAPoolerNotifiesOthers() throws SQLException {
         LockStore pooled = open(url + OFF);
-        LockStore other = open(direct + "&holdfast.wakeup=poll");
+        LockStore other = open(direct + LONG_TICKETS + "&holdfast.wakeup=poll");
         Claim holder = alice.mutex(name);
         Claim waiter = bob.mutex(name);
         granted(pooled, holder);

@@ -101,7 +101,9 @@ class WaitPollerTest {
         BlockingQueue<LockName> held = new LinkedBlockingQueue<>();
         WaiterRegistry waiters = new WaiterRegistry();
         RecordingListener listener = new RecordingListener();
-        try (LockStore store = new JdbcLockStoreProvider().open(url, MonotonicClock.SYSTEM);
+        // Nobody refreshes the ticket meanwhile.
+        try (LockStore store =
+                        new JdbcLockStoreProvider().open(url + "?holdfast.ticketTtl=10m", MonotonicClock.SYSTEM);
                 ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, 1, url, time, "test");
                 SerialConnection connection =
                         new SerialConnection(pool, new H2Dialect(url), time, time, MonotonicClock.SYSTEM);
