@@ -289,10 +289,15 @@ class RequiredTableTest extends Servers {
         assertThat(tripsToOpen(url) - unchecked).as("of the check").isBetween(1, most);
     }
 
+    // The least of some tries: a pool that is asked for a connection after a pause makes a trip to check it.
     private int tripsToOpen(String url) throws Exception {
-        FaultProxy proxy = closing(FaultProxy.before(url));
-        open(proxy.in(url));
-        return proxy.tripsOfBusiestConnection();
+        int least = Integer.MAX_VALUE;
+        for (int tries = 0; tries < 3; tries++) {
+            FaultProxy proxy = closing(FaultProxy.before(url));
+            open(proxy.in(url));
+            least = Math.min(least, proxy.tripsOfBusiestConnection());
+        }
+        return least;
     }
 
     private void works(LockStore store) {
@@ -302,7 +307,8 @@ class RequiredTableTest extends Servers {
         assertThat(waiting(store, bob.mutex(claim.name())).events()).isNotEmpty();
         assertThat(get(store.list("wor", 10))).containsExactly(claim.name());
         assertThat(get(store.release(claim)).wasOwner()).isTrue();
-        get(store.inspect(claim.name())).orElseThrow().holders().forEach(holder -> get(store.release(holder.claim())));
+        get(store.inspect(claim.name()))
+                .ifPresent(state -> state.holders().forEach(holder -> get(store.release(holder.claim()))));
         Claim next = alice.mutex(claim.name());
         assertThat(granted(store, next).counter()).isGreaterThan(counter);
         get(store.release(next));
