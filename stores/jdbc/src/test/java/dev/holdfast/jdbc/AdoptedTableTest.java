@@ -94,7 +94,7 @@ class AdoptedTableTest extends Servers {
         assertThat(theirs.tryLock(LOCK)).isFalse();
         expire();
         awaitUntil(() -> tryTheirs(LOCK));
-        assertThat(released(store, dies.again()))
+        assertThat(repaired(() -> released(store, dies.again())))
                 .as("the dead one's late release")
                 .isFalse();
         assertThat(theirs.isLocked(LOCK)).isTrue();
@@ -106,7 +106,7 @@ class AdoptedTableTest extends Servers {
         expire();
         Claim next = alice.mutex(claim.name());
         awaitUntil(() -> get(store.tryAcquire(next)) instanceof Granted);
-        assertThat(released(store, diesToo.again())).isFalse();
+        assertThat(repaired(() -> released(store, diesToo.again()))).isFalse();
         assertThat(theirs.tryLock(LOCK)).isFalse();
         assertThat(renewed(store, next)).isInstanceOf(Granted.class);
     }

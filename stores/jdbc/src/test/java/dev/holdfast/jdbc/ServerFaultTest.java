@@ -19,8 +19,10 @@ import dev.holdfast.testkit.process.FaultProxy.Way;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,6 +33,8 @@ class ServerFaultTest extends Servers {
 
     /** Nothing passes for so long when everything is done, even on a busy machine. */
     private static final long QUIET_MILLIS = 100;
+
+    private static final int MOST_TRIES = 10;
 
     private final LockName name = new LockName("fault");
 
@@ -77,7 +81,7 @@ class ServerFaultTest extends Servers {
     @Test
     void restartKeepsGrantsQueueAndTokens() {
         PostgresServer server = closing(PostgresServer.start());
-        LockStore store = open(server.newSchema() + "&holdfast.ticketTtl=30s");
+        LockStore store = open(server.newSchema() + "&holdfast.ticketTtl=10m");
         Claim holder = alice.mutex(name);
         long counter = granted(store, holder).counter();
         Claim waiter = bob.mutex(name);
@@ -110,25 +114,38 @@ class ServerFaultTest extends Servers {
         LockStore store = open(proxy.in(url));
         LockStore direct = open(url);
         Claim claim = alice.mutex(name);
-        cutNext(cut, proxy, store);
-        StoreException failure = failure(store.tryAcquire(claim));
+        StoreException failure = cut(cut, proxy, store, () -> store.tryAcquire(claim));
         assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
         assertThat(failure.retryable()).isTrue();
-        assertThat(proxy.hasCut()).isTrue();
-        long counter = ((Granted) repaired(() -> get(store.tryAcquire(claim.again())))).counter();
+        // The server may not have noticed yet that the connection is gone, and keeps the row until then.
+        awaitUntil(() -> repaired(() -> get(store.tryAcquire(claim.again()))) instanceof Granted);
+        long counter = granted(store, claim.again()).counter();
         assertThat(((Granted) renewed(direct, claim)).counter()).isEqualTo(counter);
-        cutNext(cut, proxy, store);
-        assertThat(failure(store.release(claim.again())).effect()).isEqualTo(Effect.UNKNOWN);
+        assertThat(cut(cut, proxy, store, () -> store.release(claim.again())).effect())
+                .isEqualTo(Effect.UNKNOWN);
         repaired(() -> get(store.release(claim.again())));
         assertThat(get(store.tryAcquire(claim))).as("a late copy").isInstanceOf(Attempt.Busy.class);
         granted(direct, bob.mutex(name));
     }
 
-    // A pool checks a connection that was not used for half a second; the cut is to hit what comes after.
-    private void cutNext(Way cut, FaultProxy proxy, LockStore store) {
-        awaitQuiet(proxy);
-        get(store.inspect(name));
-        proxy.cutAfter(cut, 0);
+    // A pool checks a connection that was not used for half a second; the cut is to hit what comes after. It may hit
+    // that check all
+    // the same, or the thread that cleans up, or a connection that the pool opens: then the call does not fail, and is
+    // made again.
+    private StoreException cut(Way cut, FaultProxy proxy, LockStore store, Supplier<CompletionStage<?>> call) {
+        for (int tries = 1; ; tries++) {
+            awaitQuiet(proxy);
+            get(store.inspect(name));
+            proxy.cutAfter(cut, 0);
+            try {
+                get(call.get());
+            } catch (StoreException failure) {
+                assertThat(proxy.hasCut()).isTrue();
+                return failure;
+            }
+            assertThat(tries).as("calls that were not cut").isLessThan(MOST_TRIES);
+            proxy.cutNothing();
+        }
     }
 
     // Until the pool has opened its connections, so that the cut does not hit these: nothing passes any more.
@@ -142,7 +159,7 @@ class ServerFaultTest extends Servers {
     }
 
     @Test
-    void killedConnectionsAreReplaced() {
+    void killedConnectionsAreReplaced() throws InterruptedException {
         String url = url("postgresql");
         LockStore store = open(url);
         AtomicBoolean done = new AtomicBoolean();
@@ -161,6 +178,8 @@ class ServerFaultTest extends Servers {
             }
         } finally {
             done.set(true);
+            // It must not kill connections of the next test.
+            killer.join();
         }
         assertThat(repaired(() -> get(store.list("", 10)))).isEmpty();
     }
