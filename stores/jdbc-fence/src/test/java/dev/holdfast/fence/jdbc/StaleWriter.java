@@ -83,10 +83,11 @@ final class StaleWriter {
         try (Holdfast locks = Holdfast.connect(arguments[0]);
                 Connection connection = DriverManager.getConnection(arguments[1]);
                 BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            rehearse(locks, connection, guard);
             DistributedLock lock = locks.lock(LOCK, options);
             Lease lease = lock.acquire();
             long seen = balance(connection);
-            // The first steps of a JVM can take longer than the lease. Then it begins anew.
+            // Even so it may be paused for longer than the lease. Then it begins anew.
             for (int tries = 1; !lease.isValid() && tries < MOST_TRIES; tries++) {
                 lease = lock.acquire();
                 seen = balance(connection);
@@ -106,6 +107,16 @@ final class StaleWriter {
             }
             release(lease);
         }
+    }
+
+    // The first steps of a JVM can take longer than the lease. This one is renewed.
+    private static void rehearse(Holdfast locks, Connection connection, Guard guard) throws Exception {
+        connection.setAutoCommit(false);
+        try (Lease lease = locks.lock(LOCK).acquire()) {
+            guard.write(connection, lease, balance(connection));
+            connection.rollback();
+        }
+        connection.setAutoCommit(true);
     }
 
     private static void release(Lease lease) throws IOException {
