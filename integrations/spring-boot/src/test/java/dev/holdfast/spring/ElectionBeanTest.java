@@ -113,7 +113,7 @@ class ElectionBeanTest {
     void thereMayBeSeveralAndListenersMayChoose() {
         without.withUserConfiguration(Two.class).run(context -> {
             assertThat(context.getBeansOfType(ElectionBean.class)).hasSize(2);
-            assertThat(context.getBean(Diary.class).reports.poll(10, TimeUnit.SECONDS))
+            assertThat(context.getBean(Diary.class).reports.poll(60, TimeUnit.SECONDS))
                     .isEqualTo("reports");
             context.getBean(Diary.class).elected();
             context.getBean(Diary.class).elected();
@@ -191,14 +191,14 @@ class ElectionBeanTest {
         }
 
         Term elected() throws InterruptedException {
-            Term term = terms.poll(10, TimeUnit.SECONDS);
+            Term term = terms.poll(60, TimeUnit.SECONDS);
             assertThat(term).as("elected").isNotNull();
             return term;
         }
 
         LossReason lost() {
             try {
-                LossReason reason = losses.poll(10, TimeUnit.SECONDS);
+                LossReason reason = losses.poll(60, TimeUnit.SECONDS);
                 assertThat(reason).as("lost").isNotNull();
                 return reason;
             } catch (InterruptedException e) {

@@ -36,7 +36,8 @@ class HoldfastHealthIndicatorTest {
                     HoldfastAutoConfiguration.class,
                     HoldfastHealthContributorAutoConfiguration.class,
                     HoldfastInfoContributorAutoConfiguration.class))
-            .withBean(LockStore.class, () -> store);
+            .withBean(LockStore.class, () -> store)
+            .withPropertyValues("holdfast.health.timeout=10s");
 
     @Test
     void aStoreThatAnswersIsUp() {
@@ -91,6 +92,7 @@ class HoldfastHealthIndicatorTest {
             Health health = context.getBean(HoldfastHealthIndicator.class).health();
             assertThat(Thread.interrupted()).isTrue();
             assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+            assertThat((String) health.getDetails().get("error")).contains("InterruptedException");
         });
     }
 

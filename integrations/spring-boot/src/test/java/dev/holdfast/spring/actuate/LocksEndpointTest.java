@@ -72,6 +72,7 @@ class LocksEndpointTest {
                         "management.endpoint.locks.access=unrestricted",
                         "management.endpoint.health.show-details=always",
                         "management.endpoint.health.probes.enabled=true",
+                        "holdfast.health.timeout=10s",
                         "management.info.holdfast.enabled=true",
                         "holdfast.election.name=billing")
                 .run();
