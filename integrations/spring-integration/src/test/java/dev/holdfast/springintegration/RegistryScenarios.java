@@ -8,7 +8,6 @@ import dev.holdfast.LockOptions;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.UUID;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -86,10 +85,10 @@ abstract class RegistryScenarios {
         assertThat(lock.tryLock()).isTrue();
         assertThat(elsewhereIsFree()).isFalse();
         lock.unlock();
-        assertThat(lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
+        assertThat(lock.tryLock(1, TimeUnit.MINUTES)).isTrue();
         assertThat(elsewhereIsFree()).isFalse();
         lock.unlock();
-        assertThat(lock.tryLock(Duration.ofSeconds(1), LONG)).isTrue();
+        assertThat(lock.tryLock(LONG, LONG)).isTrue();
         assertThat(elsewhereIsFree()).isFalse();
         lock.unlock();
         lock.lock(LONG);
@@ -129,14 +128,12 @@ abstract class RegistryScenarios {
         Lock lock = registry.obtain(key);
         lock.lock();
         assertThat(thread.submit(() -> lock.tryLock()).get()).isFalse();
-        CountDownLatch begun = new CountDownLatch(1);
         Future<Boolean> waiting = thread.submit(() -> {
-            begun.countDown();
             lock.lock();
             lock.unlock();
             return true;
         });
-        begun.await();
+        until(() -> mine.waitingCount() == 1);
         lock.unlock();
         assertThat(waiting.get()).isTrue();
     }
@@ -203,15 +200,26 @@ abstract class RegistryScenarios {
     @Test
     final void aRenewedLockOutlivesItsTimeToLive() throws InterruptedException {
         DistributedLock lock = registry.obtain(key);
-        DistributedLock twin = registry.obtain(key + "-twin");
-        twin.lock(SHORT);
-        assertThat(lock.tryLock(Duration.ZERO, SHORT)).isTrue();
-        registry.renewLock(key, LONG);
+        until(() -> isLockedAndRenewed(lock));
+        // Its time began later than that of the lock.
+        registry.obtain(key + "-twin").lock(SHORT);
         until(other.obtain(key + "-twin")::tryLock);
         assertThat(elsewhereIsFree()).isFalse();
         registry.renewLock(key);
         lock.unlock();
         assertThat(elsewhereIsFree()).isTrue();
+    }
+
+    // A thread that is paused comes too late to renew it.
+    private boolean isLockedAndRenewed(DistributedLock lock) {
+        lock.lock(SHORT);
+        try {
+            registry.renewLock(key, LONG);
+            return true;
+        } catch (IllegalStateException tooLate) {
+            assertThatExceptionOfType(ConcurrentModificationException.class).isThrownBy(lock::unlock);
+            return false;
+        }
     }
 
     @Test
