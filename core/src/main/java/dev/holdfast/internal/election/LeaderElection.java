@@ -147,6 +147,10 @@ public final class LeaderElection implements Election, ClosesFirst {
     // A callback, as all steps of the candidacy.
     private void elected(Hold hold) {
         ElectedTerm won = new ElectedTerm(hold);
+        if (won.isValid() && !isClosed()) {
+            // Before a thread can see the term: its task may end it at once.
+            won.setAnnounced();
+        }
         term = won;
         hold.whenLost(reason -> over(won, reason));
         if (isClosed()) {
@@ -155,8 +159,7 @@ public final class LeaderElection implements Election, ClosesFirst {
         }
         wakeAll();
         // In the same callback: an executor that takes long to run another one would hold back what the term is for.
-        if (won.isValid()) {
-            won.setAnnounced();
+        if (won.isAnnounced()) {
             notifyAll(electedListeners, won);
         }
     }
