@@ -16,6 +16,7 @@ import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -36,10 +37,10 @@ final class WaitSetPlace extends Renewable implements Place {
     private final long storeTimeout;
     private volatile boolean woken;
     private volatile boolean left;
-    /** Whether the client closes while the thread waits, and releases the claim on its behalf. */
-    private volatile boolean closes;
+    /** Set by whoever ends the wait here: the thread that leaves, or the close of its client. Only that one releases the claim. */
+    private final AtomicBoolean ending = new AtomicBoolean();
     /** The answer to that release. */
-    private final CompletableFuture<@Nullable Released> closing = new CompletableFuture<>();
+    private final CompletableFuture<@Nullable Released> ended = new CompletableFuture<>();
 
     private final AtomicInteger failures = new AtomicInteger();
 
@@ -143,24 +144,30 @@ final class WaitSetPlace extends Renewable implements Place {
     @Override
     public boolean leave() {
         leaveHere();
-        CompletableFuture<@Nullable Released> own = closes ? closing : null;
-        if (woken && own == null) {
+        // In this order: the close wakes the thread, which must not take that for a signal and pass it on.
+        boolean isOver = woken;
+        boolean isFirst = ending.compareAndSet(false, true);
+        if (isOver && isFirst) {
             engine.releases().endIfRepeated(claim);
             return true;
         }
+        if (isFirst) {
+            engine.releases().send(claim).thenAccept(ended::complete);
+        }
         // Without an answer a signal may have come first. To take it for one costs a spurious wake-up; otherwise it
         // would be spent on a thread that has given up.
-        Released released =
-                engine.calls().joinQuietly(own == null ? engine.releases().send(claim) : own, storeTimeout);
+        Released released = engine.calls().joinQuietly(ended, storeTimeout);
         return released == null || !released.wasOwner();
     }
 
     @Override
     public void close() {
-        // Before it is sent: it wakes the thread, perhaps at once, which would take it for a signal and pass that on.
-        closes = true;
-        engine.releases().sendLater(claim).thenAccept(closing::complete);
-        wake();
+        // A thread that leaves of itself needs neither a second release, whose answer would say that a signal came first,
+        // nor to be woken.
+        if (ending.compareAndSet(false, true)) {
+            engine.releases().sendLater(claim).thenAccept(ended::complete);
+            wake();
+        }
     }
 
     private void leaveHere() {
