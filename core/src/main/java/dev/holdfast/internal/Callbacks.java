@@ -137,11 +137,11 @@ public final class Callbacks implements AutoCloseable {
         }
     }
 
-    /** Whether all events of {@link #observe} were delivered, or dropped by the close. For tests. */
+    /** Whether all that was given to this was handed over, or dropped by the close: nothing follows. For tests. */
     public boolean isQuiet() {
         mutex.lock();
         try {
-            return !delivering;
+            return !delivering && lane.pending() == 0;
         } finally {
             mutex.unlock();
         }

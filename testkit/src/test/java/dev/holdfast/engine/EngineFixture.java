@@ -108,6 +108,13 @@ abstract class EngineFixture {
         Wait.until(count + " claims wait for " + name, () -> waiters(name) == count);
     }
 
+    /** Waits until all callbacks of a client have been called, or handed over, so that none comes after an assertion. */
+    static void awaitCallbacks(Holdfast client) {
+        Wait.until(
+                "all callbacks were called",
+                () -> Engines.of(client).callbacks().isQuiet());
+    }
+
     /** Lets the hand-off time of a hold that has just been acquired pass, so that waiters enter the store's queue. */
     final void handOffTimeIsOver() {
         clock.advance(HAND_OFF_TIME);

@@ -72,9 +72,7 @@ class FlightRecordingTest extends EngineFixture {
                     .acquire());
             clock.advanceAndSettle(LEASE);
             assertThat(lost.isValid()).isFalse();
-            Wait.until(
-                    "all events were delivered",
-                    () -> Engines.of(locks).callbacks().isQuiet());
+            awaitCallbacks(locks);
         });
         assertThat(one(events, "Acquire", "quick").getString("kind")).isEqualTo("MUTEX");
         assertThat(one(events, "Hold", "quick").getDuration("held")).isEqualTo(Duration.ofMillis(19));

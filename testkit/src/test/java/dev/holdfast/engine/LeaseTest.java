@@ -117,6 +117,7 @@ class LeaseTest extends EngineFixture {
         assertThat(rival.lock("lease").tryAcquire()).isEmpty();
         clock.advanceAndSettle(Duration.ofMillis(1));
         rival.lock("lease").tryAcquire().orElseThrow().release();
+        awaitCallbacks(locks);
         assertThat(losses).isEmpty();
     }
 

@@ -354,6 +354,7 @@ class MultiLockTest extends EngineFixture {
                 .withMessageContaining("y");
         rival.multiLock("x", "z").lock();
         rival.multiLock("x", "z").unlock();
+        awaitCallbacks(locks);
         assertThat(option).containsExactly(LossReason.BROKEN);
         assertThat(listener).containsExactly(LossReason.BROKEN);
         assertUnused();
@@ -379,7 +380,7 @@ class MultiLockTest extends EngineFixture {
             assertUnused();
             assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::release);
             Wait.until("the loss was reported", () -> !reported.isEmpty());
-            locks.lock("w").acquireAsync().join().release();
+            awaitCallbacks(locks);
             assertThat(reported).containsExactly(LossReason.EXPIRED);
         }
     }
