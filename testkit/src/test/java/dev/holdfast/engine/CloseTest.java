@@ -11,6 +11,7 @@ import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
+import dev.holdfast.internal.calls.ReleaseRetrier;
 import dev.holdfast.internal.cohort.CohortLock;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
@@ -28,6 +29,9 @@ import org.junit.jupiter.api.Test;
 
 /** Tests of the end of a client: nobody waits for ever, holders are notified, and the store is free at once. */
 class CloseTest extends EngineFixture {
+
+    private static final Duration FIRST_PAUSE =
+            Duration.ofNanos(ReleaseRetrier.BACKOFF.first());
 
     private final DistributedLock lock = locks.lock("close");
 
@@ -94,7 +98,8 @@ class CloseTest extends EngineFixture {
         network.next(Verb.RELEASE, Fault.REFUSE);
         CompletableFuture<Void> closing = b.begin(locks::close);
         Wait.until("the release has failed", () -> network.met(Fault.REFUSE) == 1);
-        clock.advanceUntil("the close has ended", Duration.ofMillis(5), closing::isDone);
+        // One step is as long as the pause before the next attempt: the close waits by the system's clock, for two seconds.
+        clock.advanceUntil("the close has ended", FIRST_PAUSE, closing::isDone);
         Actor.end(closing);
         assertThat(isUnused("close")).isTrue();
     }

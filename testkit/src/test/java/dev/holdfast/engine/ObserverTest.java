@@ -341,6 +341,7 @@ class ObserverTest extends EngineFixture {
         clock.advance(Duration.ofSeconds(5));
         Wait.until("the interrupt is on its way", () -> !callbacks.isEmpty());
         Actor.failure(LockLostException.class, a.begin(bounded::unlock));
+        awaitCallbacks(mine);
         assertThat(callbacks).hasSize(1);
         Actor.failure(LockLostException.class, a.begin(bounded::unlock));
     }
@@ -367,7 +368,8 @@ class ObserverTest extends EngineFixture {
         clock.advance(LEASE);
         assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
         Actor.end(mine.lock("seen").acquireAsync()).release();
-        assertThat(rude.events).anyMatch(event -> event.startsWith("renewed"));
+        Wait.until(
+                "the renewals were reported", () -> rude.events.stream().anyMatch(event -> event.startsWith("renewed")));
     }
 
     /**
@@ -404,7 +406,9 @@ class ObserverTest extends EngineFixture {
         passedOn.onLost(lost::complete);
         clock.advance(LEASE);
         assertThat(Actor.end(lost)).isEqualTo(LossReason.EXPIRED);
-        assertThat(reported).contains("acquired", "handed off");
+        // On another thread than that of the listener.
+        Wait.until("the hand-off was reported", () -> reported.contains("handed off"));
+        assertThat(reported).contains("acquired");
         awaitUnused("seen");
     }
 
