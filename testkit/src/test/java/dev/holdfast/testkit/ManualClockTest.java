@@ -12,8 +12,9 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class ManualClockTest {
+
+    private static final long HANGS_MILLIS = 60_000;
 
     private final ManualClock clock = new ManualClock();
 
@@ -48,6 +49,7 @@ class ManualClockTest {
     }
 
     @Test
+    @Timeout(60)
     void parksUntilItsTimeIsOver() throws InterruptedException {
         AtomicInteger woken = new AtomicInteger();
         Thread sooner = parked(Duration.ofSeconds(1), woken);
@@ -65,6 +67,7 @@ class ManualClockTest {
     }
 
     @Test
+    @Timeout(60)
     void unparkAndInterruptEndAParking() throws InterruptedException {
         for (boolean byInterrupt : List.of(true, false)) {
             Thread thread = new Thread(() -> clock.parkNanos(this, Long.MAX_VALUE));
@@ -81,8 +84,8 @@ class ManualClockTest {
         clock.parkNanos(this, -1);
     }
 
-    // In each round, advance() races with a thread that is about to park for exactly that time. A lost wake-up
-    // would make the test hang.
+    // In each round, advance() races with a thread that is about to park for exactly that time. After a lost wake-up
+    // it would park for ever.
     @Test
     void noWakeUpIsLost() throws InterruptedException {
         Random random = new Random(Seeds.of("wake-up"));
@@ -98,7 +101,8 @@ class ManualClockTest {
                 Thread.onSpinWait();
             }
             clock.advance(Duration.ofMillis(1));
-            sleeper.join();
+            sleeper.join(HANGS_MILLIS);
+            assertThat(sleeper.isAlive()).as("still parked in round " + round).isFalse();
         }
     }
 

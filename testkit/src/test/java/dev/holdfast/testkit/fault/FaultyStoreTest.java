@@ -18,6 +18,7 @@ import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.law.StoreFixture;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -82,9 +83,11 @@ class FaultyStoreTest {
 
     @Test
     void delayedRequestIsOvertaken() {
-        store.delayBy(Duration.ofMillis(50)).next(Verb.TRY_ACQUIRE, Fault.DELAY);
+        List<Runnable> delayed = new ArrayList<>();
+        store.delayOn(delay -> delayed::add).next(Verb.TRY_ACQUIRE, Fault.DELAY);
         CompletionStage<Attempt> late = store.tryAcquire(claim);
         assertThat(StoreFixture.get(store.release(claim.again())).wasOwner()).isFalse();
+        delayed.forEach(Runnable::run);
         assertThat(StoreFixture.get(late)).isInstanceOf(Attempt.Busy.class);
     }
 

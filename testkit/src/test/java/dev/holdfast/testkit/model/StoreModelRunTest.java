@@ -141,7 +141,7 @@ class StoreModelRunTest {
     void aRunThatIsToMeetNoExpiryNeedsNone() {
         SlowStore store = new SlowStore(Duration.ofMinutes(1), 0);
         String report = StoreModelRun.run(slowness -> store, ModelTime.real(), false, "run-", 1_000, SEED);
-        assertThat(report).contains("EXPIRY=0", "DEAD_WAITER=0", "0 of ");
+        assertThat(report).contains("EXPIRY=0", "DEAD_WAITER=0", ", 0 of ");
     }
 
     /** The events of phases that were given up prove nothing, so they must not be counted as met. */
