@@ -4,9 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -16,7 +13,7 @@ class InspectProcessTest extends ToolTest {
 
     @Test
     void showAndListPrintWhoHoldsAndWaits() {
-        Running holder = tool.start("run", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN > token; sleep 60");
+        Running holder = tool.start("run", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN > token; " + Tool.UNTIL_SIGNAL);
         String token = tool.await("token");
         Running waiter = tool.start("run", "a", "--", "true");
         Tool.await("the waiter", () -> tool.run("show", "a").out().contains("1 holder, 1 waiter\n"));
@@ -91,16 +88,8 @@ class InspectProcessTest extends ToolTest {
     private static List<String> clerks(Running demo) {
         return demo.process()
                 .descendants()
-                .map(clerk -> arguments(clerk.pid()))
+                .map(Tool::arguments)
                 .filter(arguments -> arguments.contains("FlashSaleClerk"))
                 .toList();
-    }
-
-    private static String arguments(long pid) {
-        try {
-            return Files.readString(Path.of("/proc", Long.toString(pid), "cmdline"));
-        } catch (IOException ended) {
-            return "";
-        }
     }
 }

@@ -13,14 +13,15 @@ import org.junit.jupiter.api.Test;
 class LossProcessTest extends ToolTest {
 
     /** A command with a child of its own in the same group; both write their process ids. */
-    private static final String PAIR = "sh -c 'echo $$ > inner; exec sleep 60' & echo $$ > outer; wait";
+    private static final String PAIR = "sh -c 'echo $$ > inner; " + Tool.UNTIL_SIGNAL + "' & echo $$ > outer; wait";
 
-    private void assertPairEnds(Duration within) {
+    /** Succeeds if neither of them lives. */
+    private static final String NO_PAIR = "! grep -qs 'State:.[^ZX]' /proc/$(cat outer)/status /proc/$(cat inner)/status";
+
+    private void awaitEndOfPair() {
         String outer = tool.await("outer");
         String inner = tool.await("inner");
-        long start = System.nanoTime();
         Tool.await("the end of the command", () -> !Tool.isAlive(outer) && !Tool.isAlive(inner));
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(within);
     }
 
     private Running startPair(String... options) {
@@ -37,27 +38,25 @@ class LossProcessTest extends ToolTest {
     void aKilledToolTakesItsCommandAlongAndDelaysTheNextByTheLeaseAtMost() {
         Running running = startPair("--lease", "3s");
         running.signal("KILL");
-        long killedAt = System.nanoTime();
-        assertPairEnds(Duration.ofSeconds(1));
-        assertThat(tool.run("run", "-w", "30s", "x", "--", "true").exit()).isZero();
-        // The lease, and what it takes to start a JVM and to notice.
-        assertThat(Duration.ofNanos(System.nanoTime() - killedAt)).isLessThan(Duration.ofSeconds(3 + 5));
+        // The next one waits for the lease, and for what it takes to notice its end.
+        assertThat(tool.run("run", "-w", "8s", "x", "--", "sh", "-c", NO_PAIR).exit())
+                .isZero();
         assertThat(running.await().exit()).isEqualTo(137);
     }
 
     @Test
     void frozenBeyondItsLeaseEndsTheCommandAndExitsWith79() {
-        Running running = startPair("--lease", "2s");
+        Running running = startPair("--lease", "4s");
         running.signal("STOP");
-        Tool.sleep(Duration.ofSeconds(3));
+        Tool.sleep(Duration.ofSeconds(5));
         assertThat(Tool.isAlive(tool.await("outer")))
                 .as("a frozen tool can do nothing")
                 .isTrue();
         running.signal("CONT");
-        assertPairEnds(Duration.ofSeconds(1));
         Result result = running.await();
         assertThat(result.exit()).isEqualTo(79);
         assertThat(result.err()).contains("\"x\" was lost").hasLineCount(1);
+        awaitEndOfPair();
     }
 
     @Test
@@ -72,22 +71,20 @@ class LossProcessTest extends ToolTest {
     }
 
     @Test
-    void maxHoldEndsTheCommandBeforeTheLeaseIsOver() {
-        long start = System.nanoTime();
+    void maxHoldEndsTheCommandBeforeTheHoldIsOver() {
         Result result = tool.run(
                 "run",
                 "--max-hold",
-                "3s",
+                "6s",
                 "--grace",
-                "1s",
+                "3s",
                 "x",
                 "--",
                 "sh",
                 "-c",
-                "trap 'echo signalled; exit 3' TERM; sleep 60 & wait");
+                "trap '[ $(date +%s%3N) -lt $HOLDFAST_DEADLINE_MS ] && echo signalled; exit 3' TERM; sleep 60 & wait");
         assertThat(result.exit()).isEqualTo(79);
         assertThat(result.out()).isEqualTo("signalled\n");
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
         tool.leftRunning().forEach(ProcessHandle::destroyForcibly);
     }
 
@@ -96,9 +93,9 @@ class LossProcessTest extends ToolTest {
         Result result = tool.run(
                 "run",
                 "--max-hold",
-                "3s",
+                "6s",
                 "--grace",
-                "1s",
+                "3s",
                 "x",
                 "--",
                 "sh",
@@ -113,7 +110,7 @@ class LossProcessTest extends ToolTest {
         Result result = tool.run(
                 "run",
                 "--max-hold",
-                "2s",
+                "5s",
                 "--on-lost",
                 "kill",
                 "x",
@@ -148,9 +145,9 @@ class LossProcessTest extends ToolTest {
     void aBrokenLockEndsTheCommand() {
         Running running = startPair("--lease", "3s");
         assertThat(tool.run("break", "--yes", "x").exit()).isZero();
-        assertPairEnds(Duration.ofSeconds(5));
         Result result = running.await();
         assertThat(result.exit()).isEqualTo(79);
         assertThat(result.err()).contains("BROKEN");
+        awaitEndOfPair();
     }
 }

@@ -173,14 +173,14 @@ class ServerStoresProcessTest extends ToolTest {
 
     private void commandsWork(String url, boolean hasQueue) {
         tool.with("HOLDFAST_STORE", url);
-        Running holder = tool.start("run", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN > token; exec sleep 60");
+        Running holder = tool.start("run", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN > token; " + Tool.UNTIL_SIGNAL);
         String token = tool.await("token");
         assertThat(tool.run("run", "-n", "a", "--", "true").exit()).as("busy").isEqualTo(1);
         assertThat(tool.run("show", "a").out())
                 .startsWith("\"a\": mutex, 1 holder")
                 .contains(token);
         assertThat(tool.run("list").out()).containsPattern("a +mutex +1 +0 ");
-        Running waiter = tool.start("run", "-w", "30s", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN");
+        Running waiter = tool.start("run", "-w", "2m", "a", "--", "sh", "-c", "echo $HOLDFAST_TOKEN");
         if (hasQueue) {
             Tool.await("the waiter", () -> tool.run("show", "a").out().contains("1 waiter"));
         }

@@ -30,7 +30,7 @@ class SignalProcessTest extends ToolTest {
     @CsvSource({"HUP, 1", "INT, 2", "TERM, 15", "USR1, 10", "ALRM, 14"})
     void reachTheCommand(String name, int number) throws IOException {
         assumeNotIgnored(number);
-        Running running = tool.start("run", "x", "--", "sh", "-c", "echo $$ > pid; exec sleep 60");
+        Running running = tool.start("run", "x", "--", "sh", "-c", "echo $$ > pid; " + Tool.UNTIL_SIGNAL);
         tool.await("pid");
         running.signal(name);
         assertThat(running.await()).isEqualTo(new Result(128 + number, "", ""));
@@ -56,7 +56,7 @@ class SignalProcessTest extends ToolTest {
     @CsvSource({"HUP, 1", "INT, 2", "TERM, 15"})
     void endTheWaitAndLeaveNoEntryInTheQueue(String name, int number) throws IOException {
         assumeNotIgnored(number);
-        Running holder = tool.start("run", "x", "--", "sh", "-c", "echo $$ > held; exec sleep 60");
+        Running holder = tool.start("run", "x", "--", "sh", "-c", "echo $$ > held; " + Tool.UNTIL_SIGNAL);
         tool.await("held");
         Running waiter = tool.start("run", "x", "--", "touch", "ran");
         Tool.await("the waiter in the queue", () -> show().contains("1 waiter"));

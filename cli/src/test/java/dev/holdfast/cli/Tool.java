@@ -25,6 +25,12 @@ final class Tool implements AutoCloseable {
 
     static final Duration PATIENCE = Duration.ofSeconds(60);
 
+    /**
+     * What a shell goes on with until a signal ends it: longer than any test takes, however slow the machine is. It does not
+     * outlive the tool that runs it.
+     */
+    static final String UNTIL_SIGNAL = "exec sleep 600";
+
     private final Path folder;
     private final Map<String, String> environment = new HashMap<>();
     private final AtomicInteger numbers = new AtomicInteger();
@@ -173,6 +179,15 @@ final class Tool implements AutoCloseable {
             Thread.sleep(time.toMillis());
         } catch (InterruptedException stopped) {
             throw new AssertionError(stopped);
+        }
+    }
+
+    /** The command line of a process; empty if it has ended. */
+    static String arguments(ProcessHandle process) {
+        try {
+            return Files.readString(Path.of("/proc", Long.toString(process.pid()), "cmdline"));
+        } catch (IOException ended) {
+            return "";
         }
     }
 

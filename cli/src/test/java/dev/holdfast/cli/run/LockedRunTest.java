@@ -13,8 +13,10 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimListener;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.Collection;
@@ -28,7 +30,10 @@ class LockedRunTest {
 
     private static final LockRequest MUTEX = new LockRequest(List.of("x"), LockRequest.Kind.MUTEX, 1, 1);
 
-    private final ShortGrants store = new ShortGrants();
+    /** It stands still, so that a lease is renewed by who acquires it only. */
+    private final ManualClock clock = new ManualClock();
+
+    private final ShortGrants store = new ShortGrants(clock);
     private final Trace trace = new Trace(false, System.err, 0);
 
     /** Grants for two seconds whatever was asked, as to a waiter, and has lost some of them when they are renewed. */
@@ -37,8 +42,8 @@ class LockedRunTest {
         private final AtomicInteger lossesLeft = new AtomicInteger();
         private final AtomicInteger renewals = new AtomicInteger();
 
-        private ShortGrants() {
-            super(new MemoryLockStore());
+        private ShortGrants(MonotonicClock clock) {
+            super(new MemoryLockStore(clock));
         }
 
         @Override
@@ -77,6 +82,10 @@ class LockedRunTest {
         }
     }
 
+    private Holdfast connect() {
+        return Holdfast.builder().store(store).clock(clock).connect();
+    }
+
     private Lease acquire(Holdfast locks, Duration maxWait) throws InterruptedException {
         return LockedRun.acquire(locks, MUTEX, LockOptions.defaults(), maxWait, trace);
     }
@@ -84,7 +93,7 @@ class LockedRunTest {
     @Test
     void aLockThatIsLostBeforeTheCommandHasStartedIsWaitedForAgain() throws InterruptedException {
         store.lossesLeft.set(3);
-        try (Holdfast locks = Holdfast.over(store)) {
+        try (Holdfast locks = connect()) {
             Lease lease = acquire(locks, Duration.ofMinutes(1));
             assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(15));
             assertThat(store.renewals).hasValue(4);
@@ -94,7 +103,7 @@ class LockedRunTest {
     @Test
     void aStoreThatLosesEveryGrantIsGivenUp() {
         store.lossesLeft.set(Integer.MAX_VALUE);
-        try (Holdfast locks = Holdfast.over(store)) {
+        try (Holdfast locks = connect()) {
             assertThatThrownBy(() -> acquire(locks, Duration.ofMinutes(1))).isInstanceOf(LockLostException.class);
             assertThat(store.renewals).hasValue(1 + LockedRun.MAX_LOST_BEFORE_START);
         }
