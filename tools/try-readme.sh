@@ -9,7 +9,7 @@ cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 readonly MARK='<!-- tools/try-readme.sh runs these lines'
 readonly MOST_PORTS=10  # so many ports are tried for Redis
-readonly MOST_WAITS=300 # so often a Redis, or a shop, that was started is looked at, ten times a second
+readonly MOST_WAITS=3000 # so often a Redis, or a shop, that was started is looked at, ten times a second; one that ends is noticed at once
 
 scratch=$(mktemp -d)
 redis=
