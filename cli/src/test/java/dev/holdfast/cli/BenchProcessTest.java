@@ -28,7 +28,8 @@ class BenchProcessTest extends ToolTest {
 
     @Test
     void refusesNamesThatAreInUse() {
-        Running holder = tool.start("run", "holdfast-bench/x", "--", "sh", "-c", "echo here > here; " + Tool.UNTIL_SIGNAL);
+        Running holder =
+                tool.start("run", "holdfast-bench/x", "--", "sh", "-c", "echo here > here; " + Tool.UNTIL_SIGNAL);
         tool.await("here");
         Result refused = tool.run("bench", "--workload", "free", "--duration", "100ms");
         assertThat(refused.exit()).isEqualTo(64);

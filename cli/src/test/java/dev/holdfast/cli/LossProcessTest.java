@@ -16,7 +16,8 @@ class LossProcessTest extends ToolTest {
     private static final String PAIR = "sh -c 'echo $$ > inner; " + Tool.UNTIL_SIGNAL + "' & echo $$ > outer; wait";
 
     /** Succeeds if neither of them lives. */
-    private static final String NO_PAIR = "! grep -qs 'State:.[^ZX]' /proc/$(cat outer)/status /proc/$(cat inner)/status";
+    private static final String NO_PAIR =
+            "! grep -qs 'State:.[^ZX]' /proc/$(cat outer)/status /proc/$(cat inner)/status";
 
     private void awaitEndOfPair() {
         String outer = tool.await("outer");

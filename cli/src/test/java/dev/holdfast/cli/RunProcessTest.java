@@ -162,8 +162,8 @@ class RunProcessTest extends ToolTest {
         reader.signal("TERM");
         reader.await();
 
-        Running two =
-                tool.start("run", "--permits", "2", "--of", "3", "s", "--", "sh", "-c", "echo $$ > two; " + Tool.UNTIL_SIGNAL);
+        Running two = tool.start(
+                "run", "--permits", "2", "--of", "3", "s", "--", "sh", "-c", "echo $$ > two; " + Tool.UNTIL_SIGNAL);
         tool.await("two");
         assertThat(tool.run("run", "-n", "--of", "3", "s", "--", "true").exit()).isZero();
         assertThat(tool.run("run", "-n", "--permits", "2", "--of", "3", "s", "--", "true")

@@ -30,8 +30,7 @@ import org.junit.jupiter.api.Test;
 /** Tests of the end of a client: nobody waits for ever, holders are notified, and the store is free at once. */
 class CloseTest extends EngineFixture {
 
-    private static final Duration FIRST_PAUSE =
-            Duration.ofNanos(ReleaseRetrier.BACKOFF.first());
+    private static final Duration FIRST_PAUSE = Duration.ofNanos(ReleaseRetrier.BACKOFF.first());
 
     private final DistributedLock lock = locks.lock("close");
 
@@ -98,7 +97,7 @@ class CloseTest extends EngineFixture {
         network.next(Verb.RELEASE, Fault.REFUSE);
         CompletableFuture<Void> closing = b.begin(locks::close);
         Wait.until("the release has failed", () -> network.met(Fault.REFUSE) == 1);
-        // One step is as long as the pause before the next attempt: the close waits by the system's clock, for two seconds.
+        // In one step, because the close waits by the system's clock, for two seconds.
         clock.advanceUntil("the close has ended", FIRST_PAUSE, closing::isDone);
         Actor.end(closing);
         assertThat(isUnused("close")).isTrue();

@@ -369,7 +369,8 @@ class ObserverTest extends EngineFixture {
         assertThat(Actor.end(reported)).isEqualTo(LossReason.EXPIRED);
         Actor.end(mine.lock("seen").acquireAsync()).release();
         Wait.until(
-                "the renewals were reported", () -> rude.events.stream().anyMatch(event -> event.startsWith("renewed")));
+                "the renewals were reported",
+                () -> rude.events.stream().anyMatch(event -> event.startsWith("renewed")));
     }
 
     /**

@@ -162,8 +162,8 @@ final class WaitSetPlace extends Renewable implements Place {
 
     @Override
     public void close() {
-        // A thread that leaves of itself needs neither a second release, whose answer would say that a signal came first,
-        // nor to be woken.
+        // A thread that leaves of itself need not be woken, and the answer to a second release would say that a signal
+        // came first.
         if (ending.compareAndSet(false, true)) {
             engine.releases().sendLater(claim).thenAccept(ended::complete);
             wake();

@@ -590,8 +590,8 @@ abstract class ConditionContract extends NodeContract {
         }
     }
 
-    // While a clock stood still, its client would neither refresh tickets nor repeat what has failed. On a busy machine more time
-    // than a step passes between two.
+    // While a clock stood still, its client would neither refresh tickets nor repeat what has failed. On a busy machine
+    // more time than a step passes between two steps.
     private void followRealTime(ManualClock clock) {
         AtomicLong followedUntil = new AtomicLong(System.nanoTime());
         again(STEP, () -> {
