@@ -215,8 +215,7 @@ class LossListenerTest extends EngineFixture {
             mayEnd.await();
         });
         Wait.until("it is held", () -> held.getCount() == 0);
-        clock.advance(LEASE);
-        awaitUnused("listener");
+        clock.advanceAndSettle(LEASE);
         awaitCallbacks(locks);
         mayEnd.countDown();
         Actor.end(working);
