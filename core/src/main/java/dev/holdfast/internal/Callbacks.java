@@ -141,10 +141,15 @@ public final class Callbacks implements AutoCloseable {
     public boolean isQuiet() {
         mutex.lock();
         try {
-            return !delivering && lane.pending() == 0;
+            return !delivering && pending() == 0;
         } finally {
             mutex.unlock();
         }
+    }
+
+    /** How many pieces of code have not been handed over, or have not returned. For tests. */
+    public long pending() {
+        return lane.pending();
     }
 
     private void deliver() {

@@ -82,7 +82,7 @@ class ElectionTaskTest extends EngineFixture {
         Standing other = new Standing(rival, "task", "other").start();
         awaitWaiters("task", 1);
         one.election.resign();
-        clock.advanceUntil("the end was reported", STEP, () -> one.has("RESIGNED"));
+        Wait.until("the end was reported", () -> one.has("RESIGNED"));
         assertThat(holders("task")).isOne();
         assertThat(other.leads()).isFalse();
         clock.advanceUntil("the other leads", STEP, other::leads);
