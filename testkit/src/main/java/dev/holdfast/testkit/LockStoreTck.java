@@ -31,16 +31,16 @@ import org.junit.jupiter.api.Timeout;
  * <p>A store that keeps its data in the object overrides {@link #openAnother}, because there is no other handle.
  *
  * <p>A store whose leases end by a clock that cannot be injected overrides {@link #runsOnRealTime()}. Its tests
- * then wait in real time, each for little more than the time to live of a ticket. Such a store should be opened
- * with a short one: 1 to 2 seconds.
+ * then wait in real time. Those that wait for the end of tickets do so for little more than their time to live, so
+ * {@link #openWithBriefTickets} should open it with a short one: 1 to 2 seconds.
  *
  * <p>Random tests print their seed once for each JVM; {@code -Dholdfast.seed=NUMBER} repeats them. The length of
  * the model run is {@code -Dholdfast.model.operations=NUMBER}, 10,000 by default.
  */
 public abstract class LockStoreTck extends ThreadSafety {
 
-    /** The time to live of tickets that are not to end during a run. */
-    private static final Duration OUTLASTING = Duration.ofMinutes(1);
+    /** The time to live of tickets that are not to end during a test. */
+    static final Duration OUTLASTING = Duration.ofMinutes(1);
 
     /**
      * The number of operations of the model run, unless the system property sets it. A second client or topology of
@@ -70,6 +70,7 @@ public abstract class LockStoreTck extends ThreadSafety {
     @Test
     @Timeout(900)
     public final void behavesLikeTheModel() {
+        letTicketsEnd();
         int operations = Integer.getInteger(StoreModelRun.OPERATIONS, modelOperations());
         long seed = Long.getLong(StoreModelRun.SEED, Seeds.of("model"));
         ModelTime time = runsOnRealTime() ? ModelTime.real() : ModelTime.held(heldClock());

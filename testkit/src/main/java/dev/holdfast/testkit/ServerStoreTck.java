@@ -39,7 +39,7 @@ public abstract class ServerStoreTck extends LockStoreTck {
      * A store whose URL says how long tickets live.
      *
      * @param url one that ends with the name of that option and the equals sign
-     * @param tickets how long they live in all tests but the model run; short, because tests wait for their end
+     * @param tickets how long they live in the tests that wait for their end; so it is short
      */
     protected ServerStoreTck(LockStoreProvider provider, String url, @Nullable Duration tickets) {
         this.provider = provider;
@@ -59,7 +59,12 @@ public abstract class ServerStoreTck extends LockStoreTck {
 
     @Override
     protected final LockStore open(MonotonicClock clock) {
-        return open(clock, tickets);
+        return open(clock, tickets == null ? null : OUTLASTING);
+    }
+
+    @Override
+    protected final LockStore openWithBriefTickets() {
+        return tickets == null ? super.openWithBriefTickets() : open(clock(), tickets);
     }
 
     @Override

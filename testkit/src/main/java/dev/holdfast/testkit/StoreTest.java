@@ -129,6 +129,17 @@ public abstract class StoreTest {
         return listener;
     }
 
+    /** The same in a store whose time limit is so short that a busy machine may exceed it: then it is enqueued again. */
+    public static RecordingListener waitingAfterRepair(LockStore store, Claim claim) {
+        return repaired(() -> {
+            RecordingListener listener = enqueued(store, claim.again());
+            listener.first(RecordingListener.Event.Failed.class).ifPresent(failed -> {
+                throw failed.cause();
+            });
+            return listener;
+        });
+    }
+
     public static RecordingListener.Event.Granted awaitGrant(RecordingListener listener) {
         return (RecordingListener.Event.Granted) awaitOutcome(listener, RecordingListener.Event.Granted.class);
     }

@@ -11,7 +11,12 @@ class RealTimeMemoryLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return new MemoryLockStore(clock, Duration.ofSeconds(1));
+        return new MemoryLockStore(clock, Duration.ofMinutes(1));
+    }
+
+    @Override
+    protected LockStore openWithBriefTickets() {
+        return new MemoryLockStore(clock(), Duration.ofSeconds(1));
     }
 
     @Override

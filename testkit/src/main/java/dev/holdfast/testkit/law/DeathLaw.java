@@ -39,34 +39,39 @@ abstract class DeathLaw extends HerdLaw {
     public final void waiterGetsWhatADeadHolderLeft() {
         assumeQueue();
         assumeLeases();
-        LockName name = name();
-        granted(alice.mutex(name).withLease(brief()));
-        Claim waiter = bob.mutex(name);
-        RecordingListener listener = waiting(waiter);
-        outlive(brief());
-        held(waiter);
-        awaitGrant(listener);
-        listener.checkContract();
+        withBriefLease(lease -> {
+            LockName name = name();
+            granted(alice.mutex(name).withLease(lease.duration()));
+            Claim waiter = bob.mutex(name);
+            RecordingListener listener = waiting(waiter);
+            lease.end();
+            held(waiter);
+            awaitGrant(listener);
+            listener.checkContract();
+        });
     }
 
     @Law(9)
     public final void anyOperationMovesTheQueuePastADeadHolder() {
         assumeQueue();
         assumeLeases();
-        LockName name = name();
-        granted(alice.mutex(name).withLease(brief()));
-        Claim waiter = bob.mutex(name);
-        RecordingListener listener = waiting(waiter);
-        outlive(brief());
-        busy(alice.mutex(name));
-        awaitGrant(listener);
-        assertThat(holders(name)).extracting(Claim::id).containsExactly(waiter.id());
+        withBriefLease(lease -> {
+            LockName name = name();
+            granted(alice.mutex(name).withLease(lease.duration()));
+            Claim waiter = bob.mutex(name);
+            RecordingListener listener = waiting(waiter);
+            lease.end();
+            busy(alice.mutex(name));
+            awaitGrant(listener);
+            assertThat(holders(name)).extracting(Claim::id).containsExactly(waiter.id());
+        });
     }
 
     @Law(9)
     public final void deadWaiterIsPassedOver() {
         assumeQueue();
         assumeLeases();
+        letTicketsEnd();
         whileTicketsLive(() -> {
             LockName name = name();
             Claim holder = alice.mutex(name);
@@ -93,6 +98,7 @@ abstract class DeathLaw extends HerdLaw {
     public final void refreshedWaiterKeepsItsPosition() {
         assumeQueue();
         assumeLeases();
+        letTicketsEnd();
         whileTicketsLive(() -> {
             LockName name = name();
             Claim holder = alice.mutex(name);
@@ -115,6 +121,7 @@ abstract class DeathLaw extends HerdLaw {
     public final void frozenWaiterKeepsItsGrantForTheTicketsTimeOnly() {
         assumeQueue();
         assumeLeases();
+        letTicketsEnd();
         whileTicketsLive(() -> {
             LockName name = name();
             Claim holder = alice.mutex(name);
@@ -140,6 +147,7 @@ abstract class DeathLaw extends HerdLaw {
     public final void renewedWaiterKeepsItsGrantForTheLease() {
         assumeQueue();
         assumeLeases();
+        letTicketsEnd();
         LockName name = name();
         Claim holder = alice.mutex(name);
         granted(holder);
@@ -159,24 +167,29 @@ abstract class DeathLaw extends HerdLaw {
     public final void deadCrowdLeavesNothing() {
         assumeQueue();
         assumeLeases();
-        LockName name = name();
-        granted(alice.mutex(name).withLease(brief()));
-        for (int i = 0; i < 5; i++) {
-            waiting(bob.mutex(name).withLease(brief()));
-        }
-        outlive(traits().ticketTtl().plus(brief().multipliedBy(2)));
-        // In a store that advances its queue by itself, the first inspection may still hand the grant to a waiter
-        // whose ticket has expired meanwhile. Nobody can hold it for longer than its lease.
-        inspected(name);
-        outlive(brief());
-        assertThat(inspected(name)).isEmpty();
-        granted(alice.write(name));
+        letTicketsEnd();
+        withBriefLease(lease -> {
+            LockName name = name();
+            granted(alice.mutex(name).withLease(lease.duration()));
+            for (int i = 0; i < 5; i++) {
+                waiting(bob.mutex(name).withLease(lease.duration()));
+            }
+            lease.isNeededNoMore();
+            outlive(traits().ticketTtl().plus(lease.duration().multipliedBy(2)));
+            // In a store that advances its queue by itself, the first inspection may still hand the grant to a waiter
+            // whose ticket has expired meanwhile. Nobody can hold it for longer than its lease.
+            inspected(name);
+            outlive(lease.duration());
+            assertThat(inspected(name)).isEmpty();
+            granted(alice.write(name));
+        });
     }
 
     @Law(9)
     public final void goneWaitersAreReportedWhenTheyAsk() {
         assumeQueue();
         assumeLeases();
+        letTicketsEnd();
         LockName name = name();
         Claim waitSet = alice.waitSet(name);
         RecordingListener listener = waiting(waitSet);

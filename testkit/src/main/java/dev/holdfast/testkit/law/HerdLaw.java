@@ -68,14 +68,16 @@ abstract class HerdLaw extends OrderLaw {
     public final void expiryIsGrantedToOneOfTheCrowd() {
         assumeQueue();
         assumeLeases();
-        LockName name = name();
-        granted(alice.mutex(name).withLease(brief()));
-        List<Claim> crowd = crowd(name);
-        crowd.forEach(this::waiting);
-        outlive(brief());
-        List<Renewed> answers = get(store().renew(crowd));
-        assertThat(answers.get(0)).isInstanceOf(Granted.class);
-        assertThat(answers.subList(1, CROWD)).allMatch(Renewed.Waiting.class::isInstance);
+        withBriefLease(lease -> {
+            LockName name = name();
+            granted(alice.mutex(name).withLease(lease.duration()));
+            List<Claim> crowd = crowd(name);
+            crowd.forEach(this::waiting);
+            lease.end();
+            List<Renewed> answers = get(store().renew(crowd));
+            assertThat(answers.get(0)).isInstanceOf(Granted.class);
+            assertThat(answers.subList(1, CROWD)).allMatch(Renewed.Waiting.class::isInstance);
+        });
     }
 
     @Law(8)

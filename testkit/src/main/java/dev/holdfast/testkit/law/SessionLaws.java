@@ -83,7 +83,7 @@ public abstract class SessionLaws extends StoreTest {
         long sent = System.nanoTime();
         Duration lease = ((Granted) renewed(silent, claim)).lease();
         line.silence();
-        awaitGrant(waiting(living, bob.mutex(name)));
+        awaitGrant(enqueued(living, bob.mutex(name)));
         assertThat(since(sent)).isBetween(lease, SHORT_SESSION.plus(SLOW_MACHINE));
         line.heal();
         assertThat(gone(silent, claim)).isIn(Reason.TAKEN, Reason.EXPIRED);

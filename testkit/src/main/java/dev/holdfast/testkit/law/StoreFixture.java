@@ -34,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -58,6 +59,9 @@ public abstract class StoreFixture {
 
     /** How often an awaited condition is checked, in real time. */
     static final Duration POLL_EVERY = Duration.ofMillis(1);
+
+    /** A machine for which a lease is too short that was doubled so often is too slow for these tests. */
+    private static final int MOST_DOUBLINGS = 5;
 
     private final String testRun = UUID.randomUUID().toString().substring(0, 8);
     private final List<LockStore> opened = new ArrayList<>();
@@ -94,6 +98,23 @@ public abstract class StoreFixture {
      */
     protected boolean runsOnRealTime() {
         return false;
+    }
+
+    /**
+     * Opens the store under test with tickets that end soon, for a test that waits for that. All other tests should have tickets
+     * that outlast them however busy the machine is. By default, and if a store has no such option, it is the store of all tests.
+     */
+    protected LockStore openWithBriefTickets() {
+        return store();
+    }
+
+    /** From now on the store under test is one whose tickets end soon. */
+    protected final void letTicketsEnd() {
+        LockStore brief = openWithBriefTickets();
+        if (brief != store) {
+            closeLater(brief);
+            store = brief;
+        }
     }
 
     /** Lets time pass for the store. */
@@ -228,6 +249,58 @@ public abstract class StoreFixture {
     /** Lets enough time pass that a brief lease, or any other duration, is certainly over. */
     final void outlive(Duration duration) {
         advance(LockStore.roundUp(duration.plusMillis(1), traits().leaseStep()).plus(traits().leaseStep()));
+    }
+
+    /** A lease that has to last for some calls of a test, which then goes on without it. */
+    final class BriefLease {
+
+        private final long began = System.nanoTime();
+        private final Duration duration;
+        private boolean isNeeded = true;
+        private boolean lasted;
+
+        private BriefLease(Duration duration) {
+            this.duration = duration;
+        }
+
+        Duration duration() {
+            return duration;
+        }
+
+        /** Notes that the calls for which it has to last have ended. */
+        void isNeededNoMore() {
+            lasted = hasLasted();
+            isNeeded = false;
+        }
+
+        /** The same, and lets it end. */
+        void end() {
+            isNeededNoMore();
+            outlive(duration);
+        }
+
+        private boolean hasLasted() {
+            boolean lastsStill = !runsOnRealTime() || System.nanoTime() - began < duration.toNanos();
+            return isNeeded ? lastsStill : lasted;
+        }
+    }
+
+    /**
+     * Runs a test with a brief lease. If the machine was so slow that the lease may have ended before the calls that need it,
+     * a failure proves nothing, and the test begins anew with twice as long a lease.
+     */
+    final void withBriefLease(Consumer<BriefLease> test) {
+        for (int doublings = 0; ; doublings++) {
+            BriefLease lease = new BriefLease(brief().multipliedBy(1L << doublings));
+            try {
+                test.accept(lease);
+                return;
+            } catch (AssertionError failure) {
+                if (lease.hasLasted() || doublings == MOST_DOUBLINGS) {
+                    throw failure;
+                }
+            }
+        }
     }
 
     final Granted granted(Claim claim) {

@@ -45,13 +45,16 @@ abstract class ValidityLaw extends ReleaseLaw {
     @Law(5)
     public final void renewalIsReportedAsItIsKept() {
         assumeLeases();
-        LockName name = name();
-        Claim claim = alice.mutex(name).withLease(brief());
-        granted(claim);
-        Granted renewal = held(claim);
-        assertThat(renewal.lease()).isPositive().isLessThanOrEqualTo(kept(brief()));
-        outlive(renewal.lease());
-        gone(claim);
+        withBriefLease(lease -> {
+            LockName name = name();
+            Claim claim = alice.mutex(name).withLease(lease.duration());
+            granted(claim);
+            Granted renewal = held(claim);
+            lease.isNeededNoMore();
+            assertThat(renewal.lease()).isPositive().isLessThanOrEqualTo(kept(lease.duration()));
+            outlive(renewal.lease());
+            gone(claim);
+        });
     }
 
     @Law(5)
@@ -72,14 +75,17 @@ abstract class ValidityLaw extends ReleaseLaw {
     @Law(5)
     public final void busyReportsWhenToAskAgain() {
         assumeLeases();
-        LockName name = name();
-        granted(alice.claim(name, 1, 2));
-        Granted sooner = granted(alice.claim(name, 1, 2).withLease(brief()));
-        Duration retryAfter = busy(bob.claim(name, 1, 2)).retryAfter();
-        assertThat(retryAfter).isLessThanOrEqualTo(sooner.lease());
-        assertThat(retryAfter).as("zero is for a store that does not know").isGreaterThanOrEqualTo(Duration.ZERO);
-        outlive(retryAfter.isZero() ? brief() : retryAfter);
-        granted(bob.claim(name, 1, 2));
+        withBriefLease(lease -> {
+            LockName name = name();
+            granted(alice.claim(name, 1, 2));
+            Granted sooner = granted(alice.claim(name, 1, 2).withLease(lease.duration()));
+            Duration retryAfter = busy(bob.claim(name, 1, 2)).retryAfter();
+            lease.isNeededNoMore();
+            assertThat(retryAfter).isLessThanOrEqualTo(sooner.lease());
+            assertThat(retryAfter).as("zero is for a store that does not know").isGreaterThanOrEqualTo(Duration.ZERO);
+            outlive(retryAfter.isZero() ? lease.duration() : retryAfter);
+            granted(bob.claim(name, 1, 2));
+        });
     }
 
     @Law(5)
