@@ -90,7 +90,7 @@ class ClusterTest {
         Holdfast holder = connect("?timeout=500ms&ticketTtl=2s&replicas=1");
         Holdfast other = connect("?timeout=500ms&ticketTtl=2s");
         LockOptions options =
-                LockOptions.defaults().withLease(Duration.ofSeconds(20)).withStoreTimeout(Duration.ofSeconds(60));
+                LockOptions.defaults().withLease(Duration.ofSeconds(40)).withStoreTimeout(Duration.ofSeconds(60));
         Lease lease = holder.lock(name.value(), options).acquire();
         CompletableFuture<Lease> next = other.lock(name.value(), options).acquireAsync();
         awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
@@ -111,26 +111,29 @@ class ClusterTest {
     @Test
     void frozenNodeConcernsItsOwnLocksOnly() {
         LockStore store = open("?timeout=500ms");
+        LockStore patient = open("");
         List<Claim> claims = new ArrayList<>();
         for (int i = 0; i < 60; i++) {
             claims.add(alice.mutex(new LockName(name + "-" + i)));
-            granted(store, claims.get(i));
+            granted(patient, claims.get(i));
         }
-        assertThat(get(store.renew(claims))).allMatch(Granted.class::isInstance);
-        assertThat(get(store.list(name + "-", 100))).hasSize(60);
+        assertThat(get(patient.renew(claims))).allMatch(Granted.class::isInstance);
+        assertThat(get(patient.list(name + "-", 100))).hasSize(60);
         RedisServer frozen = cluster.primaryOf("holdfast:{" + claims.get(0).name() + "}");
         Set<LockName> there = claims.stream()
                 .map(Claim::name)
                 .filter(one -> cluster.primaryOf("holdfast:{" + one + "}") == frozen)
                 .collect(Collectors.toSet());
-        frozen.signal("STOP");
-        List<Renewed> answers = get(store.renew(claims));
-        frozen.signal("CONT");
-        for (int i = 0; i < claims.size(); i++) {
-            assertThat(answers.get(i))
-                    .isInstanceOf(there.contains(claims.get(i).name()) ? Renewed.Failed.class : Granted.class);
-        }
         assertThat(there).isNotEmpty().hasSizeLessThan(claims.size());
+        frozen.signal("STOP");
+        // Another node may be too slow once, on a busy machine.
+        awaitUntil(() -> {
+            List<Renewed> answers = get(store.renew(claims));
+            return IntStream.range(0, claims.size())
+                    .allMatch(i -> (there.contains(claims.get(i).name()) ? Renewed.Failed.class : Granted.class)
+                            .isInstance(answers.get(i)));
+        });
+        frozen.signal("CONT");
     }
 
     @Test

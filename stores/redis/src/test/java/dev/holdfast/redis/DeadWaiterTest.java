@@ -186,7 +186,7 @@ class DeadWaiterTest extends WithServer {
         Claim holder = alice.mutex(name);
         granted(releasing, holder);
         Claim claim = bob.mutex(name);
-        RecordingListener listener = waiting(waiter, claim);
+        RecordingListener listener = waitingAfterRepair(waiter, claim);
         server.signal("STOP");
         // Refreshes, as the engine sends them. The first one sends a probe, a later one closes the connection.
         pause(310);

@@ -168,7 +168,7 @@ class LostReplyTest extends WithDouble {
 
     // Makes the scripts known to the server, so that no call is sent twice.
     private LockStore warmed() {
-        LockStore store = openUrl("redis://" + commands.address());
+        LockStore store = openUrl("redis://" + commands.address() + "?ticketTtl=1m");
         Claim warm = alice.mutex(new LockName(name + "-warm"));
         granted(store, warm);
         renewed(store, warm);

@@ -53,7 +53,7 @@ class PlainFaultTest extends WithDouble {
             names = {"REDIS_8_4", "TAIR"})
     void renewalThatComesLateDoesNotShortenALongerLease(Family family) {
         LockStore store = openPlain(family);
-        Claim claim = alice.mutex(name).withLease(Duration.ofSeconds(2));
+        Claim claim = alice.mutex(name).withLease(Duration.ofMinutes(1));
         granted(store, claim);
         commands.keepBack(family.renews);
         assertUnknown(store.renew(List.of(claim)));

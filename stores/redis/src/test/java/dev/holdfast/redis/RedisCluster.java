@@ -23,6 +23,9 @@ import redis.clients.jedis.params.MigrateParams;
 public final class RedisCluster implements AutoCloseable {
 
     private static final int SLOTS = 16_384;
+    /** Longer than a busy machine lets a node wait, or its replica would be promoted in the midst of a test. */
+    private static final String NODE_TIMEOUT_MILLIS = "5000";
+
     private static final long PATIENCE_NANOS = 60_000_000_000L;
 
     private final int primaries;
@@ -62,7 +65,8 @@ public final class RedisCluster implements AutoCloseable {
 
     private void startServers(Function<String[], RedisServer> starter, List<String> settings)
             throws InterruptedException {
-        List<String> all = new ArrayList<>(List.of("--cluster-enabled", "yes", "--cluster-node-timeout", "1000"));
+        List<String> all =
+                new ArrayList<>(List.of("--cluster-enabled", "yes", "--cluster-node-timeout", NODE_TIMEOUT_MILLIS));
         all.addAll(settings);
         CountDownLatch started = new CountDownLatch(2 * primaries);
         for (int i = 0; i < 2 * primaries; i++) {

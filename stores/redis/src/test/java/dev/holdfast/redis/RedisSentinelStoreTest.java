@@ -8,7 +8,7 @@ import org.junit.jupiter.api.AutoClose;
 class RedisSentinelStoreTest extends ServerStoreTck {
 
     @AutoClose
-    private static final RedisSentinels SERVERS = RedisSentinels.start(Duration.ofSeconds(30));
+    private static final RedisSentinels SERVERS = RedisSentinels.start();
 
     RedisSentinelStoreTest() {
         super(new RedisLockStoreProvider(), SERVERS.url() + "?ticketTtl=", Duration.ofSeconds(2));

@@ -5,6 +5,7 @@ import static redis.clients.jedis.Protocol.Command.SENTINEL;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.args.ClientType;
@@ -15,6 +16,12 @@ import redis.clients.jedis.params.ClientKillParams;
 public final class RedisSentinels implements AutoCloseable {
 
     public static final String NAME = "locks";
+
+    /** A server that does not answer for so long counts as down: longer than a busy machine lets it wait. */
+    private static final Duration CALM = Duration.ofSeconds(30);
+
+    /** The same while a server is to be replaced. */
+    private static final Duration SOON = Duration.ofSeconds(1);
 
     private static final int REPLICAS = 2;
     private static final int SENTINELS = 3;
@@ -32,21 +39,18 @@ public final class RedisSentinels implements AutoCloseable {
         this.sentinelPassword = sentinelPassword;
     }
 
-    /**
-     * Starts the servers. A server that does not answer for this time counts as down. The time must be longer than
-     * a busy machine may need, or a fail-over begins.
-     */
-    public static RedisSentinels start(Duration downAfter) {
-        return start(downAfter, List.of(), "", "");
+    /** Starts the servers. */
+    public static RedisSentinels start() {
+        return start(List.of(), "", "");
     }
 
     /** Starts the servers with further settings for all, and with passwords, if they are not empty. */
-    static RedisSentinels start(Duration downAfter, List<String> settings, String password, String sentinelPassword) {
+    static RedisSentinels start(List<String> settings, String password, String sentinelPassword) {
         RedisSentinels all = new RedisSentinels(settings, password, sentinelPassword);
         boolean ready = false;
         try {
             all.startServers();
-            all.startSentinels(downAfter);
+            all.startSentinels();
             ready = true;
             return all;
         } finally {
@@ -83,36 +87,36 @@ public final class RedisSentinels implements AutoCloseable {
         return RedisServer.startSentinel(all.toArray(new String[0]));
     }
 
-    private void startSentinels(Duration downAfter) {
+    private void startSentinels() {
         for (int i = 0; i < SENTINELS; i++) {
             RedisServer sentinel = startSentinel();
             sentinels.add(sentinel);
-            monitor(sentinel, servers.get(0), downAfter);
+            monitor(sentinel, servers.get(0));
         }
         awaitSentinels();
     }
 
-    private void monitor(RedisServer sentinel, RedisServer primary, Duration downAfter) {
+    private void monitor(RedisServer sentinel, RedisServer primary) {
         try (Jedis jedis = sentinel.connect()) {
             sentinel(jedis, "MONITOR", NAME, "127.0.0.1", Integer.toString(primary.peerPort()), "2");
             if (!password.isEmpty()) {
                 sentinel(jedis, "SET", NAME, "auth-pass", password);
             }
-            sentinel(jedis, "SET", NAME, "down-after-milliseconds", Long.toString(downAfter.toMillis()));
+            sentinel(jedis, "SET", NAME, "down-after-milliseconds", Long.toString(CALM.toMillis()));
             sentinel(jedis, "SET", NAME, "failover-timeout", "2000");
             sentinel(jedis, "SET", NAME, "parallel-syncs", "2");
         }
     }
 
     /** Makes another server the primary, and lets all Sentinels forget the past and watch it, as an operator may do. */
-    void setUpAnew(RedisServer primary, Duration downAfter) {
+    void setUpAnew(RedisServer primary) {
         sentinels.forEach(sentinel -> sentinel.ask(jedis -> jedis.sendCommand(SENTINEL, "REMOVE", NAME)));
         primary.ask(Jedis::replicaofNoOne);
         servers.stream().filter(server -> server != primary).forEach(server -> {
             server.ask(jedis -> jedis.replicaof("127.0.0.1", primary.peerPort()));
         });
         awaitReplicas();
-        sentinels.forEach(sentinel -> monitor(sentinel, primary, downAfter));
+        sentinels.forEach(sentinel -> monitor(sentinel, primary));
         awaitSentinels();
     }
 
@@ -202,8 +206,33 @@ public final class RedisSentinels implements AutoCloseable {
         }
     }
 
+    /**
+     * Lets the primary fail, and waits until it is replaced.
+     *
+     * @param fault what happens to it
+     * @return the former primary
+     */
+    public RedisServer failOver(Consumer<RedisServer> fault) {
+        RedisServer old = named();
+        countAsDownAfter(SOON);
+        fault.accept(old);
+        awaitSuccessor(old);
+        countAsDownAfter(CALM);
+        return old;
+    }
+
+    private void countAsDownAfter(Duration time) {
+        for (RedisServer sentinel : sentinels) {
+            try (Jedis jedis = sentinel.connect()) {
+                sentinel(jedis, "SET", NAME, "down-after-milliseconds", Long.toString(time.toMillis()));
+            } catch (JedisException frozen) {
+                // The others are enough.
+            }
+        }
+    }
+
     /** Waits until the Sentinels name another primary than this, and that server reports the role itself. */
-    public void awaitSuccessor(RedisServer old) {
+    private void awaitSuccessor(RedisServer old) {
         RedisCluster.awaitUntil(
                 () -> {
                     try {

@@ -84,8 +84,8 @@ class SentinelAnswersTest extends StoreTest {
     /** Opens a store, and takes a lock by which it is seen which server the store uses. */
     private LockStore open(String sentinels) {
         hosts = Stream.of(sentinels.split(",")).distinct().count();
-        LockStore store = closing(new RedisLockStoreProvider()
-                .open("redis-sentinel://" + sentinels + "/" + RedisSentinels.NAME + "?timeout=500ms", clock));
+        LockStore store = closing(
+                new RedisLockStoreProvider().open("redis-sentinel://" + sentinels + "/" + RedisSentinels.NAME, clock));
         granted(store, alice.mutex(name));
         return store;
     }

@@ -49,7 +49,7 @@ class SentinelTest {
     private static final Duration LONG = Duration.ofMinutes(10);
 
     @AutoClose
-    private static RedisSentinels servers = RedisSentinels.start(Duration.ofSeconds(1));
+    private static RedisSentinels servers = RedisSentinels.start();
 
     private final Claimant alice = new Claimant("alice", LONG);
     private final Claimant bob = new Claimant("bob", LONG);
@@ -80,7 +80,7 @@ class SentinelTest {
         CompletableFuture<Lease> next = other.lock(name.value(), options.withStoreTimeout(Duration.ofSeconds(60)))
                 .acquireAsync();
         awaitUntil(() -> !holder.state(name.value()).orElseThrow().waiters().isEmpty());
-        failOver();
+        servers.failOver(RedisServer::kill);
         // Two replicas must acknowledge, but there is only one now, so renewals do not count until the second is
         // back.
         servers.heal();
@@ -105,7 +105,7 @@ class SentinelTest {
         CompletableFuture<LossReason> lost = new CompletableFuture<>();
         Lease lease = holder.lock(name.value(), options).acquire();
         lease.onLost(lost::complete);
-        failOver();
+        servers.failOver(RedisServer::kill);
         try (Lease second = other.lock(name.value(), options).acquire(Duration.ofSeconds(30))) {
             assertThat(second.token()).isGreaterThan(lease.token());
             assertThat(lost.get(10, TimeUnit.SECONDS)).isIn(LossReason.TAKEN, LossReason.EXPIRED);
@@ -117,7 +117,7 @@ class SentinelTest {
     void grantWithoutAcknowledgementIsReleasedAgain() {
         LockStore store = open("?replicas=1&replicaTimeout=200ms");
         LockStore plain = open("");
-        granted(store, alice.mutex(new LockName(name + "-warm")));
+        repaired(() -> granted(store, alice.mutex(new LockName(name + "-warm"))));
         servers.replicas().forEach(replica -> replica.signal("STOP"));
         StoreException failure = failure(store.tryAcquire(alice.mutex(name)));
         assertThat(failure.effect()).isEqualTo(Effect.NONE);
@@ -140,8 +140,7 @@ class SentinelTest {
     @Test
     void renewalWithoutAcknowledgementHasAnUnknownEffect() {
         LockStore store = open("?replicas=1&replicaTimeout=200ms");
-        Claim claim = alice.mutex(name);
-        granted(store, claim);
+        Claim claim = grantedAndAcknowledged(store);
         servers.replicas().forEach(replica -> replica.signal("STOP"));
         assertThat(renewed(store, claim)).isInstanceOfSatisfying(Renewed.Failed.class, failed -> {
             assertThat(failed.cause().effect()).isEqualTo(Effect.UNKNOWN);
@@ -150,12 +149,21 @@ class SentinelTest {
         // An older grant is not ended by a repeated request that is not acknowledged.
         assertThat(failure(store.tryAcquire(claim.again())).effect()).isEqualTo(Effect.UNKNOWN);
         servers.replicas().forEach(replica -> replica.signal("CONT"));
-        assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
+        assertThat(repaired(() -> renewed(store, claim))).isInstanceOf(Granted.class);
+    }
+
+    // The time for the acknowledgement is short, and a grant without one is released again.
+    private Claim grantedAndAcknowledged(LockStore store) {
+        return repaired(() -> {
+            Claim claim = alice.mutex(name);
+            granted(store, claim);
+            return claim;
+        });
     }
 
     @Test
     void pushedGrantCountsOnlyWhenAcknowledged() {
-        LockStore store = open("?replicas=1&replicaTimeout=200ms");
+        LockStore store = open("?replicas=1&replicaTimeout=200ms&ticketTtl=1m");
         LockStore plain = open("");
         Claim holder = alice.mutex(name);
         granted(plain, holder);
@@ -166,26 +174,25 @@ class SentinelTest {
         assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Failed.class);
         assertThat(listener.outcome()).isEmpty();
         servers.replicas().forEach(replica -> replica.signal("CONT"));
-        assertThat(renewed(store, waiter)).isInstanceOf(Granted.class);
+        assertThat(repaired(() -> renewed(store, waiter))).isInstanceOf(Granted.class);
         awaitGrant(listener);
 
         // With replicas that answer, the push is enough.
-        RecordingListener next = waiting(store, alice.mutex(name));
+        LockStore patient = open("?replicas=1&replicaTimeout=2s&ticketTtl=1m");
+        RecordingListener next = waiting(patient, alice.mutex(name));
         get(plain.release(waiter));
         awaitGrant(next);
     }
 
     @Test
     void replacedPrimaryThatStillAnswersIsLeft() {
-        LockStore store = open("?timeout=500ms");
+        LockStore store = open("");
         Claim holder = alice.mutex(name);
         granted(store, holder);
         RecordingListener listener = waiting(store, bob.mutex(name));
-        servers.awaitReplicas();
-        RedisServer old = servers.primary();
-        old.signal("STOP");
-        awaitUntil(() -> servers.named() != old);
-        old.signal("CONT");
+        servers.awaitCopies();
+        RedisServer old = servers.failOver(RedisServer::freeze);
+        old.thaw();
         // For a moment the old server acts as the primary; the store has left it by then, or learns that it is a
         // replica.
         awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
@@ -202,26 +209,22 @@ class SentinelTest {
         silent.signal("STOP");
         LockStore store = openUrl("redis-sentinel://127.0.0.1:" + silent.port() + ",127.0.0.1:"
                 + sentinels.get(0).port() + "/" + RedisSentinels.NAME + "?timeout=500ms&ticketTtl=1m&replicas=1");
-        Claim holder = alice.mutex(name);
-        granted(store, holder);
+        Claim holder = grantedAndAcknowledged(store);
         servers.awaitCopies();
-        failOver();
+        servers.failOver(RedisServer::kill);
         awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
     }
 
     @Test
     void sentinelsThatWereSetUpAnewAreFollowed() {
-        Duration downAfter = Duration.ofSeconds(1);
-        try (RedisSentinels others = RedisSentinels.start(downAfter)) {
+        try (RedisSentinels others = RedisSentinels.start()) {
             LockStore store = openUrl(others.url() + "?timeout=500ms&ticketTtl=1m");
-            RedisServer old = others.named();
-            old.kill();
-            others.awaitSuccessor(old);
+            others.failOver(RedisServer::kill);
             others.heal();
             Claim holder = alice.mutex(name);
             awaitUntil(() -> repaired(() -> get(store.tryAcquire(holder.again()))) instanceof Granted);
             others.awaitCopies();
-            others.setUpAnew(others.replicas().get(0), downAfter);
+            others.setUpAnew(others.replicas().get(0));
             awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
         }
     }
@@ -244,7 +247,7 @@ class SentinelTest {
             granted(store, holder);
             RecordingListener listener = waiting(store, bob.mutex(name));
             servers.awaitCopies();
-            failOver();
+            servers.failOver(RedisServer::kill);
             servers.heal();
             awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted);
             get(store.release(holder));
@@ -264,12 +267,6 @@ class SentinelTest {
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("No Sentinel")
                 .hasMessageContaining("127.0.0.1:1");
-    }
-
-    private void failOver() {
-        RedisServer old = servers.named();
-        old.kill();
-        servers.awaitSuccessor(old);
     }
 
     private LockStore open(String options) {

@@ -13,7 +13,6 @@ import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
@@ -41,7 +40,7 @@ public abstract class TlsTopologyLaws extends StoreTest {
         certificate = Certificate.in(folder);
         List<String> settings = new ArrayList<>(certificate.settings());
         settings.addAll(List.of("--tls-replication", "yes"));
-        sentinels = RedisSentinels.start(Duration.ofSeconds(2), settings, SECRET, SENTINELS_SECRET);
+        sentinels = RedisSentinels.start(settings, SECRET, SENTINELS_SECRET);
         settings.addAll(List.of("--tls-cluster", "yes", "--requirepass", SECRET, "--masterauth", SECRET));
         cluster = RedisCluster.start(settings.toArray(new String[0]));
     }
@@ -74,7 +73,7 @@ public abstract class TlsTopologyLaws extends StoreTest {
     @Test
     void sentinelsLeadToThePrimaryOverTlsAlsoAfterAFailOver() {
         certificate.trust();
-        String url = sentinels.tlsUrl(SECRET, SENTINELS_SECRET) + "&ticketTtl=1m&timeout=500ms";
+        String url = sentinels.tlsUrl(SECRET, SENTINELS_SECRET) + "&ticketTtl=1m";
         LockStore store = connected(url);
         Claim holder = worksOn(store, connected(url));
         assertOverTls(sentinels.servers());
@@ -82,9 +81,7 @@ public abstract class TlsTopologyLaws extends StoreTest {
             assertOverTls(sentinels.sentinels());
         }
         sentinels.awaitCopies();
-        RedisServer old = sentinels.named();
-        old.kill();
-        sentinels.awaitSuccessor(old);
+        sentinels.failOver(RedisServer::kill);
         assertThat(repaired(() -> renewed(store, holder))).isInstanceOf(Granted.class);
         repaired(() -> get(store.release(holder.again())));
         assertOverTls(
