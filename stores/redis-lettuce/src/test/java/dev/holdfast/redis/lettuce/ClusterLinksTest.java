@@ -50,7 +50,7 @@ class ClusterLinksTest extends StoreTest {
         LettucePort port = closing(new LettucePort(
                 new ClusterLinks(client(), TIMEOUT), "the cluster", TIMEOUT, Duration.ofSeconds(1), CLOCK, null));
         RecordingSubscriber subscriber = new RecordingSubscriber();
-        get(port.subscribe("channel:a", subscriber));
+        repaired(() -> get(port.subscribe("channel:a", subscriber)));
         node.signal("STOP");
         StoreException failure = failure(port.subscribe("channel:b", subscriber));
         assertThat(failure.effect()).isEqualTo(Effect.NONE);

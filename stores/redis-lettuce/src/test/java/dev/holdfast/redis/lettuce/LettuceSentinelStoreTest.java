@@ -8,10 +8,8 @@ import org.junit.jupiter.api.AutoClose;
 /** The laws, on a primary that Sentinels name, through Lettuce. */
 class LettuceSentinelStoreTest extends ServerStoreTck {
 
-    // No server fails here, so the time-out is long: a busy machine must not make the Sentinels consider the
-    // primary down.
     @AutoClose
-    private static final RedisSentinels SERVERS = RedisSentinels.start(Duration.ofSeconds(30));
+    private static final RedisSentinels SERVERS = RedisSentinels.start();
 
     LettuceSentinelStoreTest() {
         super(new LettuceLockStoreProvider(), LettuceUrl.of(SERVERS.url()) + "?ticketTtl=", Duration.ofSeconds(2));
