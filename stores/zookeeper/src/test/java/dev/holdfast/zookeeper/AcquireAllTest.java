@@ -11,9 +11,9 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Released;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.zookeeper.node.NodeName;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -31,15 +31,6 @@ import org.junit.jupiter.api.Test;
  */
 class AcquireAllTest extends WithServer {
 
-    /**
-     * The delay of each direction: long enough that all requests of a round trip are sent before the first reply
-     * arrives, even on a busy machine.
-     */
-    private static final Duration ONE_WAY = Duration.ofMillis(75);
-
-    /** A delay that is long enough for a slow machine to send all requests of the test before a reply arrives. */
-    private static final Duration ON_THE_WAY = Duration.ofMillis(500);
-
     private final CuratorFramework observer = curator();
     private final Proxy proxy = proxy();
     private final LockStore store = open(proxy.hosts());
@@ -51,15 +42,11 @@ class AcquireAllTest extends WithServer {
     @Test
     void freeNamesAreOneRoundTrip() {
         granted(store, bob.mutex(name)); // creates the root
-        slow();
-        granted(mutexes());
-        assertThat(proxy.roundTrips()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("createContainer", 3, "multi", 1, "getChildren", 3));
+        assertAllGranted(proxy.inOneRoundTrip(
+                () -> store.tryAcquireAll(mutexes()), only("createContainer", 3, "multi", 1, "getChildren", 3)));
         releaseAll();
-        slow();
-        granted(mutexes());
-        assertThat(proxy.roundTrips()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getChildren", 3));
+        assertAllGranted(
+                proxy.inOneRoundTrip(() -> store.tryAcquireAll(mutexes()), only("multi", 1, "getChildren", 3)));
     }
 
     @Test
@@ -67,8 +54,9 @@ class AcquireAllTest extends WithServer {
         granted(mutexes());
         releaseAll();
         granted(other, bob.mutex(y));
-        slow();
-        busy(mutexes());
+        List<Attempt> attempts =
+                proxy.afterOneRoundTrip(() -> store.tryAcquireAll(mutexes()), only("multi", 1, "getChildren", 3));
+        assertThat(attempts).noneMatch(Granted.class::isInstance);
         awaitUntil(() -> proxy.counts().getOrDefault("multi", 0) == 2);
         assertThat(proxy.counts()).isEqualTo(only("multi", 2, "getChildren", 3));
         awaitUntil(() -> nodes(observer, x).isEmpty() && nodes(observer, z).isEmpty());
@@ -80,9 +68,8 @@ class AcquireAllTest extends WithServer {
         granted(mutexes());
         releaseAll();
         observer.delete().forPath("/holdfast/" + y);
-        slow();
-        granted(mutexes());
-        assertThat(proxy.roundTrips()).isEqualTo(2);
+        assertAllGranted(
+                proxy.afterOneRoundTrip(() -> store.tryAcquireAll(mutexes()), only("multi", 1, "getChildren", 3)));
         assertThat(proxy.counts()).isEqualTo(only("multi", 2, "getChildren", 6, "createContainer", 3));
     }
 
@@ -138,11 +125,13 @@ class AcquireAllTest extends WithServer {
         granted(ours, holder);
         List<Claim> claims = mutexes();
         // The attempt is on its way when its claims are released: the store cannot know whether it arrived.
-        proxy.delay(ON_THE_WAY);
+        proxy.holdReplies();
         CompletionStage<List<Attempt>> attempt = ours.tryAcquireAll(claims);
-        claims.stream().map(claim -> ours.release(claim.again())).toList().forEach(WithServer::get);
+        List<CompletionStage<Released>> releases =
+                claims.stream().map(claim -> ours.release(claim.again())).toList();
+        proxy.letReplies();
+        releases.forEach(WithServer::get);
         assertThat(get(attempt)).noneMatch(Granted.class::isInstance);
-        fast();
         for (Claim claim : claims) {
             client.create()
                     .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
@@ -259,6 +248,10 @@ class AcquireAllTest extends WithServer {
         return attempts;
     }
 
+    private static void assertAllGranted(List<Attempt> attempts) {
+        assertThat(attempts).hasSize(3).allMatch(Granted.class::isInstance);
+    }
+
     private void busy(List<Claim> claims) {
         assertThat(get(store.tryAcquireAll(claims))).noneMatch(Granted.class::isInstance);
     }
@@ -267,21 +260,9 @@ class AcquireAllTest extends WithServer {
         for (LockName one : List.of(x, y, z)) {
             holders(store, one).forEach(claim -> released(store, claim.again()));
         }
-        fast();
     }
 
     private static long counter(Attempt attempt) {
         return ((Granted) attempt).counter();
-    }
-
-    private void slow() {
-        // Waits for earlier requests, such as watches, to finish. With the delay each takes a whole round trip.
-        pause(2 * ONE_WAY.toMillis() + 30);
-        proxy.delay(ONE_WAY);
-        proxy.reset();
-    }
-
-    private void fast() {
-        proxy.delay(Duration.ZERO);
     }
 }

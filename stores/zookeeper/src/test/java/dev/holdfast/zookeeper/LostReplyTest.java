@@ -147,7 +147,7 @@ class LostReplyTest extends WithServer {
     @Test
     void leaseThatExpiresAfterADowngradeWhoseReplyWasLostLeavesNoNode() throws Exception {
         forEachStep(List.of("multi"), (kind, action) -> (store, proxy, lock) -> {
-            Claim writer = alice.write(lock).withLease(java.time.Duration.ofMillis(500));
+            Claim writer = alice.write(lock).withLease(java.time.Duration.ofSeconds(2));
             granted(store, writer);
             breakAtDowngrade(proxy, action);
             failure(store.tryAcquire(writer.withPermits(1).again()));

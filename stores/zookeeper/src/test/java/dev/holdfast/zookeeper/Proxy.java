@@ -1,5 +1,8 @@
 package dev.holdfast.zookeeper;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.FaultProxy.Fate;
 import dev.holdfast.testkit.process.FaultProxy.Way;
@@ -12,11 +15,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
- * A proxy between a client and a server of ZooKeeper, which knows their packets. It counts requests by kind, counts round trips,
- * delays all messages, and can break the connection at a chosen request, before or after the server receives it.
+ * A proxy between a client and a server of ZooKeeper, which knows their packets. It counts requests by kind, delays all messages
+ * or keeps replies back, and can break the connection at a chosen request, before or after the server receives it.
  */
 public final class Proxy implements AutoCloseable {
 
@@ -50,9 +55,7 @@ public final class Proxy implements AutoCloseable {
     private final FaultProxy proxy;
     private final Map<String, Integer> counts = new HashMap<>();
     private volatile Function<String, Action> actions = kind -> Action.PASS;
-    private int roundTrips;
     private long replyBytes;
-    private boolean repliedSince = true;
 
     Proxy(String hosts) {
         proxy = new FaultProxy(Integer.parseInt(hosts.substring(hosts.lastIndexOf(':') + 1)), Proxy::packet);
@@ -77,6 +80,26 @@ public final class Proxy implements AutoCloseable {
         proxy.heal();
     }
 
+    /**
+     * Sees that a call sends these requests at once, and no others: no reply passes before all of them have come, however slow
+     * this machine is.
+     */
+    <T> T inOneRoundTrip(Supplier<CompletionStage<T>> call, Map<String, Integer> requests) {
+        T answer = afterOneRoundTrip(call, requests);
+        assertThat(counts()).isEqualTo(requests);
+        return answer;
+    }
+
+    /** The same of a call that may send others when it has the first replies. */
+    <T> T afterOneRoundTrip(Supplier<CompletionStage<T>> call, Map<String, Integer> first) {
+        reset();
+        holdReplies();
+        CompletionStage<T> answer = call.get();
+        StoreTest.awaitUntil(() -> counts().equals(first), "expected " + first);
+        letReplies();
+        return StoreTest.get(answer);
+    }
+
     /** Sets what the proxy does with requests from now on, by their kind. */
     void onRequest(Function<String, Action> what) {
         actions = what;
@@ -93,9 +116,7 @@ public final class Proxy implements AutoCloseable {
 
     synchronized void reset() {
         counts.clear();
-        roundTrips = 0;
         replyBytes = 0;
-        repliedSince = true;
     }
 
     /** The number of requests of each kind, without the client's pings. */
@@ -108,11 +129,6 @@ public final class Proxy implements AutoCloseable {
         return counts.values().stream().mapToInt(Integer::intValue).sum();
     }
 
-    /** How often a request followed a reply: the number of round trips if there is only one call at a time. */
-    synchronized int roundTrips() {
-        return roundTrips;
-    }
-
     /** The size of all replies. */
     synchronized long replyBytes() {
         return replyBytes;
@@ -120,14 +136,9 @@ public final class Proxy implements AutoCloseable {
 
     private synchronized void requested(String kind) {
         counts.merge(kind, 1, Integer::sum);
-        if (repliedSince) {
-            roundTrips++;
-            repliedSince = false;
-        }
     }
 
     private synchronized void answered(int bytes) {
-        repliedSince = true;
         replyBytes += bytes;
     }
 

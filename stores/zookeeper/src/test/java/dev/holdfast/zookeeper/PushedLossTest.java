@@ -109,8 +109,7 @@ class PushedLossTest extends WithServer {
     @Test
     void leaseThatExpiresAtTheClientIsNoLoss() {
         Claim claim = renewedOnce(alice.mutex(name).withLease(Duration.ofMillis(300)));
-        RecordingListener next = waiting(other, bob.mutex(name));
-        awaitGrant(next);
+        awaitGrant(enqueued(other, bob.mutex(name)));
         renewed(store, claim);
         assertThat(losses).isEmpty();
     }

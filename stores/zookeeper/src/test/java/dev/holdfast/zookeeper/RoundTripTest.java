@@ -11,25 +11,18 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.SignalCost;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.IntFunction;
-import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
 /** The number of round trips and requests of each operation, counted by a proxy. */
 class RoundTripTest extends WithServer {
-
-    /**
-     * The delay of each direction: long enough that all requests of a round trip are sent before the first reply
-     * arrives, even on a busy machine.
-     */
-    private static final Duration ONE_WAY = Duration.ofMillis(75);
 
     private final Proxy proxy = proxy();
     private final LockStore store = open(proxy.hosts());
@@ -39,17 +32,15 @@ class RoundTripTest extends WithServer {
     @Test
     void firstAcquireOfANameIsOneRoundTripAndCreatesItsParentNode() {
         get(store.release(granted(alice.mutex(new LockName(name + "-other")))));
-        slow();
-        granted(store, alice.mutex(name));
-        assertThat(proxy.roundTrips()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("createContainer", 1, "create2", 1, "getChildren", 1));
+        Attempt attempt = proxy.inOneRoundTrip(
+                () -> store.tryAcquire(alice.mutex(name)), only("createContainer", 1, "create2", 1, "getChildren", 1));
+        assertThat(attempt).isInstanceOf(Granted.class);
     }
 
     @Test
     void acquireOfAFreeLockAndReleaseAreOneRoundTripEach() {
         for (Claim claim : List.of(alice.mutex(name), alice.write(name), alice.read(name), alice.claim(name, 2, 5))) {
             get(store.release(granted(claim)));
-            slow();
             Claim again = new Claim(
                     name,
                     new dev.holdfast.spi.ClaimId(claim.id().client(), claim.id().sequence() + 1_000),
@@ -57,35 +48,35 @@ class RoundTripTest extends WithServer {
                     claim.limit(),
                     claim.lease(),
                     claim.owner());
-            granted(store, again);
-            assertThat(proxy.roundTrips()).isEqualTo(1);
-            assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1));
-            proxy.reset();
-            assertThat(released(store, again)).isTrue();
-            assertThat(proxy.roundTrips()).isEqualTo(1);
-            assertThat(proxy.counts()).isEqualTo(only("delete", 1));
-            fast();
+            assertThat(proxy.inOneRoundTrip(() -> store.tryAcquire(again), only("create2", 1, "getChildren", 1)))
+                    .isInstanceOf(Granted.class);
+            assertThat(proxy.inOneRoundTrip(() -> store.release(again), only("delete", 1))
+                            .wasOwner())
+                    .isTrue();
         }
     }
 
     @Test
     void enqueueOnAFreeLockIsOneRoundTrip() {
         get(store.release(granted(alice.mutex(name))));
-        slow();
-        awaitGrant(enqueued(store, alice.mutex(name)));
-        assertThat(proxy.roundTrips()).isEqualTo(1);
-        assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1));
+        RecordingListener listener = new RecordingListener();
+        Map<String, Integer> requests = only("create2", 1, "getChildren", 1);
+        proxy.inOneRoundTrip(
+                () -> CompletableFuture.completedStage(store.enqueue(alice.mutex(name), listener)), requests);
+        awaitGrant(listener);
+        assertThat(proxy.counts()).isEqualTo(requests);
     }
 
     @Test
     void busyIsReportedInOneRoundTripAndLeavesNothing() {
         granted(open(), alice.mutex(name));
         busy(store, bob.mutex(name));
-        slow();
-        busy(store, bob.mutex(name));
+        awaitUntil(() -> proxy.counts().containsKey("delete"));
+        Attempt attempt =
+                proxy.afterOneRoundTrip(() -> store.tryAcquire(bob.mutex(name)), only("create2", 1, "getChildren", 1));
+        assertThat(attempt).isInstanceOf(Attempt.Busy.class);
         awaitUntil(() -> proxy.counts().containsKey("delete"));
         assertThat(proxy.counts()).isEqualTo(only("create2", 1, "getChildren", 1, "delete", 1));
-        fast();
         awaitUntil(() -> nodes(curator(), name).size() == 1);
     }
 
@@ -95,10 +86,10 @@ class RoundTripTest extends WithServer {
         Claim holder = alice.mutex(name);
         granted(other, holder);
         RecordingListener waiter = waiting(store, bob.mutex(name));
-        // The watches are set after the reply.
+        // The watches are set after the reply, and the reply to a later request comes after theirs.
         awaitUntil(() -> proxy.counts().getOrDefault("getData", 0) == 2);
-        pause(20);
-        slow();
+        granted(store, alice.mutex(new LockName(name + "-other")));
+        proxy.reset();
         released(other, holder);
         awaitGrant(waiter);
         assertThat(proxy.counts()).isEmpty();
@@ -147,28 +138,18 @@ class RoundTripTest extends WithServer {
         proxy.reset();
         assertThat(get(apart.renew(claims))).allMatch(Granted.class::isInstance);
         assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getData", claims.size()));
-        assertThat(inOneRoundTrip(() -> apart.renew(claims), only("multi", 1))).allMatch(Granted.class::isInstance);
-    }
-
-    // Replies are kept back until all requests have come, however slow this machine is, and no others follow.
-    private <T> T inOneRoundTrip(Supplier<CompletionStage<T>> call, Map<String, Integer> requests) {
-        proxy.reset();
-        proxy.holdReplies();
-        CompletionStage<T> answer = call.get();
-        awaitUntil(() -> proxy.counts().equals(requests), "expected " + requests);
-        proxy.letReplies();
-        T value = get(answer);
-        assertThat(proxy.counts()).isEqualTo(requests);
-        return value;
+        assertThat(proxy.inOneRoundTrip(() -> apart.renew(claims), only("multi", 1)))
+                .allMatch(Granted.class::isInstance);
     }
 
     @Test
     void firstRenewalReadsEachNodeInTheSameRoundTripAndLaterOnesReadNothing() {
         List<Claim> claims =
                 List.of(held(alice.mutex(name(1))), held(alice.write(name(2))), held(alice.claim(name(3), 2, 5)));
-        assertThat(inOneRoundTrip(() -> store.renew(claims), only("multi", 1, "getData", 3)))
+        assertThat(proxy.inOneRoundTrip(() -> store.renew(claims), only("multi", 1, "getData", 3)))
                 .allMatch(Granted.class::isInstance);
-        assertThat(inOneRoundTrip(() -> store.renew(claims), only("multi", 1))).allMatch(Granted.class::isInstance);
+        assertThat(proxy.inOneRoundTrip(() -> store.renew(claims), only("multi", 1)))
+                .allMatch(Granted.class::isInstance);
     }
 
     private Claim held(Claim claim) {
@@ -191,7 +172,7 @@ class RoundTripTest extends WithServer {
         waiting(store, waiter);
         claims.add(25, waiter);
         renewed(store, waiter);
-        List<Renewed> answers = inOneRoundTrip(() -> store.renew(claims), only("multi", 1, "getChildren", 1));
+        List<Renewed> answers = proxy.inOneRoundTrip(() -> store.renew(claims), only("multi", 1, "getChildren", 1));
         assertThat(answers.get(25)).isInstanceOf(Renewed.Waiting.class);
         assertThat(answers).filteredOn(Granted.class::isInstance).hasSize(50);
     }
@@ -221,7 +202,8 @@ class RoundTripTest extends WithServer {
         LockStore below = closing(ZooKeeperLockStore.over(client));
         List<Claim> claims = held(below, 50);
         assertThat(get(below.renew(claims))).allMatch(Granted.class::isInstance);
-        assertThat(inOneRoundTrip(() -> below.renew(claims), only("multi", 1))).allMatch(Granted.class::isInstance);
+        assertThat(proxy.inOneRoundTrip(() -> below.renew(claims), only("multi", 1)))
+                .allMatch(Granted.class::isInstance);
     }
 
     private List<Claim> held(int number) {
@@ -241,9 +223,9 @@ class RoundTripTest extends WithServer {
     @Test
     void downgradeIsOneMultiAfterOneList() {
         Claim writer = granted(alice.write(name));
-        slow();
-        granted(store, writer.withPermits(1));
-        assertThat(proxy.roundTrips()).isEqualTo(2);
+        Attempt attempt = proxy.afterOneRoundTrip(
+                () -> store.tryAcquire(writer.withPermits(1)), only("multi", 1, "getChildren", 1));
+        assertThat(attempt).isInstanceOf(Granted.class);
         assertThat(proxy.counts()).isEqualTo(only("multi", 2, "getChildren", 1));
     }
 
@@ -363,7 +345,7 @@ class RoundTripTest extends WithServer {
         }
         // Its reply arrives after those of the watches.
         renewed(store, waiters.get(0));
-        assertThat(inOneRoundTrip(() -> store.renew(waiters), only("multi", 1, "getChildren", 1)))
+        assertThat(proxy.inOneRoundTrip(() -> store.renew(waiters), only("multi", 1, "getChildren", 1)))
                 .allMatch(Renewed.Waiting.class::isInstance);
     }
 
@@ -400,17 +382,6 @@ class RoundTripTest extends WithServer {
         settle(settleClaim);
         claims.forEach(claim -> released(store, claim));
         return proxy.total() - settledRequests;
-    }
-
-    private void slow() {
-        // Waits for earlier requests, such as watches, to finish. With the delay each takes a whole round trip.
-        pause(2 * ONE_WAY.toMillis() + 30);
-        proxy.delay(ONE_WAY);
-        proxy.reset();
-    }
-
-    private void fast() {
-        proxy.delay(Duration.ZERO);
     }
 
     private Claim granted(Claim claim) {

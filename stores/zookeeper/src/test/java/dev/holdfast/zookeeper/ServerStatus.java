@@ -1,10 +1,12 @@
 package dev.holdfast.zookeeper;
 
+import dev.holdfast.testkit.StoreTest;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** What a server on this machine says of itself. Its settings must allow the words {@code srvr} and {@code wchs}. */
 final class ServerStatus {
@@ -22,7 +24,12 @@ final class ServerStatus {
 
     /** How many watches of clients it has. */
     static int watches(int port) {
-        return Integer.parseInt(value(port, "wchs", WATCHES));
+        AtomicReference<String> number = new AtomicReference<>("");
+        StoreTest.awaitUntil(() -> {
+            number.set(value(port, "wchs", WATCHES));
+            return !number.get().isEmpty();
+        });
+        return Integer.parseInt(number.get());
     }
 
     private static String value(int port, String word, String label) {

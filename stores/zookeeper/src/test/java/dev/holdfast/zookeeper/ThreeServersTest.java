@@ -119,14 +119,13 @@ class ThreeServersTest {
             CompletableFuture<LossReason> lost = new CompletableFuture<>();
             Lease lease = locks.lock(name.value()).acquire();
             lease.onLost(lost::complete);
-            RecordingListener next = StoreTest.waiting(elsewhere, bob.mutex(name));
+            ValidityAtTheGrant next = new ValidityAtTheGrant(lease);
+            elsewhere.enqueue(bob.mutex(name), next);
             servers.cutOffServerZero();
             assertThat(lost.get(20, TimeUnit.SECONDS)).isIn(LossReason.STORE_UNREACHABLE, LossReason.EXPIRED);
-            assertThat(next.outcome())
+            assertThat(next.whenGranted())
                     .as("granted before the holder knew of its loss")
-                    .isEmpty();
-            assertThat(lease.isValid()).isFalse();
-            StoreTest.awaitGrant(next);
+                    .isFalse();
         } finally {
             servers.reconnectServerZero();
             servers.awaitServing(0);

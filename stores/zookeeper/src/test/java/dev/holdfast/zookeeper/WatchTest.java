@@ -55,7 +55,8 @@ class WatchTest extends WithServer {
         for (LockName busy : names) {
             waitInVain(store, alice.mutex(busy));
         }
-        awaitUntil(() -> ServerStatus.watches(server().port()) == before);
+        // Clients of other tests may end meanwhile.
+        awaitUntil(() -> ServerStatus.watches(server().port()) <= before);
     }
 
     @Test
