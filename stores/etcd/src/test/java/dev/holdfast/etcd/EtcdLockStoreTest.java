@@ -10,6 +10,6 @@ class EtcdLockStoreTest extends ServerStoreTck {
     private static final EtcdServer SERVER = EtcdServer.start();
 
     EtcdLockStoreTest() {
-        super(new EtcdLockStoreProvider(), SERVER.url() + "?session=3s");
+        super(new EtcdLockStoreProvider(), SERVER.url() + "?session=10s");
     }
 }

@@ -20,6 +20,9 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
     private static final Path CONTROL = Path.of("/usr/bin/etcdctl");
     private static final int TRIES = 1_000;
 
+    /** Longer than a busy machine lets a leader wait, or another one would be elected in the midst of a test. */
+    private static final List<String> PATIENT = List.of("--heartbeat-interval=100", "--election-timeout=2000");
+
     private final ServerProcess process;
     private final String name;
     private final int peerPort = Ports.reserve();
@@ -70,7 +73,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
     static List<EtcdServer> startCluster(int size) {
         List<EtcdServer> members = new ArrayList<>();
         for (int i = 0; i < size; i++) {
-            members.add(new EtcdServer("member" + i, "http", List.of(), List.of()));
+            members.add(new EtcdServer("member" + i, "http", PATIENT, List.of()));
         }
         String all =
                 String.join(",", members.stream().map(member -> member.cluster).toList());

@@ -41,6 +41,8 @@ import org.junit.jupiter.api.Test;
 /** How the store behaves when servers, connections and leases fail. */
 class FaultTest extends WithPlainServer {
 
+    private static final Duration SHORT_SESSION = Duration.ofSeconds(2);
+
     @Test
     void holdersAndWaitersOutliveARestartOfTheServer() {
         LockStore store = open("?session=20s&timeout=1s");
@@ -105,7 +107,7 @@ class FaultTest extends WithPlainServer {
 
     @Test
     void frozenServerEndsCallsInTimeAndLostRepliesAreRepaired() {
-        LockStore store = open("?session=20s&timeout=500ms");
+        LockStore store = repaired(() -> open("?session=20s&timeout=500ms"));
         Claim claim = alice.mutex(name);
         server.signal("STOP");
         StoreException failure;
@@ -116,14 +118,15 @@ class FaultTest extends WithPlainServer {
         }
         assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
         repaired(() -> get(store.release(claim.again())));
-        assertThat(get(store.tryAcquire(claim))).as("a late copy is refused").isInstanceOf(Attempt.Busy.class);
-        assertThat(get(store.inspect(name))).isEmpty();
+        Attempt late = repaired(() -> get(store.tryAcquire(claim)));
+        assertThat(late).as("a late copy is refused").isInstanceOf(Attempt.Busy.class);
+        assertThat(repaired(() -> get(store.inspect(name)))).isEmpty();
     }
 
     // jetcd#965 and #1383: a keep-alive that becomes silent. The client notices by its local clock.
     @Test
     void silentSessionIsLostOnTheLocalDeadline() throws InterruptedException {
-        LockStore store = open("?session=2s&timeout=500ms");
+        LockStore store = repaired(() -> open("?session=2s&timeout=500ms"));
         try (Holdfast locks = Holdfast.over(store)) {
             Lease lease = locks.lock(name.value()).acquire();
             AtomicReference<LossReason> lost = new AtomicReference<>();
@@ -135,11 +138,10 @@ class FaultTest extends WithPlainServer {
             long frozen = System.nanoTime();
             server.signal("STOP");
             try {
-                assertThat(notified.await(10, TimeUnit.SECONDS)).isTrue();
+                // The server stays frozen, so only the local clock can show the loss.
+                awaitUntil(() -> System.nanoTime() - frozen >= SHORT_SESSION.toNanos());
                 assertThat(lease.isValid()).isFalse();
-                // Two seconds, and what a busy machine adds: the server stays frozen, so only the local clock can
-                // have shown the loss.
-                assertThat(Duration.ofNanos(System.nanoTime() - frozen)).isLessThan(Duration.ofSeconds(5));
+                assertThat(notified.await(1, TimeUnit.MINUTES)).isTrue();
             } finally {
                 server.signal("CONT");
             }
@@ -166,7 +168,7 @@ class FaultTest extends WithPlainServer {
     @Test
     void orphanOfALostUndoIsSweptWithTheNextRenewal() {
         FaultyClient client = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
-        LockStore store = closing(EtcdLockStore.opened(client, EtcdOptions.parse("session=2s"), MonotonicClock.SYSTEM));
+        LockStore store = closing(EtcdLockStore.opened(client, EtcdOptions.parse("session=6s"), MonotonicClock.SYSTEM));
         granted(store, alice.mutex(name));
         Claim otherKind = bob.read(name);
         client.losesRequest = FaultyClient::deletes;
@@ -263,10 +265,10 @@ class FaultTest extends WithPlainServer {
     @Test
     void leaseShorterThanTheSessionIsKeptByTheClient() {
         LockStore store = open("?session=20s");
+        LockStore other = open("");
         Claim brief = alice.mutex(name).withLease(Duration.ofMillis(300));
         granted(store, brief);
-        RecordingListener waiter = waiting(open(""), bob.mutex(name));
-        awaitGrant(waiter);
+        awaitGrant(enqueued(other, bob.mutex(name)));
         assertThat(renewed(store, brief)).isEqualTo(new Renewed.Gone(Renewed.Reason.TAKEN));
     }
 

@@ -37,7 +37,7 @@ class ThreeServersLockStoreTest extends LockStoreTck {
         for (int i = 0; i < SERVERS; i++) {
             addresses.add(members.get((first + i) % SERVERS).address());
         }
-        return new EtcdLockStoreProvider().open("etcd://" + String.join(",", addresses) + "?session=3s", clock);
+        return new EtcdLockStoreProvider().open("etcd://" + String.join(",", addresses) + "?session=10s", clock);
     }
 
     @Override

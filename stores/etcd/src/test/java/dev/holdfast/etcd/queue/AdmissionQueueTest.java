@@ -56,7 +56,7 @@ class AdmissionQueueTest {
     /** The property that allows a waiter to be granted by an event, without another read of the queue. */
     @Test
     void claimThatWasAdmittedOnceStaysAdmitted() {
-        long seed = Long.getLong("holdfast.seed", System.nanoTime());
+        long seed = Seeds.of("admitted once");
         Random random = new Random(seed);
         for (int run = 0; run < 2_000; run++) {
             List<QueueEntry> entries = new ArrayList<>();
