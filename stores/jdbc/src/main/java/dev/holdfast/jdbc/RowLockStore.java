@@ -349,7 +349,9 @@ final class RowLockStore implements LockStore {
         return enqueued.answer();
     }
 
-    // With one statement if the lock is as this client has last seen it, free or not, and with two if it is not.
+    // With one statement if the lock is as this client has last seen it, free or not, and with two if it is not. A lock that
+    // was found free and is taken has a queue from then on: clients that find it so at the same moment join behind the one
+    // that has it. As transitions, each of their writes would make all others read again.
     private Optional<Applied<Enqueued>> enqueueAtOnce(Turn turn, Claim claim) throws SQLException {
         boolean isContended = contended.contains(claim.name());
         boolean canJoin = turn.table().canJoin(claim);
@@ -360,7 +362,8 @@ final class RowLockStore implements LockStore {
             if (granted != null) {
                 return Optional.of(Applied.of(new Enqueued(granted, 0)));
             }
-            joined = canJoin && !isContended ? join(turn, claim) : Optional.empty();
+            boolean mayHaveAQueue = !isContended || claim.isExclusive();
+            joined = canJoin && mayHaveAQueue ? join(turn, claim) : Optional.empty();
         }
         return joined.map(queue -> new Applied<>(enqueued(claim, queue), null, List.of(), queue.since(), true));
     }

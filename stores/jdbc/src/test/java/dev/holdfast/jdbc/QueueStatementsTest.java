@@ -20,6 +20,14 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -36,8 +44,7 @@ class QueueStatementsTest extends Servers {
     @CsvSource({"postgresql, 8, 4", "postgresql, 64, 4", "mariadb, 8, 2", "mariadb, 64, 2"})
     void aGrantTakesAsManyRequestsHoweverManyWait(String product, int clients, int requests) {
         DatabaseUrl url = DatabaseUrl.of(url(product));
-        CountingSource statements = closing(new CountingSource(
-                new ConnectionPool(url, url.properties(TIMEOUT, TIMEOUT, true), 200, TIMEOUT, TIMEOUT, "test")));
+        CountingSource statements = counting(url);
         List<RowLockStore> stores = new ArrayList<>();
         for (int i = 0; i <= clients; i++) {
             stores.add(closing(counted(url, statements)));
@@ -50,6 +57,55 @@ class QueueStatementsTest extends Servers {
                 // requests each
                 // on MariaDB, which updates a row before it inserts one.
                 .hasSizeLessThanOrEqualTo(requests * clients + 8);
+    }
+
+    /**
+     * Clients that remember a queue come together after it is gone. One of them takes the lock, and the others join behind it: when
+     * each of them read the row and wrote it back, each write made all others read again.
+     */
+    @Test
+    void whoFindsTheQueueGoneJoinsTheOneThatTookTheLock() {
+        DatabaseUrl url = DatabaseUrl.of(url("postgresql"));
+        CountingSource statements = counting(url);
+        RowLockStore first = closing(counted(url, statements));
+        RowLockStore second = closing(counted(url, statements));
+        rememberAQueue(first, second);
+        statements.take();
+        Claim holder = alice.mutex(name).withLease(LONG);
+        AtomicBoolean found = new AtomicBoolean();
+        statements.before(sql -> {
+            boolean takes = sql.startsWith("INSERT");
+            if (takes && found.compareAndSet(false, true)) {
+                granted(first, holder);
+            }
+        });
+        waiting(second, alice.mutex(name).withLease(LONG));
+        assertThat(found).isTrue();
+        assertThat(statements.take())
+                .as("a join in vain, two tries to take the lock, of which one succeeds, and the join")
+                .hasSize(4);
+    }
+
+    // The second client hands the lock over while one more waits.
+    private void rememberAQueue(RowLockStore first, RowLockStore second) {
+        List<Claim> claims = Stream.generate(() -> alice.mutex(name).withLease(LONG))
+                .limit(4)
+                .toList();
+        granted(first, claims.get(0));
+        RecordingListener ofSecond = waiting(second, claims.get(1));
+        List<RecordingListener> others = List.of(waiting(first, claims.get(2)), waiting(first, claims.get(3)));
+        get(first.release(claims.get(0)));
+        awaitGrant(ofSecond);
+        get(second.release(claims.get(1)));
+        awaitGrant(others.get(0));
+        get(first.release(claims.get(2)));
+        awaitGrant(others.get(1));
+        get(first.release(claims.get(3)));
+    }
+
+    private CountingSource counting(DatabaseUrl url) {
+        return closing(new CountingSource(
+                new ConnectionPool(url, url.properties(TIMEOUT, TIMEOUT, true), 200, TIMEOUT, TIMEOUT, "test")));
     }
 
     /** The statements that change a queue without reading it leave one alone that they cannot change. */
