@@ -465,6 +465,13 @@ final class RowLockStore implements LockStore {
     private void renewTogether(List<Claim> sharing, Turn turn, Map<ClaimId, Renewed> answers, List<Handed> handed)
             throws SQLException {
         try {
+            Optional<Joined> place = refresh(sharing, turn);
+            if (place.isPresent()) {
+                Claim waiting = sharing.get(0);
+                answers.put(waiting.id(), enqueued(waiting, place.get()).answer());
+                waiters.refreshed(waiting.id(), goodUntil(waiting, place.get().since()));
+                return;
+            }
             Applied<List<Renewed>> applied = transition(
                     turn,
                     List.of(sharing.get(0).name()),
@@ -485,6 +492,14 @@ final class RowLockStore implements LockStore {
         } catch (StoreException failure) {
             failed(sharing, failure, answers);
         }
+    }
+
+    // Those of many clients that wait for one name would race as transitions: each write would make all others read again.
+    private Optional<Joined> refresh(List<Claim> sharing, Turn turn) throws SQLException {
+        Claim first = sharing.get(0);
+        return sharing.size() == 1 && waiters.contains(first.id())
+                ? onQueue(first.name(), () -> turn.further().refresh(first))
+                : Optional.empty();
     }
 
     private static void failed(List<Claim> sharing, StoreException cause, Map<ClaimId, Renewed> answers) {

@@ -11,6 +11,8 @@ import dev.holdfast.jdbc.waiting.WaiterNotifier;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
+import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.RecordingListener;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -18,6 +20,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -84,6 +87,37 @@ class QueueStatementsTest extends Servers {
         assertThat(statements.take())
                 .as("a join in vain, two tries to take the lock, of which one succeeds, and the join")
                 .hasSize(4);
+    }
+
+    /** Each waits in a client of its own: as a read and a write, the refreshes of many clients would make each other try again. */
+    @Test
+    void aTicketIsRefreshedWithOneRequest() {
+        DatabaseUrl url = DatabaseUrl.of(url("postgresql"));
+        CountingSource statements = counting(url);
+        RowLockStore first = closing(counted(url, statements));
+        Claim holder = alice.mutex(name).withLease(LONG);
+        granted(first, holder);
+        Map<RowLockStore, Claim> claims = new LinkedHashMap<>();
+        for (int i = 0; i < 4; i++) {
+            Claim claim = bob.mutex(name).withLease(LONG);
+            RowLockStore store = closing(counted(url, statements));
+            waiting(store, claim);
+            claims.put(store, claim);
+        }
+        statements.take();
+        List<Integer> positions = new ArrayList<>();
+        claims.forEach((store, claim) -> {
+            Renewed answer = renewed(store, claim.withOwner(holder.owner()));
+            assertThat(answer).isInstanceOf(Renewed.Waiting.class);
+            positions.add(((Renewed.Waiting) answer).position());
+        });
+        assertThat(statements.take()).as("requests of four clients").hasSize(4);
+        assertThat(positions).containsExactly(0, 1, 2, 3);
+        assertThat(get(first.inspect(name)).orElseThrow().waiters())
+                .extracting(ResourceState.Entry::claim)
+                .containsExactlyElementsOf(claims.values().stream()
+                        .map(claim -> claim.withOwner(holder.owner()))
+                        .toList());
     }
 
     // The second client hands the lock over while one more waits.

@@ -374,6 +374,37 @@ public class PostgresDialect extends ServerDialect {
                 """.formatted(NO_LONG_WAIT, NOT_ON_DISK, LockStore.MAX_QUEUE);
     }
 
+    @Override
+    public boolean hasRefresh() {
+        return hasQueueStatements();
+    }
+
+    // As a place, a ticket need not be on the disk. Entries begin at the beginning of a line, where no owner can have
+    // anything.
+    // One that cannot be read is left to a transition, which reports it.
+    @Override
+    public String refresh() {
+        return """
+                UPDATE holdfast_lock AS l SET version = GREATEST(l.version + 1, $epoch),
+                  others = overlay(l.others
+                    PLACING concat_ws('\t', 'wait', c.id, split_part($entry, '\t', 3), $now + c.ticket, split_part($entry, '\t', 5),
+                      split_part($entry, '\t', 6), c.owner)
+                    FROM $at FOR length($entry))
+                FROM (
+                  SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS id, CAST(? AS integer) AS permits,
+                    CAST(? AS integer) AS capacity, CAST(? AS bigint) AS ticket, CAST(? AS text) AS owner, %s AS waits,
+                    %s AS durable
+                ) AS c
+                WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND l.name = c.name AND l.clock = c.clock
+                  AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity AND l.more > 0 AND $at > 0
+                  AND CASE WHEN $entry ~ '^wait\t[^\t]+\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t'
+                    THEN CAST(split_part($entry, '\t', 4) AS bigint) ELSE 0 END > $now
+                RETURNING l.expires, left(l.others, $at + length($entry))
+                """.formatted(NO_LONG_WAIT, NOT_ON_DISK)
+                .replace("$entry", "split_part(substr(l.others, $at), '\n', 1)")
+                .replace("$at", "strpos('\n' || l.others, '\nwait\t' || c.id || '\t')");
+    }
+
     // The innermost select waits for the row, and reads its latest version. The update may see an older one, so it
     // compares the name only. An entry that cannot be read has no time, and so is left to a transition, which reports
     // it.

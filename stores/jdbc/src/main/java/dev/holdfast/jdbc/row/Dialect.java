@@ -152,6 +152,20 @@ public abstract class Dialect {
         throw new UnsupportedOperationException(product() + " changes queues by transitions");
     }
 
+    /** Whether there is {@link #refresh}. */
+    public boolean hasRefresh() {
+        return false;
+    }
+
+    /**
+     * The one statement that refreshes the ticket of a claim behind such a holder. The parameters are those of {@link #join}. It
+     * returns one row with the holder's {@code expires}, and the new {@code others} up to the end of the claim's entry; and none
+     * if it did nothing: the condition is not true, or the claim does not wait with a valid ticket. It may wait for other clients.
+     */
+    public String refresh() {
+        throw new UnsupportedOperationException(product() + " refreshes tickets by transitions");
+    }
+
     /**
      * Writes a row if its version is as it was read. It may skip a row that another client has locked. Parameters:
      * the columns, then name and version, or name and version first if {@link #keysFirst()}.

@@ -1,15 +1,16 @@
 package dev.holdfast.jdbc.row;
 
 import dev.holdfast.store.EscapedFields;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a claim needs to know that one statement has appended to a queue. It is read from the text of the queue without its
- * owners, which are most of it.
+ * What a claim needs to know that one statement has appended to a queue, or whose ticket one has refreshed there. It is read from
+ * the text of the queue without its owners, which are most of it.
  *
- * @param permits those of the claims that wait with valid tickets, first in the queue first; the appended one is the last
- * @param since when it was appended, on the store's clock
+ * @param permits those of the claims that wait with valid tickets up to this one, first in the queue first
+ * @param since when its ticket was taken or refreshed, on the store's clock
  * @param holderEnds when the holder's lease ends if it is not renewed
  */
 public record Joined(List<Integer> permits, long since, long holderEnds) {
@@ -25,20 +26,38 @@ public record Joined(List<Integer> permits, long since, long holderEnds) {
      *
      * @throws IllegalArgumentException if somebody else wrote into the row
      */
-    static Joined read(long holderEnds, int more, String others) {
-        long since = number(others, others.lastIndexOf(RowCodec.ENTRY, others.length() - 2) + 1, SINCE);
+    static Joined appended(long holderEnds, int more, String others) {
+        long entries = others.chars().filter(each -> each == RowCodec.ENTRY).count();
+        if (entries != more) {
+            throw new IllegalArgumentException("it has " + entries + " entries instead of " + more);
+        }
+        return read(holderEnds, number(others, last(others), SINCE), others);
+    }
+
+    /**
+     * Reads it from the queue up to the claim, after its ticket was refreshed.
+     *
+     * @throws IllegalArgumentException if somebody else wrote into the row
+     */
+    static Joined refreshed(long holderEnds, String others, Duration ticketTtl) {
+        return read(holderEnds, number(others, last(others), EXPIRES) - RowCodec.micros(ticketTtl), others);
+    }
+
+    private static Joined read(long holderEnds, long since, String others) {
         List<Integer> permits = new ArrayList<>();
-        int entries = 0;
         for (int start = 0; start < others.length(); start = others.indexOf(RowCodec.ENTRY, start) + 1) {
-            entries++;
             if (others.startsWith(RowCodec.WAIT, start) && number(others, start, EXPIRES) > since) {
                 permits.add((int) number(others, start, PERMITS));
             }
         }
-        if (entries != more || permits.isEmpty()) {
-            throw new IllegalArgumentException("it has " + entries + " entries instead of " + more);
+        if (permits.isEmpty()) {
+            throw new IllegalArgumentException("it has no waiters");
         }
         return new Joined(permits, since, holderEnds);
+    }
+
+    private static int last(String others) {
+        return others.lastIndexOf(RowCodec.ENTRY, others.length() - 2) + 1;
     }
 
     private static long number(String others, int start, int field) {

@@ -179,7 +179,17 @@ public final class LockStatements implements AutoCloseable {
                 dialect.ready("join", dialect::join),
                 statement -> bindClaim(statement, claim, ticketTtl),
                 rows -> rows.next()
-                        ? Optional.of(Joined.read(rows.getLong(1), rows.getInt(2), rows.getString(3)))
+                        ? Optional.of(Joined.appended(rows.getLong(1), rows.getInt(2), rows.getString(3)))
+                        : Optional.empty());
+    }
+
+    /** Refreshes the ticket of a claim behind an exclusive holder; empty if the statement did nothing. */
+    Optional<Joined> refresh(Claim claim, Duration ticketTtl) throws SQLException {
+        return query(
+                dialect.ready("refresh", dialect::refresh),
+                statement -> bindClaim(statement, claim, ticketTtl),
+                rows -> rows.next()
+                        ? Optional.of(Joined.refreshed(rows.getLong(1), rows.getString(2), ticketTtl))
                         : Optional.empty());
     }
 

@@ -185,6 +185,27 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
+    /**
+     * Refreshes the ticket of a claim that waits with one statement, if the holder leaves no room for any other claim; empty if
+     * that is not so, or other clients came first. As those that join, clients that refresh their tickets do not race.
+     *
+     * @throws RowLockedException if a transaction that is not the store's keeps the row locked
+     */
+    public Optional<Joined> refresh(Claim claim) throws SQLException {
+        if (!dialect.hasRefresh() || patienceNanos <= 0) {
+            return Optional.empty();
+        }
+        long asked = clock.nanoTime();
+        try {
+            return unlessRace(claim, () -> statements.refresh(claim, ticketTtl));
+        } catch (RowLockedException isLocked) {
+            patienceNanos -= clock.nanoTime() - asked;
+            throw isLocked;
+        } catch (IllegalArgumentException unreadable) {
+            return Optional.empty(); // a transition reports what is wrong with the row
+        }
+    }
+
     /** Whether {@link #join} and {@link #handOver} skip a row that another client has locked. */
     public boolean queueStatementsSkip() {
         return dialect.queueStatementsSkip();
