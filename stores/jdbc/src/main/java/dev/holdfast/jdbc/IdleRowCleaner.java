@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The walk needs no index but that of the names. One of the times would have to be written by each acquire and each
  * release.
  *
+ * <p>Where one step sees the whole table and finds nothing, the next one comes after the longest pause: the steps of clients
+ * that have just begun would be many beside what these ask for.
+ *
  * <p>A step is several short turns on the connection, so that others which use it wait for one of them at most.
  */
 final class IdleRowCleaner implements AutoCloseable {
@@ -91,15 +94,18 @@ final class IdleRowCleaner implements AutoCloseable {
     // remains is removed later.
     long pauseAfterStep(long before) {
         try {
-            return pause(before, step(STEP));
+            boolean begins = from.isEmpty();
+            int removed = step(STEP);
+            boolean sawAll = begins && from.isEmpty();
+            return sawAll && removed == 0 ? MOST_PAUSE_NANOS : pause(before, removed);
         } catch (RuntimeException | Error notThisTime) {
             return MOST_PAUSE_NANOS;
         }
     }
 
     /**
-     * The pause after a step. It grows slowly, so that the pace is that of many steps: the next page may have something to
-     * remove although this one had nothing.
+     * The pause after a step that did not see the whole table. It grows slowly, so that the pace is that of many steps: the next page
+     * may have something to remove although this one had nothing.
      */
     static long pause(long before, int removed) {
         return removed > 0 ? LEAST_PAUSE_NANOS : Math.min(before + before / 8, MOST_PAUSE_NANOS);

@@ -159,6 +159,22 @@ class IdleRowCleanerTest {
         assertThat(Duration.ofNanos(cleaner.pauseAfterStep(1))).isEqualTo(Duration.ofSeconds(10));
     }
 
+    /** Many clients that have just begun made more requests by this than for their locks. */
+    @Test
+    void whoSeesTheWholeTableAndFindsNothingComesBackLate() {
+        use(10);
+        assertThat(Duration.ofNanos(cleaner.pauseAfterStep(1))).isEqualTo(Duration.ofSeconds(10));
+        clock.advance(Duration.ofDays(40));
+        assertThat(Duration.ofNanos(cleaner.pauseAfterStep(1))).isEqualTo(Duration.ofMillis(50));
+    }
+
+    @Test
+    void whoSeesAPartOfTheTableComesBackSoon() {
+        use(IdleRowCleaner.STEP + 10);
+        assertThat(cleaner.pauseAfterStep(800)).isEqualTo(900);
+        assertThat(cleaner.pauseAfterStep(800)).as("after the rest").isEqualTo(900);
+    }
+
     @Test
     void paceIsThatOfManySteps() {
         long pause = IdleRowCleaner.pause(1, 1);
