@@ -217,7 +217,8 @@ public final class SideBySide {
         }
         try {
             Crew crew = crew(server, entrant, workload.isHeld() ? HELD_LEASE : LEASE);
-            crew.ensureWorkers(workload.workers(), 1);
+            // As many clients as the run itself has: those that are closed and opened again are cold in each round.
+            crew.ensureWorkers(workload.workers(), workload.clientsEach());
             if (count) {
                 server.startCounting();
             }

@@ -99,9 +99,13 @@ public final class Outcome {
         return (double) fields.whole("allocatedBytes") / operations();
     }
 
-    /** NaN if the server does not report its requests. */
+    /**
+     * NaN if the server does not report its requests. These are counted until all workers have ended, so that operations count
+     * here which end after the time: of 64 clients that want one lock each has one.
+     */
     public double requestsEach() {
-        return fields.has("requests") ? (double) fields.whole("requests") / operations() : Double.NaN;
+        long ended = Math.max(operations(), waits().count());
+        return fields.has("requests") ? (double) fields.whole("requests") / ended : Double.NaN;
     }
 
     /** How often two holders at once were detected. */

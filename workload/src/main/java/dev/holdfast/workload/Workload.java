@@ -57,6 +57,11 @@ public enum Workload {
         return workers;
     }
 
+    /** How many clients each of them has: those of a herd have one for each thread. */
+    public int clientsEach() {
+        return name().startsWith("HERD") ? threads : 1;
+    }
+
     /** The workload of this name. */
     public static Optional<Workload> named(String option) {
         for (Workload workload : values()) {
@@ -103,7 +108,7 @@ public enum Workload {
      * @throws IllegalStateException if a worker fails; the crew is of no use then
      */
     public Outcome run(Crew crew, Run run) throws IOException, InterruptedException {
-        crew.ensureWorkers(workers, name().startsWith("HERD") ? threads : 1);
+        crew.ensureWorkers(workers, clientsEach());
         return switch (this) {
             case HAND_OFF -> handOff(crew, run, "hand-off", 0);
             case HAND_OFF_LATE -> handOff(crew, run, "hand-off", LATE_NANOS);

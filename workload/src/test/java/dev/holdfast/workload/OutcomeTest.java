@@ -23,6 +23,18 @@ class OutcomeTest {
                 .isEqualTo(40);
     }
 
+    /** The requests are counted until the last of them has ended. */
+    @Test
+    void requestsAreSharedByOperationsThatEndAfterTheTime() {
+        Histogram waits = new Histogram();
+        for (int i = 0; i < 100; i++) {
+            waits.add(7);
+        }
+        Fields worker = worker(30, 10, 1).with("waits", waits.toList());
+        assertThat(Outcome.merge(List.of(worker), 1_000_000_000L, 400).requestsEach())
+                .isEqualTo(4);
+    }
+
     @Test
     void whatIsNotKnownIsNotZero() {
         Outcome outcome = Outcome.merge(List.of(worker(0, 4, 1)), 1_000_000_000L, -1);
