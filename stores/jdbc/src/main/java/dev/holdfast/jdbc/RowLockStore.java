@@ -349,11 +349,10 @@ final class RowLockStore implements LockStore {
         return enqueued.answer();
     }
 
-    // With one statement if the lock is as this client has last seen it, free or not, and with two if it is not. A lock
-    // that
-    // was found free and is taken has a queue from then on: clients that find it so at the same moment join behind the
-    // one
-    // that has it. As transitions, each of their writes would make all others read again.
+    // With one statement if the lock is as this client has last seen it, free or not, and with two if it is not.
+    // Clients
+    // that find at the same moment that a queue is gone need three: one of them takes the lock, and the others join
+    // behind it. As transitions, each of their writes would make all others read again.
     private Optional<Applied<Enqueued>> enqueueAtOnce(Turn turn, Claim claim) throws SQLException {
         boolean isContended = contended.contains(claim.name());
         boolean canJoin = turn.table().canJoin(claim);
@@ -496,8 +495,7 @@ final class RowLockStore implements LockStore {
         }
     }
 
-    // Those of many clients that wait for one name would race as transitions: each write would make all others read
-    // again.
+    // As transitions, those of many clients that wait for one name would race, too.
     private Optional<Joined> refresh(List<Claim> sharing, Turn turn) throws SQLException {
         Claim first = sharing.get(0);
         return sharing.size() == 1 && waiters.contains(first.id())

@@ -379,9 +379,8 @@ public class PostgresDialect extends ServerDialect {
         return hasQueueStatements();
     }
 
-    // As a place, a ticket need not be on the disk. Entries begin at the beginning of a line, where no owner can have
-    // anything.
-    // One that cannot be read is left to a transition, which reports it.
+    // As a place, a ticket need not be on the disk. An entry is found by the beginning of its line, which is nowhere
+    // else. One that cannot be read is left to a transition, which reports it.
     @Override
     public String refresh() {
         return """

@@ -34,9 +34,8 @@ import org.jspecify.annotations.Nullable;
  * <h2>Overview for maintainers</h2>
  *
  * <p>There are two ways to change a row. The <em>one-statement paths</em> ({@link #acquireFree}, {@link
- * #releaseSole}, {@link #renewSole}, and behind an exclusive holder {@link #join}, {@link #refresh} and {@link #handOver}) are the common cases, in
- * autocommit: each tests all that it relies on in its
- * own WHERE, and changes nothing if a condition is not true. The <em>transition</em> is every other case: it reads
+ * #releaseSole}, {@link #renewSole}, and behind an exclusive holder {@link #join}, {@link #refresh} and {@link
+ * #handOver}) are the common cases, in autocommit: each tests all that it relies on in its own WHERE, and changes nothing if a condition is not true. The <em>transition</em> is every other case: it reads
  * the row, lets {@link ResourceRecord} decide, and writes the row back if its version is still the same. So the
  * rules are written once, in the record. The one-statement paths do what the record would do for a row that is free,
  * has a sole holder, or has an exclusive one and a queue.
