@@ -18,8 +18,10 @@ shift $(($# < 3 ? $# : 3))
 junit=$(sed -n 's:.*<junit.version>5\.\(.*\)</junit.version>.*:1.\1:p' pom.xml)
 work=$module/target/repeat
 mkdir -p "$work"
-mvn -B -ntp -q test-compile -pl "$module" -am -Dspotless.check.skip=true
-mvn -B -ntp -q dependency:build-classpath -pl "$module" -Dmdep.outputFile="$PWD/$work/libraries" -Dmdep.includeScope=test
+# In one run of Maven, so that the module is tested with what is here and not with what was installed; it is the last one that
+# writes the file.
+mvn -B -ntp -q test-compile dependency:build-classpath -pl "$module" -am -Dspotless.check.skip=true \
+    -Dmdep.outputFile="$PWD/$work/libraries" -Dmdep.includeScope=test
 mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$PWD/$work"
 classes=$module/target/test-classes
 # All that the tests use is loaded anew for each run; only what starts them is not.

@@ -157,7 +157,7 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
         boolean isRun = RUNNERS.stream().anyMatch(name -> command.endsWith(" " + name))
                 && wrong instanceof UnmatchedArgumentException;
         String remedy = isRun ? "; the command goes behind --" : "";
-        ErrorReport.say(ErrorReport.oneLine(wrong.getMessage()) + remedy + "; see: " + command + " --help", System.err);
+        ErrorReport.say(wrong.getMessage() + remedy + "; see: " + command + " --help", System.err);
         return ExitCode.USAGE;
     }
 

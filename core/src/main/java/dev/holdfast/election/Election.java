@@ -76,7 +76,8 @@ public interface Election extends AutoCloseable {
 
     /**
      * Registers a listener that is called when this candidate was elected. It is not called for a term that was over before its
-     * turn came, in which no task runs either. A listener may do the leader's work; what it throws is reported to the handler of its thread, and ends nothing.
+     * turn came; no task runs in such a term either. A listener may do the leader's work; what it throws is reported to the
+     * handler of its thread, and ends nothing.
      *
      * @throws IllegalStateException if the election was started before
      */

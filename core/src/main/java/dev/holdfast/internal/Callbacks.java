@@ -137,7 +137,7 @@ public final class Callbacks implements AutoCloseable {
         }
     }
 
-    /** Whether all that was given to this was handed over, or dropped by the close: nothing follows. For tests. */
+    /** Whether all that was given to this was handed over, or dropped by the close. For tests. */
     public boolean isQuiet() {
         mutex.lock();
         try {

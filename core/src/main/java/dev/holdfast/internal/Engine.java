@@ -410,7 +410,8 @@ public final class Engine implements AutoCloseable {
         locks.close();
         waitSets.close();
         long deadline = System.nanoTime() + CLOSE_NANOS;
-        interrupted |= awaitUntil(() -> releases.pending() == 0 && waitSets.unfinished() == 0, deadline);
+        // In this order: a wait that ends may begin a release.
+        interrupted |= awaitUntil(() -> waitSets.unfinished() == 0 && releases.pending() == 0, deadline);
         ended = true;
         lossWatch.close();
         renewals.close();

@@ -115,7 +115,9 @@ final class Lane implements AutoCloseable {
 
     /** How many tasks have not ended. */
     long pending() {
-        return begun.get() - ended.get();
+        // In this order: else a task that begins another one and ends between the two could hide it.
+        long over = ended.get();
+        return begun.get() - over;
     }
 
     /** A number that grows with each beginning and each end of a task. */

@@ -186,7 +186,7 @@ class ObserverTest extends EngineFixture {
         for (int i = 0; i < 3; i++) {
             callbacks.observe(heard -> heard.handedOff("too late", 1));
         }
-        assertThat(callbacks.isQuiet()).isTrue();
+        awaitCallbacks(observed);
     }
 
     /** Each acquisition that begins ends once, on whichever way, and is not reported a second time by the other method. */

@@ -109,9 +109,13 @@ public final class ReleaseRetrier {
 
         @Override
         protected void answered(Released released) {
-            CompletableFuture<?> passedOn = released.granted().isEmpty() ? null : passOn(released, sentAt, chain);
-            // After what follows from it has been counted: the close waits for that, too.
-            pending.decrementAndGet();
+            CompletableFuture<?> passedOn;
+            try {
+                passedOn = released.granted().isEmpty() ? null : passOn(released, sentAt, chain);
+            } finally {
+                // After what follows from it has been counted: the close waits for that, too.
+                pending.decrementAndGet();
+            }
             if (passedOn == null || chain == MAX_CHAIN) {
                 first.complete(released);
             } else {

@@ -66,6 +66,7 @@ class HoldfastLockProviderTest {
     private static void awaitUntil(BooleanSupplier condition) {
         while (!condition.getAsBoolean()) {
             LockSupport.parkNanos(1_000_000);
+            assertThat(Thread.interrupted()).as("waited in vain").isFalse();
         }
     }
 

@@ -65,6 +65,7 @@ class ZooKeeperShedLockTest {
     private static void until(BooleanSupplier condition) {
         while (!condition.getAsBoolean()) {
             LockSupport.parkNanos(1_000_000);
+            assertThat(Thread.interrupted()).as("waited in vain").isFalse();
         }
     }
 

@@ -53,6 +53,7 @@ abstract class RegistryScenarios {
     private static void until(BooleanSupplier condition) {
         while (!condition.getAsBoolean()) {
             LockSupport.parkNanos(5_000_000);
+            assertThat(Thread.interrupted()).as("waited in vain").isFalse();
         }
     }
 

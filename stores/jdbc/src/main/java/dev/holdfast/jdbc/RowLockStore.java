@@ -350,9 +350,8 @@ final class RowLockStore implements LockStore {
     }
 
     // With one statement if the lock is as this client has last seen it, free or not, and with two if it is not.
-    // Clients
-    // that find at the same moment that a queue is gone need three: one of them takes the lock, and the others join
-    // behind it. As transitions, each of their writes would make all others read again.
+    // Clients that find at the same moment that a queue is gone need three: one of them takes the lock, and the others
+    // join behind it. As transitions, each of their writes would make all others read again.
     private Optional<Applied<Enqueued>> enqueueAtOnce(Turn turn, Claim claim) throws SQLException {
         boolean isContended = contended.contains(claim.name());
         boolean canJoin = turn.table().canJoin(claim);

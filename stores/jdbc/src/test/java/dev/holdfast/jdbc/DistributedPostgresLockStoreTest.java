@@ -17,7 +17,12 @@ class DistributedPostgresLockStoreTest extends LockStoreTck {
 
     @Override
     protected LockStore open(MonotonicClock clock) {
-        return open(clock, Duration.ofSeconds(2));
+        return open(clock, Duration.ofMinutes(1));
+    }
+
+    @Override
+    protected LockStore openWithBriefTickets() {
+        return open(clock(), Duration.ofSeconds(2));
     }
 
     @Override

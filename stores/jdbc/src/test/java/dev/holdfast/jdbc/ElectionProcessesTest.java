@@ -3,9 +3,11 @@ package dev.holdfast.jdbc;
 import dev.holdfast.testkit.process.ElectionProcesses;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Five processes stand for one election, on one SQLite file and on one PostgreSQL server. */
+@Timeout(3_600)
 class ElectionProcessesTest {
 
     @TempDir

@@ -23,11 +23,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -162,10 +157,9 @@ class QueueStatementsTest extends Servers {
         assertThat(failure(listener)).hasMessageContaining("delete the row");
     }
 
-    // The first has the lock, the others join the queue, and then all release it in turn. They join one after the
-    // other: those that
-    // meet skip the row on MariaDB, and on PostgreSQL wait for it, on a busy machine for too long, and then read and
-    // write it.
+    // The first has the lock, the others join the queue, and then all release it in turn. They join one by one: those
+    // that meet skip the row on MariaDB, and on PostgreSQL wait for it, on a busy machine for too long, and then read
+    // and write it.
     private void allHaveOneTurn(List<RowLockStore> stores, CountingSource statements) {
         boolean isNotified = stores.get(0).traits().product().equals("postgresql");
         Claim holder = alice.mutex(name).withLease(LONG);

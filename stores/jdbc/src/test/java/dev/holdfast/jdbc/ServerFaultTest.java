@@ -129,9 +129,8 @@ class ServerFaultTest extends Servers {
     }
 
     // A pool checks a connection that was not used for half a second; the cut is to hit what comes after. It may hit
-    // that check all
-    // the same, or the thread that cleans up, or a connection that the pool opens: then the call does not fail, and is
-    // made again.
+    // that check all the same, or the thread that cleans up, or a connection that the pool opens: then the call does
+    // not fail, and is made again.
     private StoreException cut(Way cut, FaultProxy proxy, LockStore store, Supplier<CompletionStage<?>> call) {
         for (int tries = 1; ; tries++) {
             awaitQuiet(proxy);

@@ -96,8 +96,7 @@ class SharedFileTest extends StoreTest {
     }
 
     // A poll may find the grant when the release has just made it, and not notified the other client yet. Then it is
-    // the
-    // poll that notifies, and the release takes the claim for one of another process.
+    // the poll that notifies, and the release takes the claim for one of another process.
     private boolean isNotifiedAtOnce(LockStore one, LockStore another) {
         Claim first = alice.mutex(name);
         granted(one, first);

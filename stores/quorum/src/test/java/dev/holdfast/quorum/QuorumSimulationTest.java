@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Many short histories of several clients on a simulated network that delays, reorders and loses everything. The system
  * property {@value #RUNS} sets their number, {@value #SEED} repeats one.
  */
+@Timeout(3_600)
 class QuorumSimulationTest {
 
     private static final String RUNS = "holdfast.quorum.runs";

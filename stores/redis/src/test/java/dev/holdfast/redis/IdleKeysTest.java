@@ -9,6 +9,8 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -142,9 +144,13 @@ class IdleKeysTest extends WithServer {
         LockStore store = open("?ticketTtl=4s");
         Claim holder = alice.mutex(name);
         granted(store, holder);
+        List<RecordingListener> listeners = new ArrayList<>();
         for (int i = 0; i < 3_000; i++) {
-            store.enqueue(bob.mutex(name), new RecordingListener());
+            RecordingListener listener = new RecordingListener();
+            listeners.add(listener);
+            store.enqueue(bob.mutex(name), listener);
         }
+        awaitUntil(() -> listeners.stream().allMatch(RecordingListener::wasNotified));
         pause(4_100);
         get(store.release(holder));
         // The record is read as it is: an inspection leaves out what is over.

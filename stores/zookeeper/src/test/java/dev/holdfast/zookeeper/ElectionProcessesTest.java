@@ -4,9 +4,11 @@ import dev.holdfast.testkit.process.ElectionProcesses;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Five processes stand for one election on one ZooKeeper server. */
+@Timeout(3_600)
 class ElectionProcessesTest {
 
     @TempDir

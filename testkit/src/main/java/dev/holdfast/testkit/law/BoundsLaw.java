@@ -171,7 +171,6 @@ abstract class BoundsLaw extends DeathLaw {
     @Timeout(600)
     public final void queueIsBounded() {
         assumeQueue();
-        letTicketsEnd();
         LockName name = name();
         granted(alice.mutex(name));
         fillQueue(Stream.generate(() -> bob.mutex(name))

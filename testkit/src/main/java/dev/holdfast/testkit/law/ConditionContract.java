@@ -60,7 +60,7 @@ abstract class ConditionContract extends NodeContract {
     private static final Duration LONGER_THAN_A_REQUEST = Duration.ofSeconds(15);
 
     /** Of a wait that ends by itself: longer than that, and shorter than one without a limit. */
-    private static final Duration LIMIT = Duration.ofSeconds(28);
+    private static final Duration LIMIT = Duration.ofSeconds(26);
 
     private final List<Holdfast> clients = new ArrayList<>();
     private final List<CompletableFuture<?>> threads = new ArrayList<>();

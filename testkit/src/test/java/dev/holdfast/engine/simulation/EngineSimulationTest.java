@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.testkit.Seeds;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** {@link EngineSimulation}: many seeds on the engine as it is, and seeds in which a planted mistake must be found. */
+@Timeout(3_600)
 class EngineSimulationTest {
 
     /** The system property that sets how many steps there are in all, or for the seed. */

@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>There are two ways to change a row. The <em>one-statement paths</em> ({@link #acquireFree}, {@link
  * #releaseSole}, {@link #renewSole}, and behind an exclusive holder {@link #join}, {@link #refresh} and {@link
- * #handOver}) are the common cases, in autocommit: each tests all that it relies on in its own WHERE, and changes nothing if a condition is not true. The <em>transition</em> is every other case: it reads
- * the row, lets {@link ResourceRecord} decide, and writes the row back if its version is still the same. So the
- * rules are written once, in the record. The one-statement paths do what the record would do for a row that is free,
+ * #handOver}) are the common cases, in autocommit: each tests all that it relies on in its own WHERE, and changes nothing
+ * if a condition is not true. The <em>transition</em> is every other case: it reads the row, lets {@link ResourceRecord}
+ * decide, and writes the row back if its version is still the same. So the rules are written once, in the record. The one-statement paths do what the record would do for a row that is free,
  * has a sole holder, or has an exclusive one and a queue.
  *
  * <p>All times come from the statement itself, read when the database runs it. A time that is a little old, because

@@ -29,7 +29,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The dump walks the server's hash table. A dump of its lists by age ({@code all}) misses a key that the server moves from
  * one list to another meanwhile, which it does with new keys all the time: 9 of 1,000 dumps of 25 new keys missed one
- * (memcached 1.6.18; see the server's pull request 735). Servers before 1.6.9 only have that one, so they are asked for it when they refuse the other.
+ * (memcached 1.6.18; see the server's pull request 735). Servers before 1.6.9 have only that one; they are asked for it when
+ * they refuse the other.
  */
 final class KeyDump {
 
@@ -142,7 +143,7 @@ final class KeyDump {
                 keys.complete(found);
             } else if (line.startsWith("BUSY") && tries < MAX_TRIES) {
                 context.executor().schedule(() -> ask(context), TRY_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
-            } else if (order.equals(HASH_TABLE) && !line.startsWith("BUSY")) {
+            } else if (!loggingIn && order.equals(HASH_TABLE) && !line.startsWith("BUSY")) {
                 order = AGE_LISTS;
                 ask(context);
             } else {

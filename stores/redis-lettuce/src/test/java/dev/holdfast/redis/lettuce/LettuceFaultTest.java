@@ -133,7 +133,7 @@ class LettuceFaultTest extends StoreTest {
             repaired(() -> get(store.renew(List.of(waiter))));
             return pings() > before + 5;
         });
-        return subscribed().equals(subscribed.get());
+        return !subscribed.get().isEmpty() && subscribed().equals(subscribed.get());
     }
 
     // The ids of the connections with subscriptions.
