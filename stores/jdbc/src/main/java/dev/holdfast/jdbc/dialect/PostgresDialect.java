@@ -78,6 +78,21 @@ public class PostgresDialect extends ServerDialect {
 
     private static final String NOT_ON_DISK = "set_config('synchronous_commit', 'off', true)";
 
+    /**
+     * The claim that joins a queue or has its ticket refreshed, and the row of its name if the holder leaves no room for any
+     * other. The settings are made before the row is locked.
+     */
+    private static final String BEHIND_A_HOLDER =
+            """
+            FROM (
+              SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS id, CAST(? AS integer) AS permits,
+                CAST(? AS integer) AS capacity, CAST(? AS bigint) AS ticket, CAST(? AS text) AS owner, %s AS waits,
+                %s AS durable
+            ) AS c
+            WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND l.name = c.name AND l.clock = c.clock
+              AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity
+            """.formatted(NO_LONG_WAIT, NOT_ON_DISK).strip();
+
     // As in a renewal, the update compares the name only: it may see an older version than the select has locked.
     private static final String TAKE = """
             UPDATE holdfast_lock AS l SET version = l.version + 1, counter = GREATEST(l.counter + 1, c.now), clock = ?, holder = ?,
@@ -353,25 +368,17 @@ public class PostgresDialect extends ServerDialect {
 
     // A place in the queue need not be on the disk: if a crash loses it, its client takes another one. So the row is
     // locked for a moment only, however many join. The version is the time, since after a crash another change would
-    // get the
-    // same one, and those who wait would take that for the one they have seen. The settings are made before the row is
-    // locked.
+    // get the same one, and those who wait would take that for the one they have seen.
     @Override
     public String join() {
         return """
                 UPDATE holdfast_lock AS l SET version = GREATEST(l.version + 1, $epoch), more = l.more + 1,
                   others = CASE l.more WHEN 0 THEN '' ELSE l.others END
                     || concat_ws('\t', 'wait', c.id, $now, $now + c.ticket, c.permits, c.capacity, c.owner) || '\n'
-                FROM (
-                  SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS id, CAST(? AS integer) AS permits,
-                    CAST(? AS integer) AS capacity, CAST(? AS bigint) AS ticket, CAST(? AS text) AS owner, %s AS waits,
-                    %s AS durable
-                ) AS c
-                WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND l.name = c.name AND l.clock = c.clock
-                  AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity AND l.holder <> c.id
+                %s AND l.holder <> c.id
                   AND l.more < %d AND strpos(l.others, '\t' || c.id || '\t') = 0
                 RETURNING l.expires, l.more, l.others
-                """.formatted(NO_LONG_WAIT, NOT_ON_DISK, LockStore.MAX_QUEUE);
+                """.formatted(BEHIND_A_HOLDER, LockStore.MAX_QUEUE);
     }
 
     @Override
@@ -389,17 +396,11 @@ public class PostgresDialect extends ServerDialect {
                     PLACING concat_ws('\t', 'wait', c.id, split_part($entry, '\t', 3), $now + c.ticket, split_part($entry, '\t', 5),
                       split_part($entry, '\t', 6), c.owner)
                     FROM $at FOR length($entry))
-                FROM (
-                  SELECT CAST(? AS text) AS name, CAST(? AS text) AS clock, CAST(? AS text) AS id, CAST(? AS integer) AS permits,
-                    CAST(? AS integer) AS capacity, CAST(? AS bigint) AS ticket, CAST(? AS text) AS owner, %s AS waits,
-                    %s AS durable
-                ) AS c
-                WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND l.name = c.name AND l.clock = c.clock
-                  AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity AND l.more > 0 AND $at > 0
+                %s AND l.more > 0 AND $at > 0
                   AND CASE WHEN $entry ~ '^wait\t[^\t]+\t[0-9]{1,18}\t[0-9]{1,18}\t[0-9]{1,9}\t[0-9]{1,9}\t'
                     THEN CAST(split_part($entry, '\t', 4) AS bigint) ELSE 0 END > $now
                 RETURNING l.expires, left(l.others, $at + length($entry))
-                """.formatted(NO_LONG_WAIT, NOT_ON_DISK)
+                """.formatted(BEHIND_A_HOLDER)
                 .replace("$entry", "split_part(substr(l.others, $at), '\n', 1)")
                 .replace("$at", "strpos('\n' || l.others, '\nwait\t' || c.id || '\t')");
     }
