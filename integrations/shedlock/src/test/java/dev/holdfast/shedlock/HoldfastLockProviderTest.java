@@ -1,5 +1,6 @@
 package dev.holdfast.shedlock;
 
+import static dev.holdfast.testkit.StoreTest.awaitUntil;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -18,8 +19,6 @@ import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.AfterEach;
@@ -61,13 +60,6 @@ class HoldfastLockProviderTest {
 
     private Optional<SimpleLock> otherNodeLocks() {
         return otherNode.lock(job(MOST, Duration.ZERO));
-    }
-
-    private static void awaitUntil(BooleanSupplier condition) {
-        while (!condition.getAsBoolean()) {
-            LockSupport.parkNanos(1_000_000);
-            assertThat(Thread.interrupted()).as("waited in vain").isFalse();
-        }
     }
 
     @Test

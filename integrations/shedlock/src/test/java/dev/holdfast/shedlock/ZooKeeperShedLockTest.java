@@ -1,5 +1,6 @@
 package dev.holdfast.shedlock;
 
+import static dev.holdfast.testkit.StoreTest.awaitUntil;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Holdfast;
@@ -10,8 +11,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.apache.curator.test.InstanceSpec;
@@ -62,13 +61,6 @@ class ZooKeeperShedLockTest {
         return new LockConfiguration(Instant.now(), "nightly", atMost, atLeast);
     }
 
-    private static void until(BooleanSupplier condition) {
-        while (!condition.getAsBoolean()) {
-            LockSupport.parkNanos(1_000_000);
-            assertThat(Thread.interrupted()).as("waited in vain").isFalse();
-        }
-    }
-
     private boolean isFreeElsewhere() {
         Optional<SimpleLock> lock = otherNode.lock(job(LONG, Duration.ZERO));
         lock.ifPresent(SimpleLock::unlock);
@@ -81,7 +73,7 @@ class ZooKeeperShedLockTest {
         SimpleLock lock = provider.lock(job(LONG, Duration.ZERO)).orElseThrow();
         Lease twin = locks.lock("twin", LockOptions.defaults().withFixedLease(Duration.ofMinutes(1)))
                 .acquire();
-        until(() -> !twin.isValid());
+        awaitUntil(() -> !twin.isValid());
         SimpleLock extended = lock.extend(LONG, Duration.ZERO).orElseThrow();
         assertThat(isFreeElsewhere()).isFalse();
         extended.unlock();
@@ -92,7 +84,7 @@ class ZooKeeperShedLockTest {
     void theLockEndsAtLockAtMostFor() {
         long begun = System.nanoTime();
         SimpleLock lock = provider.lock(job(SHORT, Duration.ZERO)).orElseThrow();
-        until(this::isFreeElsewhere);
+        awaitUntil(this::isFreeElsewhere);
         assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThanOrEqualTo(SHORT);
         SimpleLock theirs = otherNode.lock(job(LONG, Duration.ZERO)).orElseThrow();
         lock.unlock();
@@ -111,11 +103,11 @@ class ZooKeeperShedLockTest {
         }
         SimpleLock longer = extended.get().extend(SHORT, Duration.ZERO).orElseThrow();
         long begun = System.nanoTime();
-        until(() -> System.nanoTime() - begun > SHORT.multipliedBy(2).toNanos());
+        awaitUntil(() -> System.nanoTime() - begun > SHORT.multipliedBy(2).toNanos());
         assertThat(isFreeElsewhere()).isFalse();
         longer.unlock();
         SimpleLock over = provider.lock(job(SHORT, Duration.ZERO)).orElseThrow();
-        until(this::isFreeElsewhere);
+        awaitUntil(this::isFreeElsewhere);
         assertThat(over.extend(LONG, Duration.ZERO)).isEmpty();
         assertThat(isFreeElsewhere()).isTrue();
     }
@@ -124,7 +116,7 @@ class ZooKeeperShedLockTest {
     void theLockIsKeptUntilLockAtLeastFor() {
         long begun = System.nanoTime();
         provider.lock(job(LONG, SHORT)).orElseThrow().unlock();
-        until(this::isFreeElsewhere);
+        awaitUntil(this::isFreeElsewhere);
         assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThanOrEqualTo(SHORT);
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.springintegration;
 
+import static dev.holdfast.testkit.StoreTest.awaitUntil;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -12,7 +13,6 @@ import dev.holdfast.testkit.fault.CountingStore;
 import dev.holdfast.testkit.fault.FaultyStore;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -76,12 +76,12 @@ class HoldfastLockRegistryTest {
     void springsLeaderInitiatorPassesLeadershipOn() {
         LockRegistryLeaderInitiator first = initiator(new HoldfastLockRegistry(locks), "first");
         first.start();
-        until(first);
+        awaitUntil(() -> first.getContext().isLeader());
         LockRegistryLeaderInitiator second = initiator(new HoldfastLockRegistry(locks), "second");
         second.start();
         assertThat(second.getContext().isLeader()).isFalse();
         first.stop();
-        until(second);
+        awaitUntil(() -> second.getContext().isLeader());
         second.stop();
     }
 
@@ -91,11 +91,5 @@ class HoldfastLockRegistryTest {
         initiator.setHeartBeatMillis(20);
         initiator.setBusyWaitMillis(10);
         return initiator;
-    }
-
-    private static void until(LockRegistryLeaderInitiator initiator) {
-        while (!initiator.getContext().isLeader()) {
-            LockSupport.parkNanos(5_000_000);
-        }
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.springintegration;
 
+import static dev.holdfast.testkit.StoreTest.awaitUntil;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -15,8 +16,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,13 +47,6 @@ abstract class RegistryScenarios {
         thread.shutdownNow();
         mine.close();
         theirs.close();
-    }
-
-    private static void until(BooleanSupplier condition) {
-        while (!condition.getAsBoolean()) {
-            LockSupport.parkNanos(5_000_000);
-            assertThat(Thread.interrupted()).as("waited in vain").isFalse();
-        }
     }
 
     private boolean elsewhereIsFree() {
@@ -134,7 +126,7 @@ abstract class RegistryScenarios {
             lock.unlock();
             return true;
         });
-        until(() -> mine.waitingCount() == 1);
+        awaitUntil(() -> mine.waitingCount() == 1);
         lock.unlock();
         assertThat(waiting.get()).isTrue();
     }
@@ -145,7 +137,7 @@ abstract class RegistryScenarios {
         Lock lock = registry.obtain(key);
         lock.lock();
         Future<Boolean> waiting = thread.submit(() -> other.obtain(key).tryLock(Duration.ofHours(1), LONG));
-        until(() -> theirs.waitingCount() == 1);
+        awaitUntil(() -> theirs.waitingCount() == 1);
         lock.unlock();
         assertThat(waiting.get()).isTrue();
         assertThat(lock.tryLock()).isFalse();
@@ -161,7 +153,7 @@ abstract class RegistryScenarios {
             other.obtain(key).lockInterruptibly();
             return null;
         });
-        until(() -> theirs.waitingCount() == 1);
+        awaitUntil(() -> theirs.waitingCount() == 1);
         waiter[0].interrupt();
         assertThat(failureOf(waiting)).isInstanceOf(InterruptedException.class);
         registry.obtain(key).unlock();
@@ -187,7 +179,7 @@ abstract class RegistryScenarios {
     final void aLockWithATimeToLiveEndsWithIt() {
         DistributedLock lock = registry.obtain(key);
         lock.lock(SHORT);
-        until(this::elsewhereIsFree);
+        awaitUntil(this::elsewhereIsFree);
         other.obtain(key).lock();
         assertThatExceptionOfType(ConcurrentModificationException.class)
                 .isThrownBy(lock::unlock)
@@ -201,10 +193,10 @@ abstract class RegistryScenarios {
     @Test
     final void aRenewedLockOutlivesItsTimeToLive() throws InterruptedException {
         DistributedLock lock = registry.obtain(key);
-        until(() -> isLockedAndRenewed(lock));
+        awaitUntil(() -> isLockedAndRenewed(lock));
         // Its time began later than that of the lock.
         registry.obtain(key + "-twin").lock(SHORT);
-        until(other.obtain(key + "-twin")::tryLock);
+        awaitUntil(other.obtain(key + "-twin")::tryLock);
         assertThat(elsewhereIsFree()).isFalse();
         registry.renewLock(key);
         lock.unlock();

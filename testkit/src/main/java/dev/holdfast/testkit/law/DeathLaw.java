@@ -10,6 +10,7 @@ import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.BiConsumer;
 
 /**
  * Law 9: a dead waiter delays live clients by at most its ticket's time to live, a dead holder by at most its
@@ -37,14 +38,7 @@ abstract class DeathLaw extends HerdLaw {
 
     @Law(9)
     public final void waiterGetsWhatADeadHolderLeft() {
-        assumeQueue();
-        assumeLeases();
-        withBriefLease(lease -> {
-            LockName name = name();
-            granted(alice.mutex(name).withLease(lease.duration()));
-            Claim waiter = bob.mutex(name);
-            RecordingListener listener = waiting(waiter);
-            lease.end();
+        behindADeadHolder((waiter, listener) -> {
             held(waiter);
             awaitGrant(listener);
             listener.checkContract();
@@ -53,6 +47,15 @@ abstract class DeathLaw extends HerdLaw {
 
     @Law(9)
     public final void anyOperationMovesTheQueuePastADeadHolder() {
+        behindADeadHolder((waiter, listener) -> {
+            busy(alice.mutex(waiter.name()));
+            awaitGrant(listener);
+            assertThat(holders(waiter.name())).extracting(Claim::id).containsExactly(waiter.id());
+        });
+    }
+
+    /** Goes on with a claim that waits, and its listener, when the lease of the holder is over. */
+    private void behindADeadHolder(BiConsumer<Claim, RecordingListener> test) {
         assumeQueue();
         assumeLeases();
         withBriefLease(lease -> {
@@ -61,9 +64,7 @@ abstract class DeathLaw extends HerdLaw {
             Claim waiter = bob.mutex(name);
             RecordingListener listener = waiting(waiter);
             lease.end();
-            busy(alice.mutex(name));
-            awaitGrant(listener);
-            assertThat(holders(name)).extracting(Claim::id).containsExactly(waiter.id());
+            test.accept(waiter, listener);
         });
     }
 
