@@ -71,7 +71,7 @@ class KeyDumpTest {
         return IntStream.range(0, 25).mapToObj(i -> "key-" + round + "-" + i).toList();
     }
 
-    /** Servers before 1.6.9 have no other dump than that of the lists by age. */
+    /** Older servers have no other dump than that of the lists by age. */
     @Test
     void olderServerIsAskedForItsLists() throws Exception {
         try (ServerSocket old = oldServer("key=key-1 exp=-1\r\nEND\r\n")) {
@@ -88,7 +88,7 @@ class KeyDumpTest {
         }
     }
 
-    /** Answers a dump of all lists, and refuses any other, as memcached 1.6.8 does. */
+    /** Stands in for an older server, which answers a dump of all lists and refuses any other. */
     private static ServerSocket oldServer(String answer) throws IOException {
         ServerSocket listening = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         Thread serving = new Thread(
