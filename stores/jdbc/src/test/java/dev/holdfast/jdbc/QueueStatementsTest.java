@@ -115,6 +115,20 @@ class QueueStatementsTest extends Servers {
                         .toList());
     }
 
+    /** Its client was paused, and does not know that the time of the ticket is over. */
+    @Test
+    void aTicketThatIsOverIsNotRefreshed() {
+        String url = url("postgresql");
+        LockStore store = closing(counted(DatabaseUrl.of(url), counting(DatabaseUrl.of(url))));
+        granted(store, alice.mutex(name).withLease(LONG));
+        Claim waiter = bob.mutex(name).withLease(LONG);
+        waiting(store, waiter);
+        run(
+                url,
+                "UPDATE holdfast_lock SET others = regexp_replace(others, E'^(wait\t[^\t]+\t[0-9]+\t)[0-9]+', E'\\\\11')");
+        assertThat(renewed(store, waiter)).isInstanceOf(Renewed.Gone.class);
+    }
+
     // The second client hands the lock over while one more waits.
     private void rememberAQueue(RowLockStore first, RowLockStore second) {
         List<Claim> claims = Stream.generate(() -> alice.mutex(name).withLease(LONG))
