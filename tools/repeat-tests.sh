@@ -3,7 +3,7 @@
 #   tools/repeat-tests.sh MODULE [SECONDS] [THREADS] [CLASS...]
 #   tools/repeat-tests.sh stores/redis 20 4 RoundTripTest
 # SECONDS is the time for each class (default 10; a class that takes longer runs once), THREADS how many threads are busy beside it
-# (default 4). Each class has a JVM of its own, and so another seed.
+# (default 4). Each class has a JVM of its own; every fifth run has new classes in it, and so another seed.
 set -euo pipefail
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -24,7 +24,7 @@ mvn -B -ntp -q test-compile dependency:build-classpath -pl "$module" -am -Dspotl
     -Dmdep.outputFile="$PWD/$work/libraries" -Dmdep.includeScope=test
 mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$PWD/$work"
 classes=$module/target/test-classes
-# All that the tests use is loaded anew for each run; only what starts them is not.
+# All that the tests use is loaded anew for each fifth run; only what starts them is not.
 libraries=$(<"$work/libraries")
 platform=$(tr : '\n' <<<"$libraries" | grep -E '/(junit-platform-(engine|commons)|opentest4j|apiguardian-api)-[^/]*$' | paste -sd :)
 platform=$work:$work/junit-platform-launcher-$junit.jar:$platform

@@ -20,13 +20,14 @@ import org.junit.platform.launcher.core.LauncherFactory;
 /**
  * Runs one test class again and again for a while, beside threads that keep the cores busy, and prints what failed. The arguments
  * are the class, the seconds, and the number of those threads; the property {@code repeated.classes} is the path of the classes and
- * libraries that each run loads anew. The exit code is 1 if a test failed. See {@code repeat-tests.sh}.
+ * libraries that are loaded anew for each fifth run. The exit code is 1 if a test failed. See {@code repeat-tests.sh}.
  */
 final class RepeatTests implements TestExecutionListener {
 
     /** The most failures of one test that are printed with their stacks. */
     private static final int MOST_SHOWN = 2;
 
+    private static final int RUNS_WITH_THE_SAME_CLASSES = 5;
     private static final int MOST_FRAMES = 8;
     private static final int MOST_TEXT = 700;
 
@@ -69,8 +70,7 @@ final class RepeatTests implements TestExecutionListener {
     private void run(String name, Duration time) throws IOException {
         long begin = System.nanoTime();
         do {
-            runs++;
-            runOnce(name);
+            runWithNewClasses(name, begin + time.toNanos());
         } while (System.nanoTime() - begin < time.toNanos());
         out.printf(
                 "%s: %d runs, %d tests, %d s%s%n",
@@ -81,22 +81,28 @@ final class RepeatTests implements TestExecutionListener {
                 failures.isEmpty() ? "" : ", FAILED: " + failures);
     }
 
-    // With a class loader of its own, each run has its own static fields: servers, and the seed.
-    private void runOnce(String name) throws IOException {
+    // With a class loader of its own, each run has its own static fields: servers, and the seed. Some runs share one, because
+    // compiled code meets other schedules than code that runs for the first time.
+    private void runWithNewClasses(String name, long end) throws IOException {
         List<URL> path = new ArrayList<>();
         for (String place : System.getProperty("repeated.classes").split(File.pathSeparator)) {
             path.add(new File(place).toURI().toURL());
         }
         Thread thread = Thread.currentThread();
         ClassLoader usual = thread.getContextClassLoader();
-        try (URLClassLoader ofThisRun = new URLClassLoader(path.toArray(URL[]::new), usual)) {
-            thread.setContextClassLoader(ofThisRun);
+        try (URLClassLoader own = new URLClassLoader(path.toArray(URL[]::new), usual)) {
+            thread.setContextClassLoader(own);
             LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
-                    .selectors(DiscoverySelectors.selectClass(ofThisRun, name))
+                    .selectors(DiscoverySelectors.selectClass(own, name))
                     .configurationParameter("junit.jupiter.execution.timeout.default", "10 m")
                     .configurationParameter("junit.jupiter.execution.timeout.threaddump.enabled", "true")
                     .build();
-            LauncherFactory.create().execute(request, this);
+            int sharing = 0;
+            do {
+                runs++;
+                LauncherFactory.create().execute(request, this);
+                sharing++;
+            } while (sharing < RUNS_WITH_THE_SAME_CLASSES && System.nanoTime() < end);
         } finally {
             thread.setContextClassLoader(usual);
         }
