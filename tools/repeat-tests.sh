@@ -16,14 +16,15 @@ shift $(($# < 3 ? $# : 3))
 
 # JUnit's platform has the version of its engine, but for the first number.
 junit=$(sed -n 's:.*<junit.version>5\.\(.*\)</junit.version>.*:1.\1:p' pom.xml)
-work=$module/target/repeat
+target=$PWD/$module/target
+work=$target/repeat
 mkdir -p "$work"
 # In one run of Maven, so that the module is tested with what is here and not with what was installed; it is the last one that
 # writes the file.
 mvn -B -ntp -q test-compile dependency:build-classpath -pl "$module" -am -Dspotless.check.skip=true \
-    -Dmdep.outputFile="$PWD/$work/libraries" -Dmdep.includeScope=test
-mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$PWD/$work"
-classes=$module/target/test-classes
+    -Dmdep.outputFile="$work/libraries" -Dmdep.includeScope=test
+mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$work"
+classes=$target/test-classes
 # All that the tests use is loaded anew for each fifth run; only what starts them is not.
 libraries=$(<"$work/libraries")
 platform=$(tr : '\n' <<<"$libraries" | grep -E '/(junit-platform-(engine|commons)|opentest4j|apiguardian-api)-[^/]*$' | paste -sd :)
@@ -31,6 +32,8 @@ platform=$work:$work/junit-platform-launcher-$junit.jar:$platform
 javac -d "$work" -cp "$platform" tools/repeat/RepeatTests.java
 
 status=0
+# Some tests read files of their module, whose folder is where Maven runs them.
+cd "$module"
 while read -r file; do
     name=${file#"$classes/"}
     name=${name%.class}
@@ -38,6 +41,6 @@ while read -r file; do
         continue
     fi
     java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$platform" \
-        -Drepeated.classes="$classes/:$module/target/classes/:$libraries" RepeatTests "${name//\//.}" "$seconds" "$threads" </dev/null || status=1
+        -Drepeated.classes="$classes/:$target/classes/:$libraries" RepeatTests "${name//\//.}" "$seconds" "$threads" </dev/null || status=1
 done < <(find "$classes" -name '*Test.class' ! -name '*$*' | sort)
 exit "$status"
