@@ -4,17 +4,22 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
 import java.util.Comparator;
-import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.concurrent.PriorityBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** A clock that stands still, and what will happen at which time. Everything happens on one thread, in one order. */
+/**
+ * A clock that stands still, and what will happen at which time. Everything happens on one thread, in one order; but other threads
+ * may add to it, such as those of a node whose calls block.
+ */
 final class SimulatedTime {
 
     private final ManualClock clock;
-    private final PriorityQueue<Event> events =
-            new PriorityQueue<>(Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
-    private long now;
-    private long number;
+    private final Queue<Event> events = new PriorityBlockingQueue<>(
+            16, Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
+    private final AtomicLong number = new AtomicLong();
+    private volatile long now;
     private @Nullable String failure;
 
     private record Event(long at, long number, Runnable what) {}
@@ -33,7 +38,7 @@ final class SimulatedTime {
     }
 
     void after(long nanos, Runnable what) {
-        events.add(new Event(now + nanos, number++, what));
+        events.add(new Event(now + nanos, number.getAndIncrement(), what));
     }
 
     /** Ends the run. The callers are callbacks, whose exceptions nobody sees. */
@@ -46,7 +51,8 @@ final class SimulatedTime {
         long end = now + span.toNanos();
         while (!events.isEmpty() && events.peek().at() <= end) {
             Event next = events.remove();
-            advanceTo(next.at());
+            // One that another thread has added meanwhile may be past.
+            advanceTo(Math.max(now, next.at()));
             next.what().run();
             if (failure != null) {
                 throw new AssertionError(failure);
