@@ -71,7 +71,7 @@ class RefusedWritesTest extends WithServer {
     private final Map<String, Supplier<CompletionStage<?>>> requests = new LinkedHashMap<>();
     private final List<String> done = new ArrayList<>();
 
-    // The file of appended commands is not what these tests are about. The folder of the data can be changed.
+    // The folder of the data can be changed.
     @Override
     RedisServer started(String... settings) {
         return RedisServer.start("--enable-protected-configs", "yes");

@@ -17,9 +17,11 @@ import redis.clients.jedis.Jedis;
 /** A server for each test, and stores on it. */
 abstract class WithServer extends StoreTest {
 
-    // With a sync each second, which is the default, the server delays even writes to the file while its disk is
-    // busy.
-    RedisServer server = closing(started("--appendonly", "yes", "--appendfsync", "always"));
+    final RedisServer server;
+
+    WithServer(String... settings) {
+        server = closing(started(settings));
+    }
 
     /** Starts the server; subclasses may start another version. */
     RedisServer started(String... settings) {
