@@ -65,6 +65,7 @@ class ClusterTest {
     private final Claimant bob = new Claimant("bob", LONG);
     private final LockName name = new LockName("test-" + UUID.randomUUID());
     private final String key = "holdfast:{" + name + "}";
+    private final int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
     private final List<AutoCloseable> opened = new ArrayList<>();
 
     @BeforeEach
@@ -87,8 +88,8 @@ class ClusterTest {
 
     @Test
     void heldLockSurvivesTheLossOfItsPrimaryAndItsWaiterGetsOn() throws Exception {
-        Holdfast holder = connect("?timeout=500ms&ticketTtl=2s&replicas=1");
-        Holdfast other = connect("?timeout=500ms&ticketTtl=2s");
+        Holdfast holder = connect("?ticketTtl=2s&replicas=1");
+        Holdfast other = connect("?ticketTtl=2s");
         LockOptions options =
                 LockOptions.defaults().withLease(Duration.ofSeconds(40)).withStoreTimeout(Duration.ofSeconds(60));
         Lease lease = holder.lock(name.value(), options).acquire();
@@ -110,7 +111,7 @@ class ClusterTest {
 
     @Test
     void frozenNodeConcernsItsOwnLocksOnly() {
-        LockStore store = open("?timeout=500ms");
+        LockStore store = repaired(() -> open("?timeout=500ms"));
         LockStore patient = open("");
         List<Claim> claims = new ArrayList<>();
         for (int i = 0; i < 60; i++) {
@@ -146,7 +147,6 @@ class ClusterTest {
         RecordingListener last = waiting(other, alice.mutex(name));
         RedisServer from = cluster.primaryOf(key);
         RedisServer to = anotherPrimaryThan(from);
-        int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         try (Jedis target = to.connect()) {
             RedisCluster.beginToMove(slot, from, to);
             RedisCluster.migrateKeys(slot, from, to);
@@ -174,7 +174,6 @@ class ClusterTest {
         granted(store, there);
         RedisServer from = cluster.primaryOf(key);
         RedisServer to = anotherPrimaryThan(from);
-        int slot = HashSlot.of(key.getBytes(StandardCharsets.UTF_8));
         try (Jedis source = from.connect()) {
             RedisCluster.beginToMove(slot, from, to);
             source.migrate("127.0.0.1", to.port(), 5_000, new MigrateParams(), "holdfast:{" + there.name() + "}");
@@ -204,7 +203,7 @@ class ClusterTest {
 
     @Test
     void replicasAcknowledge() {
-        LockStore store = open("?replicas=1");
+        LockStore store = open("?replicas=1&replicaTimeout=2s");
         Claim claim = alice.mutex(name);
         granted(store, claim);
         assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
@@ -223,7 +222,7 @@ class ClusterTest {
         waiting(store, bob.mutex(name));
         RedisServer old = cluster.primaryOf(key);
         assertThat(clientsOf(old)).isNotEmpty();
-        promoteTheReplicaOf(cluster, old);
+        cluster.failOver(slot);
         awaitUntil(() -> repaired(() -> renewed(store, holder)) instanceof Granted
                 && clientsOf(old).isEmpty());
     }
@@ -236,17 +235,11 @@ class ClusterTest {
             LockStore store = openUrl(old.url() + "?cluster=true");
             Claim holder = alice.mutex(name);
             granted(store, holder);
-            promoteTheReplicaOf(other, old);
+            other.failOver(slot);
             removeFrom(other, old);
             old.ask(jedis -> jedis.clusterReset(ClusterResetType.SOFT));
             assertThat(repaired(() -> renewed(store, holder))).isInstanceOf(Granted.class);
         }
-    }
-
-    private void promoteTheReplicaOf(RedisCluster nodes, RedisServer old) {
-        RedisServer promoted = nodes.replicaOf(old);
-        promoted.ask(Jedis::clusterFailover);
-        awaitUntil(() -> !isPrimary(old) && nodes.isServed(key) && nodes.primaryOf(key) == promoted);
     }
 
     private static void removeFrom(RedisCluster other, RedisServer old) {

@@ -134,14 +134,14 @@ class ConnectionTest extends WithServer {
     @Test
     void clientOfTheUsersIsUsedAndNotClosed() {
         try (RedisClient client = RedisClient.create("127.0.0.1", server.port())) {
-            LockStore store = RedisLockStore.over(client, "ticketTtl=2s");
+            LockStore store = RedisLockStore.over(client, "ticketTtl=2m");
             Claim holder = alice.mutex(name);
             granted(store, holder);
             RecordingListener local = waiting(store, bob.mutex(name));
             assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
             get(open("").release(holder));
             awaitGrant(local);
-            assertThat(store.traits().ticketTtl()).hasSeconds(2);
+            assertThat(store.traits().ticketTtl()).hasMinutes(2);
             store.close();
             assertThat(client.get("anything")).isNull();
             awaitUntil(() -> client.getPool().getNumActive() == 0);

@@ -181,7 +181,7 @@ class DeadWaiterTest extends WithServer {
 
     @Test
     void subscriptionThatDiedWithoutNoticeIsReplaced() {
-        LockStore waiter = open("?timeout=300ms&ticketTtl=1m");
+        LockStore waiter = repaired(() -> open("?timeout=300ms&ticketTtl=1m"));
         LockStore releasing = open("?ticketTtl=1m");
         Claim holder = alice.mutex(name);
         granted(releasing, holder);

@@ -110,7 +110,7 @@ class LostReplyTest extends WithDouble {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void locksOfTheApiAreRepairedByTheEngine(boolean done) throws InterruptedException {
-        try (Holdfast locks = Holdfast.connect("redis://" + commands.address() + "?timeout=500ms")) {
+        try (Holdfast locks = Holdfast.connect("redis://" + commands.address())) {
             DistributedLock lock = locks.lock(name.value());
             lock.lock();
             lock.unlock();
@@ -142,7 +142,7 @@ class LostReplyTest extends WithDouble {
 
     @Test
     void waiterOfTheApiIsServedThoughItsRequestsAreLost() throws Exception {
-        try (Holdfast locks = Holdfast.connect("redis://" + commands.address() + "?timeout=500ms&ticketTtl=1s");
+        try (Holdfast locks = Holdfast.connect("redis://" + commands.address() + "?ticketTtl=1s");
                 Holdfast others = Holdfast.connect(server.url())) {
             locks.lock(name + "-warm").acquire().close();
             Lease held = others.lock(name.value()).acquire();

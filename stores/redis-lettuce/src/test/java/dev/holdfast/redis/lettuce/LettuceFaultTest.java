@@ -62,7 +62,7 @@ class LettuceFaultTest extends StoreTest {
 
     @Test
     void frozenServerEndsCallsInTimeAsUnknown() {
-        try (LockStore store = open("?timeout=300ms")) {
+        try (LockStore store = repaired(() -> open("?timeout=300ms"))) {
             Claim claim = alice.mutex(name);
             repaired(() -> granted(store, claim.again()));
             assertThat(repaired(() -> renewed(store, claim))).isInstanceOf(Granted.class);
@@ -103,8 +103,8 @@ class LettuceFaultTest extends StoreTest {
 
     @Test
     void subscribedConnectionIsProbedAndReplacedWithoutAnAnswer() {
-        try (LockStore store = open("?timeout=300ms&ticketTtl=1m");
-                LockStore other = open("?timeout=300ms&ticketTtl=1m")) {
+        try (LockStore store = repaired(() -> open("?timeout=300ms&ticketTtl=1m"));
+                LockStore other = repaired(() -> open("?timeout=300ms&ticketTtl=1m"))) {
             Claim holder = alice.mutex(name);
             Claim waiter = bob.mutex(name);
             repaired(() -> granted(store, holder.again()));

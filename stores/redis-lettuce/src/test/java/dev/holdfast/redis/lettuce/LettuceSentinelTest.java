@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 /** Lettuce with Sentinels: what a fail-over does to locks that are held and waited for. */
 class LettuceSentinelTest extends StoreTest {
 
-    private static final String OPTIONS = "?timeout=500ms&ticketTtl=3s";
+    private static final String OPTIONS = "?ticketTtl=3s";
 
     /** Longer than a fail-over takes on a busy machine. */
     private static final Duration LEASE = Duration.ofSeconds(40);
@@ -134,8 +134,8 @@ class LettuceSentinelTest extends StoreTest {
         silent.signal("STOP");
         String both = "redis-sentinel://127.0.0.1:" + silent.port() + ",127.0.0.1:"
                 + sentinels.get(0).port() + "/" + RedisSentinels.NAME;
-        try (LockStore store = new LettuceLockStoreProvider()
-                .open(LettuceUrl.of(both) + "?timeout=500ms&ticketTtl=1m", MonotonicClock.SYSTEM)) {
+        try (LockStore store = repaired(() -> new LettuceLockStoreProvider()
+                .open(LettuceUrl.of(both) + "?timeout=500ms&ticketTtl=1m", MonotonicClock.SYSTEM))) {
             Claim holder = alice.mutex(name);
             repaired(() -> granted(store, holder.again()));
             servers.awaitCopies();
