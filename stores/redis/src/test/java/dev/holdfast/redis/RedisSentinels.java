@@ -183,7 +183,7 @@ public final class RedisSentinels implements AutoCloseable {
     RedisServer primary() {
         for (RedisServer server : servers) {
             if (server.isRunning()) {
-                try (Jedis jedis = server.connect()) {
+                try (Jedis jedis = server.connectBriefly()) {
                     if (jedis.info("replication").contains("role:master")) {
                         return server;
                     }
@@ -223,7 +223,7 @@ public final class RedisSentinels implements AutoCloseable {
 
     private void countAsDownAfter(Duration time) {
         for (RedisServer sentinel : sentinels) {
-            try (Jedis jedis = sentinel.connect()) {
+            try (Jedis jedis = sentinel.connectBriefly()) {
                 sentinel(jedis, "SET", NAME, "down-after-milliseconds", Long.toString(time.toMillis()));
             } catch (JedisException frozen) {
                 // The others are enough.

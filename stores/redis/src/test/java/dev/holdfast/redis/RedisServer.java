@@ -19,6 +19,10 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
 
     private static final Path INSTALLED = Path.of("/usr/bin/redis-server");
     private static final int BUS_OFFSET = 10_000;
+    /** A busy machine may let a server wait, and then the test does, too. */
+    private static final int PATIENCE_MILLIS = 60_000;
+
+    private static final int BRIEFLY_MILLIS = 2_000;
 
     private final ServerProcess process;
     private final Path program;
@@ -165,7 +169,16 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
 
     /** A separate connection for the test, without TLS. */
     Jedis connect() {
-        Jedis jedis = new Jedis("127.0.0.1", port);
+        return connect(PATIENCE_MILLIS);
+    }
+
+    /** The same to a server that may be frozen: then it fails after a moment. */
+    Jedis connectBriefly() {
+        return connect(BRIEFLY_MILLIS);
+    }
+
+    private Jedis connect(int timeoutMillis) {
+        Jedis jedis = new Jedis("127.0.0.1", port, timeoutMillis);
         int password = settings.indexOf("--requirepass");
         if (password >= 0) {
             jedis.auth(settings.get(password + 1));
