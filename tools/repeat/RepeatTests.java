@@ -2,13 +2,16 @@ import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.lang.reflect.Modifier;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
@@ -40,7 +43,7 @@ final class RepeatTests implements TestExecutionListener {
         this.out = out;
     }
 
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) throws IOException, ClassNotFoundException {
         Duration time = Duration.ofSeconds(Long.parseLong(arguments[1]));
         for (int i = Integer.parseInt(arguments[2]); i > 0; i--) {
             keepACoreBusy();
@@ -67,7 +70,7 @@ final class RepeatTests implements TestExecutionListener {
         busy.start();
     }
 
-    private void run(String name, Duration time) throws IOException {
+    private void run(String name, Duration time) throws IOException, ClassNotFoundException {
         long begin = System.nanoTime();
         do {
             runWithNewClasses(name, begin + time.toNanos());
@@ -83,7 +86,7 @@ final class RepeatTests implements TestExecutionListener {
 
     // With a class loader of its own, each run has its own static fields: servers, and the seed. Some runs share one, because
     // compiled code meets other schedules than code that runs for the first time.
-    private void runWithNewClasses(String name, long end) throws IOException {
+    private void runWithNewClasses(String name, long end) throws IOException, ClassNotFoundException {
         List<URL> path = new ArrayList<>();
         for (String place : System.getProperty("repeated.classes").split(File.pathSeparator)) {
             path.add(new File(place).toURI().toURL());
@@ -97,15 +100,25 @@ final class RepeatTests implements TestExecutionListener {
                     .configurationParameter("junit.jupiter.execution.timeout.default", "10 m")
                     .configurationParameter("junit.jupiter.execution.timeout.threaddump.enabled", "true")
                     .build();
-            int sharing = 0;
+            int sharing = closesWhatIsStatic(own.loadClass(name)) ? 1 : RUNS_WITH_THE_SAME_CLASSES;
             do {
                 runs++;
                 LauncherFactory.create().execute(request, this);
-                sharing++;
-            } while (sharing < RUNS_WITH_THE_SAME_CLASSES && System.nanoTime() < end);
+                sharing--;
+            } while (sharing > 0 && System.nanoTime() < end);
         } finally {
             thread.setContextClassLoader(usual);
         }
+    }
+
+    // A server that is started when the class is initialised is gone after the first run.
+    private static boolean closesWhatIsStatic(Class<?> tests) {
+        return Stream.<Class<?>>iterate(tests, Objects::nonNull, Class::getSuperclass)
+                .flatMap(type -> Stream.of(type.getDeclaredFields()))
+                .filter(field -> Modifier.isStatic(field.getModifiers()))
+                .anyMatch(field -> Stream.of(field.getAnnotations())
+                                .anyMatch(one -> one.annotationType().getSimpleName().equals("AutoClose"))
+                        || (Modifier.isFinal(field.getModifiers()) && AutoCloseable.class.isAssignableFrom(field.getType())));
     }
 
     @Override
