@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedTime {
 
     private final ManualClock clock;
-    private final Queue<Event> events = new PriorityBlockingQueue<>(
-            16, Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
+    private final Queue<Event> events =
+            new PriorityBlockingQueue<>(16, Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
     private final AtomicLong number = new AtomicLong();
     private volatile long now;
     private @Nullable String failure;
