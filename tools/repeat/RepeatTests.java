@@ -5,11 +5,13 @@ import java.io.PrintStream;
 import java.lang.reflect.Modifier;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.sql.Driver;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.ServiceLoader;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.platform.engine.TestExecutionResult;
@@ -95,6 +97,8 @@ final class RepeatTests implements TestExecutionListener {
         ClassLoader usual = thread.getContextClassLoader();
         try (URLClassLoader own = new URLClassLoader(path.toArray(URL[]::new), usual)) {
             thread.setContextClassLoader(own);
+            // The JDK looks for drivers of databases once, and so finds only those of the first classes.
+            ServiceLoader.load(Driver.class).stream().forEach(ServiceLoader.Provider::get);
             LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
                     .selectors(DiscoverySelectors.selectClass(own, name))
                     .configurationParameter("junit.jupiter.execution.timeout.default", "10 m")
