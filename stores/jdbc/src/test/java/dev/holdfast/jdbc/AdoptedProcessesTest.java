@@ -41,7 +41,8 @@ class AdoptedProcessesTest extends Servers {
     @ValueSource(strings = {"insert", "flag"})
     void noAdditionIsLost(String layout) throws SQLException {
         String url = PostgresServer.shared().newSchema();
-        String options = ClassicProgram.makeTable(url, layout);
+        // While many JVMs start, a server may seem not to answer in time.
+        String options = ClassicProgram.makeTable(url, layout) + "&holdfast.busyTimeout=1m";
         run(url, "CREATE TABLE ledger (n BIGINT PRIMARY KEY, side VARCHAR(10) NOT NULL)");
         try (ClassicProgram first = new ClassicProgram(url, layout)) {
             first.introduce(LOCK);

@@ -88,7 +88,9 @@ class SeveralTest extends Servers {
         List<ChildJvm> processes = new ArrayList<>();
         try {
             for (int i = 1; i <= 3; i++) {
-                processes.add(ChildJvm.start(SeveralProcess.class, url, Integer.toString(i), "4"));
+                // While many JVMs start, a server may seem not to answer in time.
+                String patient = url + "&holdfast.busyTimeout=1m";
+                processes.add(ChildJvm.start(SeveralProcess.class, patient, Integer.toString(i), "4"));
             }
             for (ChildJvm process : processes) {
                 process.expect("ready");

@@ -251,7 +251,6 @@ public final class BufferProcesses implements AutoCloseable {
         static final String CONSUMER = "consumer";
         static final String STALE = "stale";
 
-        private static final int TRIES_TO_CONNECT = 10;
         private static final long AFTER_TROUBLE_NANOS = 20_000_000;
 
         private final BufferedReader answers =
@@ -271,27 +270,13 @@ public final class BufferProcesses implements AutoCloseable {
         }
 
         public static void main(String[] arguments) throws IOException, InterruptedException {
-            try (Holdfast locks = connect(arguments[0])) {
+            try (Holdfast locks = Connecting.to(arguments[0])) {
                 User user = new User(locks, Duration.parse(arguments[1]), arguments[2].equals(CONSUMER));
                 while (true) {
                     user.useInSpiteOfTrouble();
                 }
             } catch (IOException closed) {
                 Runtime.getRuntime().halt(0);
-            }
-        }
-
-        // While many JVMs start, a server may seem not to answer in time.
-        private static Holdfast connect(String url) {
-            for (int tries = 1; ; tries++) {
-                try {
-                    return Holdfast.connect(url);
-                } catch (LockException busy) {
-                    if (tries == TRIES_TO_CONNECT) {
-                        throw busy;
-                    }
-                    LockSupport.parkNanos(AFTER_TROUBLE_NANOS);
-                }
             }
         }
 

@@ -5,7 +5,6 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockOptions;
-import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.testkit.HistoryChecker;
 import java.io.IOException;
 import java.time.Duration;
@@ -113,9 +112,6 @@ public final class ContendingProcesses implements AutoCloseable {
     /** The main class of each process. It ends when it gets input, or when its standard input is closed. */
     static final class Contender {
 
-        /** While many JVMs start, a server may seem not to answer in time. */
-        private static final int TRIES_TO_CONNECT = 10;
-
         private static final int CHECKS = 3;
         private static final long CHECK_EVERY_NANOS = 1_000_000;
         private static final long AFTER_TROUBLE_NANOS = 20_000_000;
@@ -127,7 +123,7 @@ public final class ContendingProcesses implements AutoCloseable {
             Thread inputReader = new Thread(() -> awaitStop(stop));
             inputReader.setDaemon(true);
             inputReader.start();
-            try (Holdfast locks = connect(arguments[0])) {
+            try (Holdfast locks = Connecting.to(arguments[0])) {
                 System.out.println("READY");
                 LockOptions options = LockOptions.defaults().withLease(Duration.parse(arguments[2]));
                 DistributedLock lock = locks.lock(arguments[1], options);
@@ -136,18 +132,6 @@ public final class ContendingProcesses implements AutoCloseable {
                 }
             }
             System.out.println("DONE");
-        }
-
-        private static Holdfast connect(String url) {
-            for (int tries = 1; ; tries++) {
-                try {
-                    return Holdfast.connect(url);
-                } catch (StoreUnavailableException outage) {
-                    if (tries == TRIES_TO_CONNECT) {
-                        throw outage;
-                    }
-                }
-            }
         }
 
         private static void awaitStop(AtomicBoolean stop) {

@@ -140,7 +140,7 @@ public final class ElectionProcesses implements AutoCloseable {
         this.port = port;
         this.url = url;
         this.bound = bound;
-        this.locks = Holdfast.connect(url.apply(port));
+        this.locks = Connecting.to(url.apply(port));
         this.observer = locks.election(NAME, ElectionOptions.defaults().withObserveEvery(OBSERVE_EVERY));
         boolean ready = false;
         try {
@@ -324,7 +324,7 @@ public final class ElectionProcesses implements AutoCloseable {
             ElectionOptions options = ElectionOptions.defaults()
                     .withLease(Duration.parse(arguments[1]))
                     .withId(arguments[2]);
-            try (Holdfast locks = Holdfast.connect(arguments[0]);
+            try (Holdfast locks = Connecting.to(arguments[0]);
                     Election election = locks.election(NAME, options);
                     Writer out = Files.newBufferedWriter(Path.of(arguments[3]))) {
                 Thread input = new Thread(() -> resignOnInput(election));
