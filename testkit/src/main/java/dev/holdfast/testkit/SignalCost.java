@@ -2,6 +2,7 @@ package dev.holdfast.testkit;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
+import dev.holdfast.LockOptions;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
@@ -64,7 +65,9 @@ public record SignalCost<T>(LockStore signaller, LockStore others, Runnable rese
             crowd.add(StoreTest.waiting(others, waiter.waitSet(waitSet)));
         }
         try (Holdfast client = Holdfast.builder().store(signaller).connect()) {
-            DistributedLock lock = client.lock(lockName);
+            // A renewal would be counted, too.
+            DistributedLock lock =
+                    client.lock(lockName, LockOptions.defaults().withLease(LONG));
             lock.lock();
             try {
                 reset.run();
