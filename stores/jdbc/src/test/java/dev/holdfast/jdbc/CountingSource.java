@@ -6,9 +6,11 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /** Connections that record each statement they run, except polls and the removal of idle rows, which come at any time. */
@@ -18,6 +20,8 @@ public final class CountingSource implements ConnectionSource {
 
     private final ConnectionSource source;
     private final List<String> run = new ArrayList<>();
+    /** What was run without being prepared, as are commands about the session. It is not recorded among the others. */
+    private final Set<String> commands = ConcurrentHashMap.newKeySet();
     /** The ends of the names of threads whose statements are not recorded. */
     private volatile List<String> unrecorded = List.of("-cleaner", "-poller");
 
@@ -50,15 +54,33 @@ public final class CountingSource implements ConnectionSource {
         return taken;
     }
 
+    /** Whether a command that was not prepared has been run. */
+    public boolean hasRun(String command) {
+        return commands.contains(command);
+    }
+
     @Override
     public Connection open() throws SQLException {
         Connection connection = source.open();
         return (Connection) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
                     Object result = invoke(connection, method, arguments);
-                    return method.getName().equals("prepareStatement")
-                            ? counting((PreparedStatement) result, (String) arguments[0])
-                            : result;
+                    return switch (method.getName()) {
+                        case "prepareStatement" -> counting((PreparedStatement) result, (String) arguments[0]);
+                        case "createStatement" -> noting((Statement) result);
+                        default -> result;
+                    };
+                });
+    }
+
+    private Statement noting(Statement statement) {
+        return (Statement) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Statement.class}, (proxy, method, arguments) -> {
+                    Object result = invoke(statement, method, arguments);
+                    if (method.getName().equals("execute")) {
+                        commands.add((String) arguments[0]);
+                    }
+                    return result;
                 });
     }
 
