@@ -2,6 +2,7 @@ package dev.holdfast.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.Transition.Applied;
@@ -45,7 +46,9 @@ class RowCacheTest {
         SqliteFile file = new SqliteFile(path, Duration.ofSeconds(5), dialect);
         statements = new CountingSource(file);
         // It creates the tables, and sets the origin of the file's time in the dialect.
-        store = SqliteLockStoreProvider.open(dialect, file, StoreOptions.DEFAULTS, MonotonicClock.SYSTEM);
+        // Nobody refreshes the tickets.
+        StoreOptions options = ServerOptions.parse("ticketTtl=10m").store();
+        store = SqliteLockStoreProvider.open(dialect, file, options, MonotonicClock.SYSTEM);
         Duration ticketTtl = store.traits().ticketTtl();
         table = new LockTable(statements.open(), dialect, ticketTtl, true, MonotonicClock.SYSTEM);
         another = new LockTable(file.open(), dialect, ticketTtl, true, MonotonicClock.SYSTEM);
