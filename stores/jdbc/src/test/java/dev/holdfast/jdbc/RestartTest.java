@@ -91,7 +91,7 @@ class RestartTest extends Servers {
                 if (i % 3 == 0) {
                     enter(locks.multiLock(NAMES, OPTIONS).acquire(), List.of(0, 1, 2));
                 } else {
-                    enter(locks.lock(NAMES.get(i % 2), OPTIONS).acquire(Duration.ofSeconds(20)), List.of(i % 2));
+                    enter(locks.lock(NAMES.get(i % 2), OPTIONS).acquire(), List.of(i % 2));
                 }
                 done.incrementAndGet();
             } catch (StoreUnavailableException | LockLostException serverIsAway) {
