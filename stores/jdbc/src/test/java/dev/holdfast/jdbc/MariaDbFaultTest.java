@@ -43,9 +43,9 @@ class MariaDbFaultTest extends Servers {
     void crashesLoseNeitherGrantsNorReleasesNorQueuePositions(String product) {
         LockStore store = open(newUrl(product) + "&holdfast.ticketTtl=10m&holdfast.busyTimeout=1s");
         Claim holder = alice.mutex(name);
-        long counter = granted(store, holder).counter();
+        long counter = repaired(() -> granted(store, holder)).counter();
         Claim waiter = bob.mutex(name);
-        RecordingListener listener = waiting(store, waiter);
+        RecordingListener listener = waitingAfterRepair(store, waiter);
         server.kill();
         // At first existing connections break, and the effect of their statements is unknown. Later no connection
         // can be opened, and nothing is sent.
