@@ -66,8 +66,7 @@ public record SignalCost<T>(LockStore signaller, LockStore others, Runnable rese
         }
         try (Holdfast client = Holdfast.builder().store(signaller).connect()) {
             // A renewal would be counted, too.
-            DistributedLock lock =
-                    client.lock(lockName, LockOptions.defaults().withLease(LONG));
+            DistributedLock lock = client.lock(lockName, LockOptions.defaults().withLease(LONG));
             lock.lock();
             try {
                 reset.run();
