@@ -9,7 +9,7 @@ class H2LockStoreTest extends ServerStoreTck {
     H2LockStoreTest() {
         super(
                 new JdbcLockStoreProvider(),
-                "jdbc:h2:mem:tck;DB_CLOSE_DELAY=-1?holdfast.ticketTtl=",
+                Servers.loaded("jdbc:h2:mem:tck;DB_CLOSE_DELAY=-1") + "?holdfast.ticketTtl=",
                 Duration.ofMillis(1500));
         // The long run is made on a clock that can be held.
         meetsNoExpiryInModelRun();

@@ -35,7 +35,7 @@ class MariaDbFaultTest extends Servers {
 
     private String newUrl(String product) {
         String database = server.newDatabase();
-        return product.equals("mysql") ? server.mysqlUrl(database) : server.mariaUrl(database);
+        return loaded(product.equals("mysql") ? server.mysqlUrl(database) : server.mariaUrl(database));
     }
 
     @ParameterizedTest

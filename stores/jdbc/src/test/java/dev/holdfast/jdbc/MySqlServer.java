@@ -24,9 +24,10 @@ public final class MySqlServer implements AutoCloseable {
 
     /** The URL of a new database, for MySQL's driver. */
     public static String newDatabase() {
-        return PROGRAM == null
-                ? MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase())
-                : shared().newDatabaseHere();
+        return Servers.loaded(
+                PROGRAM == null
+                        ? MariaDbServer.shared().mysqlUrl(MariaDbServer.shared().newDatabase())
+                        : shared().newDatabaseHere());
     }
 
     /** The server of this JVM. It is stopped when the JVM ends. */

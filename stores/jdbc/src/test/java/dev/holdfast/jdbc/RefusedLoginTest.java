@@ -45,7 +45,7 @@ class RefusedLoginTest extends Servers {
     @Test
     void aDatabaseOfH2HasAUserAndAPassword() {
         String url = "jdbc:h2:" + folder.resolve("locks");
-        LockStore store = open(url + ";user=me;PASSWORD=secret");
+        LockStore store = open(loaded(url + ";user=me;PASSWORD=secret"));
         granted(store, alice.mutex(new LockName("a")));
         hidesPassword(store, "secret");
         refused(url + ";USER=me;PASSWORD=guess?" + BRIEFLY, false, "Wrong user name or password");

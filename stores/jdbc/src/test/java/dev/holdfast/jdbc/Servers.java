@@ -25,8 +25,14 @@ public abstract class Servers extends StoreTest {
             case "mariadb" ->
                 MariaDbServer.shared().mariaUrl(MariaDbServer.shared().newDatabase());
             case "mysql" -> MySqlServer.newDatabase();
-            default -> "jdbc:h2:mem:s" + System.nanoTime() + ";DB_CLOSE_DELAY=-1?";
+            default -> loaded("jdbc:h2:mem:s" + System.nanoTime() + ";DB_CLOSE_DELAY=-1?");
         };
+    }
+
+    /** A URL whose driver is loaded: else that is part of the time in which a store has to reach the server. */
+    static String loaded(String url) {
+        run(url);
+        return url;
     }
 
     /** The URL of a schema of PostgreSQL that has our tables, and reports this version. */
