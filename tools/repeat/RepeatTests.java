@@ -95,7 +95,9 @@ final class RepeatTests implements TestExecutionListener {
         }
         Thread thread = Thread.currentThread();
         ClassLoader usual = thread.getContextClassLoader();
-        try (URLClassLoader own = new URLClassLoader(path.toArray(URL[]::new), usual)) {
+        // It is not closed: what ends the servers when this JVM ends needs further classes.
+        ClassLoader own = new URLClassLoader(path.toArray(URL[]::new), usual);
+        try {
             thread.setContextClassLoader(own);
             // The JDK looks for drivers of databases once, and so finds only those of the first classes.
             ServiceLoader.load(Driver.class).stream().forEach(ServiceLoader.Provider::get);
