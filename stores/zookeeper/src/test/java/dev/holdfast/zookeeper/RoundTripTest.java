@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
@@ -121,7 +122,8 @@ class RoundTripTest extends WithServer {
     void renewalOfManyLocksIsOneHeartbeat() {
         List<Claim> claims = new ArrayList<>();
         // Uses a root of its own, because a list of so many names would break the tests that list all locks.
-        LockStore apart = openUrl("zookeeper://" + proxy.hosts() + "/" + name + "?sessionTimeout=10s");
+        String patient = "?sessionTimeout=60s&timeout=20s";
+        LockStore apart = openUrl("zookeeper://" + proxy.hosts() + "/" + name + patient);
         String tail = "x".repeat(180);
         for (int i = 0; i < 5_000; i += 100) {
             List<Claim> some = new ArrayList<>();
@@ -249,16 +251,21 @@ class RoundTripTest extends WithServer {
     @Test
     void requestsOfASignalDoNotGrowWithTheNumberOfWaitersAndTheOthersDoNothing() {
         Proxy theirs = proxy();
+        AtomicInteger crowd = new AtomicInteger();
         Runnable reset = () -> {
+            // Who waits reads its own node behind the answer.
+            awaitUntil(() -> theirs.counts().getOrDefault("getData", 0) == crowd.get());
             proxy.reset();
             theirs.reset();
         };
         SignalCost<List<Map<String, Integer>>> cost =
                 new SignalCost<>(store, open(theirs.hosts()), reset, () -> List.of(counts(proxy), counts(theirs)));
         Map<String, Integer> ours = only("sync", 4, "getChildren", 8, "getData", 16, "delete", 4);
-        assertThat(cost.ofSignals(name + "-few", SignalCost.FEW)).containsExactly(ours, Map.of());
-        assertThat(cost.ofSignals(name + "-many", SignalCost.MANY)).containsExactly(ours, Map.of());
-        assertThat(cost.ofSignalAll(name + "-all", SignalCost.MANY))
+        crowd.set(SignalCost.FEW);
+        assertThat(cost.ofSignals(name + "-few", crowd.get())).containsExactly(ours, Map.of());
+        crowd.set(SignalCost.MANY);
+        assertThat(cost.ofSignals(name + "-many", crowd.get())).containsExactly(ours, Map.of());
+        assertThat(cost.ofSignalAll(name + "-all", crowd.get()))
                 .containsExactly(only("sync", 1, "getChildren", 65, "getData", 64, "delete", 64), Map.of());
     }
 
