@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
 /** A holder hears that its node is gone when that happens, and not with its next renewal. */
@@ -28,8 +27,8 @@ class PushedLossTest extends WithServer {
 
     private record Loss(LockName name, ClaimId id, Reason reason) {}
 
-    private final CuratorFramework client = curator();
-    private final LockStore store = closing(ZooKeeperLockStore.over(client));
+    private final EndableSession session = closing(new EndableSession(Clients.SESSION));
+    private final LockStore store = closing(ZooKeeperLockStore.over(session.client()));
     private final LockStore other = open();
     private final List<Loss> losses = new CopyOnWriteArrayList<>();
 
@@ -117,7 +116,7 @@ class PushedLossTest extends WithServer {
     @Test
     void holderHearsOfTheEndOfItsSession() throws Exception {
         Claim claim = renewedOnce(alice.mutex(name));
-        SessionTest.expire(client);
+        session.end();
         awaitLosses(new Loss(name, claim.id(), Reason.EXPIRED));
     }
 

@@ -17,20 +17,18 @@ import dev.holdfast.testkit.process.FaultProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooDefs;
-import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.Test;
 
 /** What happens to claims when a session ends or does not end yet, and when a lease is shorter than the session. */
 class SessionTest extends WithServer {
 
-    private final CuratorFramework client = curator();
+    private final EndableSession session = closing(new EndableSession(Clients.SESSION));
+    private final CuratorFramework client = session.client();
     private final LockStore store = closing(ZooKeeperLockStore.over(client));
     private final LockStore other = open();
 
@@ -101,7 +99,7 @@ class SessionTest extends WithServer {
         granted(other, elsewhere);
         Claim waiter = alice.mutex(elsewhere.name());
         RecordingListener listener = waiting(store, waiter);
-        expire(client);
+        session.end();
         awaitUntil(() -> listener.outcome().isPresent());
         assertThat(listener.outcome()).contains(new RecordingListener.Event.Ended(Renewed.Reason.EXPIRED));
         granted(other, bob.mutex(name));
@@ -114,7 +112,9 @@ class SessionTest extends WithServer {
 
     @Test
     void holderIsNotifiedOfTheEndOfItsSessionAndTheWaiterOfTheSameClientQueuesAgain() throws Exception {
-        try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(client))) {
+        // The lease is long beside the time that the client takes to connect again, and so to hear of the end.
+        EndableSession lasting = closing(new EndableSession(Duration.ofMinutes(1)));
+        try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(lasting.client()))) {
             CompletableFuture<LossReason> lost = new CompletableFuture<>();
             Lease lease = locks.lock(name.value()).acquire();
             lease.onLost(lost::complete);
@@ -124,7 +124,7 @@ class SessionTest extends WithServer {
                     locks.lock(before.name().value()).acquireAsync().toCompletableFuture();
             awaitUntil(() ->
                     get(other.inspect(before.name())).orElseThrow().waiters().size() == 1);
-            expire(client);
+            lasting.end();
             assertThat(lost.get(20, TimeUnit.SECONDS)).isIn(LossReason.EXPIRED, LossReason.TAKEN);
             assertThat(lease.isValid()).isFalse();
             awaitUntil(() ->
@@ -237,23 +237,5 @@ class SessionTest extends WithServer {
                 .handle((answers, failure) -> failure == null)
                 .toCompletableFuture()
                 .join();
-    }
-
-    /** Ends a session at the server, as an expiry does: any client with the session's password may close it. */
-    static void expire(CuratorFramework client) throws Exception {
-        ZooKeeper victim = client.getZookeeperClient().getZooKeeper();
-        CountDownLatch connected = new CountDownLatch(1);
-        ZooKeeper twin = new ZooKeeper(
-                client.getZookeeperClient().getCurrentConnectionString(),
-                10_000,
-                event -> {
-                    if (event.getState() == KeeperState.SyncConnected) {
-                        connected.countDown();
-                    }
-                },
-                victim.getSessionId(),
-                victim.getSessionPasswd());
-        assertThat(connected.await(20, TimeUnit.SECONDS)).isTrue();
-        twin.close();
     }
 }

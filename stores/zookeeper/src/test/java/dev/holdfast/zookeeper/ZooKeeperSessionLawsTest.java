@@ -6,12 +6,11 @@ import dev.holdfast.testkit.law.SessionLaws;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.curator.framework.CuratorFramework;
 
 /** The laws of sessions on a real server. */
 class ZooKeeperSessionLawsTest extends SessionLaws {
 
-    private final Map<LockStore, CuratorFramework> clients = new HashMap<>();
+    private final Map<LockStore, EndableSession> sessions = new HashMap<>();
 
     @Override
     protected int port() {
@@ -20,16 +19,17 @@ class ZooKeeperSessionLawsTest extends SessionLaws {
 
     @Override
     protected LockStore open(String address, Duration session) {
-        CuratorFramework client = closing(Clients.started(address, session));
-        LockStore store = closing(ZooKeeperLockStore.over(client));
-        clients.put(store, client);
+        int port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+        EndableSession endable = closing(new EndableSession(port, session));
+        LockStore store = closing(ZooKeeperLockStore.over(endable.client()));
+        sessions.put(store, endable);
         return store;
     }
 
     @Override
     protected void endSession(LockStore store, Claim claim) {
         try {
-            SessionTest.expire(clients.get(store));
+            sessions.get(store).end();
         } catch (Exception failure) {
             throw new AssertionError("The session could not be ended", failure);
         }
