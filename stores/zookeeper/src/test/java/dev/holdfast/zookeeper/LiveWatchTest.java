@@ -65,8 +65,8 @@ class LiveWatchTest extends WithServer {
         assertThat(answers).filteredOn(Granted.class::isInstance).hasSize(19);
         List<Claim> left = new ArrayList<>(claims);
         left.remove(7);
-        // A client that hears late of the break lists the nodes first, and only then reads them, behind the answer. They are
-        // read before the next renewal, because requests arrive in order.
+        // A client that hears late of the break lists the nodes first, and only then reads them, behind the answer.
+        // They are read before the next renewal, because requests arrive in order.
         assertThat(get(store.renew(left))).allMatch(Granted.class::isInstance);
         assertThat(proxy.counts().get("getData")).isGreaterThanOrEqualTo(19);
         proxy.reset();

@@ -244,11 +244,12 @@ class OtherLibrariesDefectsTest extends WithServer {
         Claim holder = bob.mutex(name("other"));
         granted(ours, holder);
         // The acquire is on its way when the claim is released: the store cannot know whether it arrived.
-        proxy.delay(Duration.ofMillis(500));
+        proxy.holdReplies();
         var attempt = ours.tryAcquire(claim);
-        get(ours.release(claim.again()));
+        var release = ours.release(claim.again());
+        proxy.letReplies();
+        get(release);
         get(attempt);
-        proxy.delay(Duration.ZERO);
         client.create()
                 .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
                 .forPath("/holdfast/" + name + "/" + NodeName.prefix(claim));

@@ -60,8 +60,8 @@ class ThreeServersTest {
 
     @Test
     void twoServersShowTheSame() {
-        try (LockStore one = open(servers.host(0));
-                LockStore two = open(servers.host(1))) {
+        try (LockStore one = openPatient(servers.host(0));
+                LockStore two = openPatient(servers.host(1))) {
             for (int i = 0; i < 20; i++) {
                 var first = alice.mutex(name);
                 var second = bob.mutex(name);
@@ -87,8 +87,8 @@ class ThreeServersTest {
     @Test
     void renewalAtAFollowerThatLagsBehindBelievesNoWatchThatIsOutOfDate() {
         followWithServerZero();
-        try (LockStore store = open(servers.host(0));
-                LockStore elsewhere = open(servers.host(servers.leader()))) {
+        try (LockStore store = openPatient(servers.host(0));
+                LockStore elsewhere = openPatient(servers.host(servers.leader()))) {
             Claim claim = alice.mutex(name);
             StoreTest.granted(store, claim);
             assertThat(StoreTest.renewed(store, claim)).isInstanceOf(Granted.class);
@@ -191,8 +191,17 @@ class ThreeServersTest {
         }
     }
 
+    // With a session that a test outlives.
     private static LockStore open(String hosts) {
-        return new ZooKeeperLockStoreProvider()
-                .open("zookeeper://" + hosts + "?sessionTimeout=5s&timeout=2s", MonotonicClock.SYSTEM);
+        return open(hosts, "sessionTimeout=5s&timeout=2s");
+    }
+
+    // With a session and a patience that outlive whatever stands still on a busy machine.
+    private static LockStore openPatient(String hosts) {
+        return open(hosts, "sessionTimeout=20s&timeout=15s");
+    }
+
+    private static LockStore open(String hosts, String options) {
+        return new ZooKeeperLockStoreProvider().open("zookeeper://" + hosts + "?" + options, MonotonicClock.SYSTEM);
     }
 }

@@ -115,7 +115,8 @@ class WatchTest extends WithServer {
     @Test
     void deletionThatIsHeardOfAfterAReconnectIsNoGrantIfTheOwnNodeWasDeletedBefore() {
         Proxy proxy = proxy();
-        LockStore store = open(proxy.hosts());
+        // The session outlives all that happens while its client is away.
+        LockStore store = openUrl("zookeeper://" + proxy.hosts() + "?sessionTimeout=60s");
         List<Claim> holders = new ArrayList<>();
         List<Claim> waiters = new ArrayList<>();
         List<RecordingListener> listeners = new ArrayList<>();
