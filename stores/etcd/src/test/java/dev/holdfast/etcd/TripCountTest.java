@@ -21,10 +21,13 @@ import org.junit.jupiter.api.Test;
 /** The number of requests that each operation sends, counted at the client. */
 class TripCountTest extends WithPlainServer {
 
+    /** The keys that a test leaves do not expire in the midst of a later one: each write of others may cost a watch a read. */
+    private static final String LONG_SESSION = "?session=1h";
+
     private CountingClient client;
 
     private LockStore counted() {
-        EtcdUrl url = EtcdUrl.parse(server.url() + "?session=60s");
+        EtcdUrl url = EtcdUrl.parse(server.url() + LONG_SESSION);
         client = new CountingClient(EtcdChannels.open(url));
         LockStore store = closing(EtcdLockStore.opened(client, url.options(), MonotonicClock.SYSTEM));
         client.reset();
@@ -48,7 +51,7 @@ class TripCountTest extends WithPlainServer {
     @Test
     void busyAttemptIsOneTransactionAndWritesNothing() {
         LockStore store = counted();
-        granted(open(""), alice.mutex(name));
+        granted(open(LONG_SESSION), alice.mutex(name));
         long before = revision();
         assertThat(get(store.tryAcquire(bob.mutex(name)))).isInstanceOf(Attempt.Busy.class);
         assertThat(sent()).containsExactly(1, 0, 0, 0);
@@ -72,7 +75,7 @@ class TripCountTest extends WithPlainServer {
     @Test
     void handOffWithOneAheadIsAnEventAndNoRoundTrip() {
         LockStore store = counted();
-        LockStore other = open("");
+        LockStore other = open(LONG_SESSION);
         for (Function<LockName, Claim> kind : List.<Function<LockName, Claim>>of(alice::mutex, alice::write)) {
             Claim holder = kind.apply(name);
             granted(other, holder);
@@ -91,7 +94,7 @@ class TripCountTest extends WithPlainServer {
     @Test
     void readersBehindOneWriterAreGrantedByItsEvent() {
         LockStore store = counted();
-        LockStore other = open("");
+        LockStore other = open(LONG_SESSION);
         Claim writer = bob.write(name);
         granted(other, writer);
         RecordingListener first = waiting(store, alice.read(name));
