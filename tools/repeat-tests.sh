@@ -14,8 +14,6 @@ fi
 module=$1 seconds=${2:-10} threads=${3:-4}
 shift $(($# < 3 ? $# : 3))
 
-# JUnit's platform has the version of its engine, but for the first number.
-junit=$(sed -n 's:.*<junit.version>5\.\(.*\)</junit.version>.*:1.\1:p' pom.xml)
 target=$PWD/$module/target
 work=$target/repeat
 mkdir -p "$work"
@@ -23,10 +21,12 @@ mkdir -p "$work"
 # writes the file.
 mvn -B -ntp -q test-compile dependency:build-classpath -pl "$module" -am -Dspotless.check.skip=true \
     -Dmdep.outputFile="$work/libraries" -Dmdep.includeScope=test
-mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$work"
 classes=$target/test-classes
 # All that the tests use is loaded anew for each fifth run; only what starts them is not.
 libraries=$(<"$work/libraries")
+# The modules for Spring have a newer JUnit than the others.
+junit=$(tr : '\n' <<<"$libraries" | sed -n 's:.*/junit-platform-engine-\(.*\)\.jar$:\1:p')
+mvn -B -ntp -q dependency:copy -Dartifact="org.junit.platform:junit-platform-launcher:$junit" -DoutputDirectory="$work"
 platform=$(tr : '\n' <<<"$libraries" | grep -E '/(junit-platform-(engine|commons)|opentest4j|apiguardian-api)-[^/]*$' | paste -sd :)
 platform=$work:$work/junit-platform-launcher-$junit.jar:$platform
 javac -d "$work" -cp "$platform" tools/repeat/RepeatTests.java
