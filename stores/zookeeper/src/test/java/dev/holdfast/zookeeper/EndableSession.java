@@ -37,6 +37,8 @@ final class EndableSession implements AutoCloseable {
      */
     void end() throws Exception {
         ZooKeeper victim = client.getZookeeperClient().getZooKeeper();
+        // Its reply comes after those of the reads which set the watches that tell of the end.
+        client.checkExists().forPath("/");
         line.refuse();
         CountDownLatch connected = new CountDownLatch(1);
         ZooKeeper twin = new ZooKeeper(
