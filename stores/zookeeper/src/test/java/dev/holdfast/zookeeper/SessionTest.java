@@ -57,8 +57,8 @@ class SessionTest extends WithServer {
         int perms = ZooDefs.Perms.CREATE | ZooDefs.Perms.DELETE;
         client.create()
                 .withACL(List.of(new ACL(perms, ZooDefs.Ids.ANYONE_ID_UNSAFE)))
-                .forPath("/unreadable");
-        LockStore below = closing(ZooKeeperLockStore.over(client, "root=/unreadable"));
+                .forPath("/unreadable-" + name);
+        LockStore below = closing(ZooKeeperLockStore.over(client, "root=/unreadable-" + name));
         Claim claim = alice.mutex(name);
         granted(below, claim);
         assertThat(renewed(below, claim)).isInstanceOf(Granted.class);
