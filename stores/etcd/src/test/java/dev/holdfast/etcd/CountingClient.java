@@ -6,6 +6,7 @@ import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -14,7 +15,7 @@ final class CountingClient implements EtcdClient {
 
     private final EtcdClient delegate;
     final AtomicInteger txns = new AtomicInteger();
-    /** Transactions that were answered. */
+    /** Transactions that were answered, after the store has done with the answer whatever it does at once. */
     final AtomicInteger answered = new AtomicInteger();
 
     final AtomicInteger watches = new AtomicInteger();
@@ -43,10 +44,24 @@ final class CountingClient implements EtcdClient {
         return 2 * (txns.get() + keepAlives.get() + asked.get() + others.get()) + 4 * watches.get() + events.get();
     }
 
+    /** Whether so many watches have started, and no transaction is under way. */
+    boolean isAtRestWith(int running) {
+        return watches.get() == running && started.get() == running && answered.get() == txns.get();
+    }
+
     @Override
     public CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes) {
         txns.incrementAndGet();
-        return delegate.txn(request, writes).whenComplete((answer, failure) -> answered.incrementAndGet());
+        CompletableFuture<TxnResponse> passedOn = new CompletableFuture<>();
+        delegate.txn(request, writes).whenComplete((answer, failure) -> {
+            if (failure == null) {
+                passedOn.complete(answer);
+            } else {
+                passedOn.completeExceptionally(failure);
+            }
+            answered.incrementAndGet();
+        });
+        return passedOn;
     }
 
     @Override

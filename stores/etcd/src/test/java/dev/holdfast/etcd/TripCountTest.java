@@ -229,8 +229,9 @@ class TripCountTest extends WithPlainServer {
         LockStore store = counted();
         AtomicInteger crowd = new AtomicInteger();
         Runnable reset = () -> {
-            // A waiter far behind begins to watch its place some milliseconds after it has joined.
-            awaitUntil(() -> theirs.watches.get() == crowd.get());
+            // A waiter far behind begins to watch its place some milliseconds after it has joined, and reads the queue
+            // if others have joined it meanwhile.
+            awaitUntil(() -> theirs.isAtRestWith(crowd.get()));
             client.reset();
             theirs.reset();
         };
