@@ -3,6 +3,7 @@ package dev.holdfast.shedlock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Holdfast;
+import dev.holdfast.testkit.StoreTest;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -12,7 +13,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -126,12 +127,12 @@ abstract class ChangeOverKit {
     }
 
     private static SimpleLock until(Supplier<Optional<SimpleLock>> attempt) {
-        Optional<SimpleLock> lock = attempt.get();
-        while (lock.isEmpty()) {
-            LockSupport.parkNanos(2_000_000);
-            lock = attempt.get();
-        }
-        return lock.get();
+        AtomicReference<Optional<SimpleLock>> lock = new AtomicReference<>(Optional.empty());
+        StoreTest.awaitUntil(() -> {
+            lock.set(attempt.get());
+            return lock.get().isPresent();
+        });
+        return lock.get().orElseThrow();
     }
 
     @Test

@@ -26,6 +26,8 @@ final class CountingClient implements EtcdClient {
     final AtomicInteger asked = new AtomicInteger();
 
     final AtomicInteger others = new AtomicInteger();
+    /** Whether each watch is reported as one that may have missed something, as while others write to the server. */
+    volatile boolean watchesMiss;
 
     CountingClient(EtcdClient delegate) {
         this.delegate = delegate;
@@ -100,7 +102,7 @@ final class CountingClient implements EtcdClient {
 
             @Override
             public void onStarted(boolean missed) {
-                listener.onStarted(missed);
+                listener.onStarted(missed || watchesMiss);
                 started.incrementAndGet();
             }
 

@@ -100,6 +100,31 @@ public final class Proxy implements AutoCloseable {
         return StoreTest.get(answer);
     }
 
+    /**
+     * Sees that a call sends these requests in two round trips: those of the second, which begin with one of a kind that the first
+     * does not have, come before any reply to them.
+     */
+    <T> T inTwoRoundTrips(
+            Supplier<CompletionStage<T>> call, Map<String, Integer> first, String second, Map<String, Integer> all) {
+        reset();
+        holdReplies();
+        CompletionStage<T> answer = call.get();
+        StoreTest.awaitUntil(() -> counts().equals(first), "expected " + first);
+        onRequest(kind -> {
+            if (kind.equals(second)) {
+                holdReplies();
+            }
+            return Action.PASS;
+        });
+        letReplies();
+        StoreTest.awaitUntil(() -> counts().equals(all), "expected " + all);
+        onRequest(kind -> Action.PASS);
+        letReplies();
+        T answered = StoreTest.get(answer);
+        assertThat(counts()).isEqualTo(all);
+        return answered;
+    }
+
     /** Sets what the proxy does with requests from now on, by their kind. */
     void onRequest(Function<String, Action> what) {
         actions = what;
