@@ -15,8 +15,10 @@ final class CountingClient implements EtcdClient {
 
     private final EtcdClient delegate;
     final AtomicInteger txns = new AtomicInteger();
-    /** Transactions that were answered, after the store has done with the answer whatever it does at once. */
+    /** Transactions that were answered. */
     final AtomicInteger answered = new AtomicInteger();
+    /** Transactions whose answer the store has not handled yet. A test may see their effect before that, so it is never reset. */
+    private final AtomicInteger underWay = new AtomicInteger();
 
     final AtomicInteger watches = new AtomicInteger();
     final AtomicInteger started = new AtomicInteger();
@@ -48,20 +50,22 @@ final class CountingClient implements EtcdClient {
 
     /** Whether so many watches have started, and no transaction is under way. */
     boolean isAtRestWith(int running) {
-        return watches.get() == running && started.get() == running && answered.get() == txns.get();
+        return watches.get() == running && started.get() == running && underWay.get() == 0;
     }
 
     @Override
     public CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes) {
         txns.incrementAndGet();
+        underWay.incrementAndGet();
         CompletableFuture<TxnResponse> passedOn = new CompletableFuture<>();
         delegate.txn(request, writes).whenComplete((answer, failure) -> {
+            answered.incrementAndGet();
             if (failure == null) {
                 passedOn.complete(answer);
             } else {
                 passedOn.completeExceptionally(failure);
             }
-            answered.incrementAndGet();
+            underWay.decrementAndGet();
         });
         return passedOn;
     }

@@ -94,10 +94,10 @@ class TripCountTest extends WithPlainServer {
     @Test
     void oneLookServesBothWatchesOfAWaiterThatMayHaveMissedSomething() {
         LockStore store = counted();
-        granted(open(""), bob.mutex(name));
+        granted(open(LONG_SESSION), bob.mutex(name));
         client.watchesMiss = true;
         waiting(store, alice.mutex(name));
-        awaitUntil(() -> client.started.get() == 2 && client.answered.get() == 2);
+        awaitUntil(() -> client.isAtRestWith(2));
         // A second look would be sent when the first one is answered.
         get(store.inspect(name));
         assertThat(client.txns).as("to join, to look, to inspect").hasValue(3);
