@@ -20,7 +20,7 @@ final class SimulatedTime {
             new PriorityBlockingQueue<>(16, Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
     private final AtomicLong number = new AtomicLong();
     private volatile long now;
-    private @Nullable String failure;
+    private volatile @Nullable String failure;
 
     private record Event(long at, long number, Runnable what) {}
 
