@@ -78,7 +78,8 @@ public final class CountingSource implements ConnectionSource {
                 getClass().getClassLoader(), new Class<?>[] {Statement.class}, (proxy, method, arguments) -> {
                     Object result = invoke(statement, method, arguments);
                     if (method.getName().equals("execute")) {
-                        commands.add((String) arguments[0]);
+                        // After a new connection all channels are listened to with one text.
+                        commands.addAll(List.of(((String) arguments[0]).split(";")));
                     }
                     return result;
                 });
