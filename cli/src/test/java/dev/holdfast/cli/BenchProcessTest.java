@@ -12,8 +12,8 @@ class BenchProcessTest extends ToolTest {
 
     @Test
     void runsItsWorkloadsAndLeavesNothingHeld() {
-        // The first pair of a new JVM took half a second on a busy machine; one that lasts longer than this is not
-        // shown.
+        // A pair that takes longer than its workload is not shown, and the first pair of a new JVM took half a second
+        // on a busy machine.
         Result bench = tool.run(
                 "bench", "--workload", "free,processes,hand-off,signal,held", "--duration", "1s", "--locks", "20");
         assertThat(bench.err()).contains("1 of 5: free", "5 of 5: held").doesNotContain("fail");

@@ -52,8 +52,7 @@ class QueueStatementsTest extends Servers {
         assertThat(statements.take())
                 .as("requests of %d clients, which joined and were granted the lock once each", clients)
                 // And those of the clients that know the lock as free, or as one with a queue, and are wrong: two
-                // requests each
-                // on MariaDB, which updates a row before it inserts one.
+                // requests each on MariaDB, which updates a row before it inserts one.
                 .hasSizeLessThanOrEqualTo(requests * clients + 8);
     }
 

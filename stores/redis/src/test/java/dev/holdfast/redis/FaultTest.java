@@ -25,8 +25,8 @@ import redis.clients.jedis.params.ClientKillParams;
 /** What a store reports and does when its server, or a connection, fails. */
 class FaultTest extends WithServer {
 
-    // With a sync each second, which is the default, the server delays even writes to the file while its disk is
-    // busy.
+    // Some tests start the server again, with its data. With a sync each second, which is the default, the server
+    // delays even writes to the file while its disk is busy.
     FaultTest() {
         super("--appendonly", "yes", "--appendfsync", "always");
     }

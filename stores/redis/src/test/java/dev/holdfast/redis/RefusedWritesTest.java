@@ -71,7 +71,7 @@ class RefusedWritesTest extends WithServer {
     private final Map<String, Supplier<CompletionStage<?>>> requests = new LinkedHashMap<>();
     private final List<String> done = new ArrayList<>();
 
-    // The folder of the data can be changed.
+    // With this setting a test may change the folder of the data.
     @Override
     RedisServer started(String... settings) {
         return RedisServer.start("--enable-protected-configs", "yes");

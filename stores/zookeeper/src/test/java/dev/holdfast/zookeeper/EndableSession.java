@@ -31,9 +31,9 @@ final class EndableSession implements AutoCloseable {
     }
 
     /**
-     * Ends the session. Anybody with its password may close it. But only one connection may have a session, and the client makes
-     * a new one when it has lost its own to this one. It is kept away meanwhile, because the request to close is lost
-     * with this connection if the client comes before it.
+     * Ends the session. Anybody with its password may close it, on a connection of his own. But a session has one connection at
+     * a time: the client loses its own to this one, and connects again. It is kept away meanwhile, because that would end this
+     * connection in turn, and the request to close might be lost with it.
      */
     void end() throws Exception {
         ZooKeeper victim = client.getZookeeperClient().getZooKeeper();

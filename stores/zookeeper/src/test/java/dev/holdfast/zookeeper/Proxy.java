@@ -101,8 +101,10 @@ public final class Proxy implements AutoCloseable {
     }
 
     /**
-     * Sees that a call sends these requests in two round trips: those of the second, which begin with one of a kind that the first
-     * does not have, come before any reply to them.
+     * Sees that a call sends these requests in two round trips: all those of the second one come before any reply to them.
+     *
+     * @param second the kind of the first request of the second round trip, which the first round trip does not have
+     * @param all the requests of both round trips
      */
     <T> T inTwoRoundTrips(
             Supplier<CompletionStage<T>> call, Map<String, Integer> first, String second, Map<String, Integer> all) {

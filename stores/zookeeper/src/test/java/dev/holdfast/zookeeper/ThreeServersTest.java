@@ -196,7 +196,7 @@ class ThreeServersTest {
         return open(hosts, "sessionTimeout=5s&timeout=2s");
     }
 
-    // With a session and a patience that outlive whatever stands still on a busy machine.
+    // With a session and a time limit that are longer than any pause of a busy machine.
     private static LockStore openPatient(String hosts) {
         return open(hosts, "sessionTimeout=20s&timeout=15s");
     }
