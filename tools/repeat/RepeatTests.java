@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -111,20 +110,20 @@ final class RepeatTests implements TestExecutionListener {
                 runs++;
                 LauncherFactory.create().execute(request, this);
                 sharing--;
-            } while (sharing > 0 && System.nanoTime() < end);
+            } while (sharing > 0 && System.nanoTime() - end < 0);
         } finally {
             thread.setContextClassLoader(usual);
         }
     }
 
-    // A server that is started when the class is initialised is gone after the first run.
+    // A server of this class that is started when the class is initialised is gone after the first run; one that classes inherit
+    // serves all of them.
     private static boolean closesWhatIsStatic(Class<?> tests) {
-        return Stream.<Class<?>>iterate(tests, Objects::nonNull, Class::getSuperclass)
-                .flatMap(type -> Stream.of(type.getDeclaredFields()))
+        return Stream.of(tests.getDeclaredFields())
                 .filter(field -> Modifier.isStatic(field.getModifiers()))
                 .anyMatch(field -> Stream.of(field.getAnnotations())
                                 .anyMatch(one -> one.annotationType().getSimpleName().equals("AutoClose"))
-                        || (Modifier.isFinal(field.getModifiers()) && AutoCloseable.class.isAssignableFrom(field.getType())));
+                        || AutoCloseable.class.isAssignableFrom(field.getType()));
     }
 
     @Override

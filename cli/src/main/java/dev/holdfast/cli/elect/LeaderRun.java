@@ -107,9 +107,8 @@ final class LeaderRun {
         }
     }
 
-    // A store that refuses the first attempt for good, as a lease that it does not grant, would refuse all others, too.
-    // Once it has
-    // led, it outlasts whatever is wrong with the store.
+    // A store that refuses the first attempt for good, as a lease that it does not grant, would refuse all
+    // others, too. Once it has led, it outlasts whatever is wrong with the store.
     private void failed(LockException failure, Thread standing) {
         if (!hasLed && failure.getCause() instanceof StoreException cause && !cause.retryable()) {
             refusal = failure;

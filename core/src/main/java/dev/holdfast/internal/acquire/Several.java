@@ -363,9 +363,9 @@ public final class Several implements Wakeable {
             return StoreException.unavailable(StoreException.Effect.UNKNOWN, "The wait was given up", null);
         }
 
-        // What was or will be granted is released while requests can still be sent. What the attempt takes up already
-        // ends as all
-        // holds do: if it were released here, another client could have it before its hold has ended.
+        // What was or will be granted is released while requests can still be sent. What the attempt takes up
+        // already ends as all holds do: if it were released here, another client could have it before its hold
+        // has ended.
         @Override
         public CompletableFuture<@Nullable Void> leave() {
             if (!decided.compareAndSet(false, true)) {

@@ -276,9 +276,9 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
         pass.run(all, time.now());
     }
 
-    // Whatever goes wrong, the next pass must be made: without it nothing is renewed, or no loss is declared. Nor may
-    // it lose what
-    // was due. What can fail is the memory that is needed, so an entry is noted before it is taken from where it is.
+    // Whatever goes wrong, the next pass must be made: without it nothing is renewed, or no loss is declared.
+    // Nor may it lose what was due. What can fail is the memory that is needed, so an entry is noted before it
+    // is taken from where it is.
     private long safePass() {
         long now = time.now();
         try {

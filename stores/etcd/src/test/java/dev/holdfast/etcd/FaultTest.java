@@ -45,8 +45,8 @@ class FaultTest extends WithPlainServer {
 
     @Test
     void holdersAndWaitersOutliveARestartOfTheServer() {
-        LockStore store = open("?session=20s&timeout=1s");
-        LockStore other = open("?session=20s&timeout=1s");
+        LockStore store = open("?session=60s&timeout=4s");
+        LockStore other = open("?session=60s&timeout=4s");
         Claim holder = alice.mutex(name);
         long counter = granted(store, holder).counter();
         Claim waiter = bob.mutex(name);

@@ -72,7 +72,7 @@ class TlsTest extends WithServer {
     }
 
     private String url(String host, String ca, String client) {
-        return "etcds://" + host + ":" + server.port() + "?timeout=1s&ca=" + file(ca + ".crt") + "&cert="
+        return "etcds://" + host + ":" + server.port() + "?timeout=8s&ca=" + file(ca + ".crt") + "&cert="
                 + file(client + ".crt") + "&key=" + file(client + ".key");
     }
 

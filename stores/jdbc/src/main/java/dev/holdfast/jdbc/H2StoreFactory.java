@@ -57,9 +57,8 @@ final class H2StoreFactory {
         return ServerStoreFactory.open(dialect, pool, options, wiring(options), clock);
     }
 
-    // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's thread. It has
-    // one
-    // lane: writers of an embedded database would only wait for each other's row locks.
+    // H2 closes its file when a thread is interrupted during a call, so calls do not run on the caller's
+    // thread. It has one lane: writers of an embedded database would only wait for each other's row locks.
     private static StoreWiring wiring(ServerOptions options) {
         return new StoreWiring(false, 1, options.ownPolls(), Duration.ZERO, WaiterNotifier.NONE);
     }

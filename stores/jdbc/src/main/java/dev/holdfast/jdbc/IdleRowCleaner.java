@@ -89,9 +89,8 @@ final class IdleRowCleaner implements AutoCloseable {
         }
     }
 
-    // Whatever is in the table, and whatever the driver throws, must not end the thread: the calls about locks report
-    // it. What
-    // remains is removed later.
+    // Whatever is in the table, and whatever the driver throws, must not end the thread: the calls about locks
+    // report it. What remains is removed later.
     long pauseAfterStep(long before) {
         try {
             boolean begins = from.isEmpty();

@@ -305,9 +305,8 @@ final class RowLockStore implements LockStore {
         return applied;
     }
 
-    // A row that a transaction of the user's has locked is waited for once, and not again before it was changed: the
-    // calls
-    // about other names on the same connection would wait as well.
+    // A row that a transaction of the user's has locked is waited for once, and not again before it was
+    // changed: the calls about other names on the same connection would wait as well.
     private <T> T onRows(List<LockName> names, RowCall<T> call) throws SQLException {
         try {
             return call.run(names.stream().noneMatch(locked::contains));

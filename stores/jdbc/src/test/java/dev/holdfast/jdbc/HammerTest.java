@@ -123,9 +123,8 @@ class HammerTest {
         }
     }
 
-    // As the engine does: on a busy machine the server may have suspended a transaction of another thread that keeps
-    // the row locked,
-    // for longer than a call waits for that.
+    // As the engine does: on a busy machine the server may have suspended a transaction of another thread that
+    // keeps the row locked, for longer than a call waits for that.
     private static <T> T answered(Supplier<CompletionStage<T>> call) {
         for (int tries = 1; ; tries++) {
             try {

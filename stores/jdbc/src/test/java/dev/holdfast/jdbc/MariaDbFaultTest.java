@@ -43,7 +43,7 @@ class MariaDbFaultTest extends Servers {
     void crashesLoseNeitherGrantsNorReleasesNorQueuePositions(String product) {
         LockStore store = open(newUrl(product) + "&holdfast.ticketTtl=10m&holdfast.busyTimeout=1s");
         Claim holder = alice.mutex(name);
-        long counter = repaired(() -> granted(store, holder)).counter();
+        long counter = repaired(() -> granted(store, holder.again())).counter();
         Claim waiter = bob.mutex(name);
         RecordingListener listener = waitingAfterRepair(store, waiter);
         server.kill();

@@ -132,9 +132,8 @@ class SqliteProcessesTest {
         next.expect("renewed Granted");
     }
 
-    // One holds, and two wait for it in this order. The first one's ticket ends after a second, which may be too soon
-    // on
-    // a busy machine; then they begin anew with another name.
+    // One holds, and two wait for it in this order. The first one's ticket ends after a second, which may be
+    // too soon on a busy machine; then they begin anew with another name.
     private static void queueUp(ChildJvm holder, ChildJvm first, ChildJvm second) {
         String position = "";
         for (int start = 1; start <= MOST_STARTS && !position.equals("1"); start++) {

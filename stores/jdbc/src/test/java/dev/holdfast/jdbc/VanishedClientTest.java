@@ -65,8 +65,8 @@ class VanishedClientTest extends Servers {
     void callsEndInTheTimeThatTheStorePromises(String product) throws Exception {
         String url = url(product);
         FaultProxy proxy = closing(FaultProxy.before(url));
-        LockStore store = open(proxy.in(url) + "&holdfast.busyTimeout=1s");
-        granted(store, alice.mutex(NAMES.get(0)));
+        LockStore store = repaired(() -> open(proxy.in(url) + "&holdfast.busyTimeout=1s"));
+        repaired(() -> granted(store, alice.mutex(NAMES.get(0))));
         pause(1_000); // the pool checks connections that were idle for half a second
         proxy.silence(Way.TO_SERVER);
         long start = System.nanoTime();

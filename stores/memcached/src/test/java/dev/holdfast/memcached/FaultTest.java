@@ -148,7 +148,7 @@ class FaultTest extends WithServer {
 
     @Test
     void frozenServerEndsCallsInTimeAndLostAnswersAreRepaired() {
-        LockStore quick = open(server.url() + "?timeout=500ms");
+        LockStore quick = repaired(() -> open(server.url() + "?timeout=500ms"));
         Claim claim = alice.mutex(name);
         server.signal("STOP");
         StoreException frozen;
@@ -171,7 +171,7 @@ class FaultTest extends WithServer {
 
     @Test
     void nothingIsSentAfterTheTimeIsOver() {
-        LockStore quick = open(proxy.url() + "?timeout=300ms");
+        LockStore quick = repaired(() -> open(proxy.url() + "?timeout=300ms"));
         Claim claim = alice.read(name);
         Claim holder = bob.read(name);
         granted(direct, holder);

@@ -529,10 +529,8 @@ final class Ballot {
         settle();
     }
 
-    // A node that has not found the claim has left a tombstone, too. If it has granted it since the release was sent,
-    // that
-    // grant
-    // may be younger than the release.
+    // A node that has not found the claim has left a tombstone, too. If it has granted it since the release was
+    // sent, that grant may be younger than the release.
     private void confirmed(Node node, boolean hasTombstone, int grantsBefore) {
         Claim once = null;
         synchronized (this) {

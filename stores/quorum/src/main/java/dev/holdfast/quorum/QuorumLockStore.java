@@ -266,9 +266,8 @@ public final class QuorumLockStore implements LockStore {
                 .thenApply(renewed -> sent.size() == batch.size() ? renewed : withRefusals(batch, renewed));
     }
 
-    // Claims whose leases are so short that a slow node could use them up are renewed apart from the others, which have
-    // the time
-    // to wait for it.
+    // Claims whose leases are so short that a slow node could use them up are renewed apart from the others,
+    // which have the time to wait for it.
     private CompletionStage<List<Renewed>> renewAll(List<Claim> batch) {
         Map<Duration, List<Claim>> apart = new LinkedHashMap<>();
         for (Claim claim : batch) {

@@ -140,10 +140,9 @@ final class Renewal {
             });
         }
 
-        // Without this node there is no majority. After a break it may have a tombstone of the claim, or keep that of
-        // another
-        // client,
-        // which may hold. If data were lost, others cannot hold while the votes of this claim last, and soon go away.
+        // Without this node there is no majority. After a break it may have a tombstone of the claim, or keep
+        // that of another client, which may hold. If data were lost, others cannot hold while the votes of this
+        // claim last, and soon go away.
         private Renewed occupied(Node node, Ballot ballot) {
             return ballot.isBroken()
                     ? new Renewed.Gone(Reason.TAKEN)

@@ -131,9 +131,8 @@ class ServerFaultsTest extends StoreTest {
         }
     }
 
-    // The lease is as long as may be and is not renewed, so that its holder learns of nothing. The hold counts until
-    // the last
-    // check that found the lease valid.
+    // The lease is as long as may be and is not renewed, so that its holder learns of nothing. The hold counts
+    // until the last check that found the lease valid.
     private HistoryChecker.Hold holdWhile(Holdfast locks, Runnable faults) throws InterruptedException {
         long asked = System.nanoTime();
         Lease lease = locks.lock(name.value(), LockOptions.defaults().withFixedLease(MAX_LEASE))

@@ -13,9 +13,8 @@ import java.util.Locale;
  */
 final class OldRedis {
 
-    // Once, before anything is started: a process that begins while the file is being written has it open, too, and
-    // then
-    // the system does not run it.
+    // Once, before anything is started: a process that begins while the file is being written has it open, too,
+    // and then the system does not run it.
     private static final Path PROGRAM = extracted();
 
     private OldRedis() {}

@@ -242,9 +242,8 @@ public final class RedisCluster implements AutoCloseable {
         AtomicInteger polls = new AtomicInteger();
         awaitUntil(
                 () -> {
-                    // Redis 6.2 may write after it has paused its clients. Then the replica waits for nothing, until it
-                    // is
-                    // asked again.
+                    // Redis 6.2 may write after it has paused its clients. Then the replica waits for nothing,
+                    // until it is asked again.
                     if (polls.getAndIncrement() % 25 == 0
                             && promoted.ask(jedis -> jedis.info("replication")).contains("role:slave")) {
                         promoted.ask(Jedis::clusterFailover);

@@ -175,11 +175,9 @@ public final class ZooKeeperLockStore implements LockStore {
         }
     }
 
-    // Whether the server accepts this client. A missing root is no error, as the first lock creates it. A connection
-    // that has
-    // just been made may break, and its session may end, on a machine that stands still meanwhile; the client makes
-    // another
-    // one. All of this takes no longer than one call may.
+    // Whether the server accepts this client. A missing root is no error, as the first lock creates it. A
+    // connection that has just been made may break, and its session may end, on a machine that stands still
+    // meanwhile; the client makes another one. All of this takes no longer than one call may.
     private static void check(ZooKeeperLockStore store, Sessions sessions, String root, Duration timeout) {
         long deadline = System.nanoTime() + timeout.toNanos();
         for (int repeats = 0; ; repeats++) {

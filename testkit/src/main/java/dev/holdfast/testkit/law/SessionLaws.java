@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayNameGeneration;
 public abstract class SessionLaws extends StoreTest {
 
     /** A session that does not end by itself during a test. */
-    private static final Duration LONG_SESSION = Duration.ofSeconds(20);
+    private static final Duration LONG_SESSION = Duration.ofSeconds(60);
 
     /** One that a test outlives. */
     private static final Duration SHORT_SESSION = Duration.ofSeconds(3);

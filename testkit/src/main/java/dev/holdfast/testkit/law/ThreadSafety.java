@@ -144,9 +144,8 @@ public abstract class ThreadSafety extends ElectionContract {
         assertThat(released(claim)).as("%s still held", claim).isTrue();
     }
 
-    // Whoever only tries is admitted when nobody waits, which may be not before all others are done. So time counts
-    // only
-    // while none of them gets on.
+    // Whoever only tries is admitted when nobody waits, which may be not before all others are done. So time
+    // counts only while none of them gets on.
     private OpenHold triedHold(Claim claim, HistoryChecker history, long asked) {
         long limit = patience().multipliedBy(6).toNanos();
         long since = System.nanoTime();

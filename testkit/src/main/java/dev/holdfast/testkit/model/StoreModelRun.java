@@ -241,8 +241,7 @@ public final class StoreModelRun {
         while (goesOn(twins.operations())) {
             if (leases && random.nextInt(100) < 11) {
                 // Leases are whole units; the additional millisecond keeps every deadline away from the end of
-                // every step.
-                // Now and then a step ends all tickets: else too few waiters die.
+                // every step. Now and then a step ends all tickets: else too few waiters die.
                 int quartersOfAUnit =
                         random.nextInt(20) == 0 ? MORE_THAN_A_TICKET : quarters[random.nextInt(quarters.length)];
                 Duration step = unit.multipliedBy(quartersOfAUnit).dividedBy(4).plusMillis(1);

@@ -340,9 +340,8 @@ final class Nemesis {
         }
         long thawed = System.nanoTime();
         one.holder().thaw();
-        // Nothing else is done to it before it has tried to write, and no other holder is frozen: its stale write would
-        // count for the
-        // write of others that such a holder waits for.
+        // Nothing else is done to it before it has tried to write, and no other holder is frozen: its stale
+        // write would count for the write of others that such a holder waits for.
         healings.add(new Healing(thawed, () -> one.holder().hasSpokenSince(thawed), () -> {
             holderIsFrozen = false;
             one.holder().recovered();

@@ -138,9 +138,8 @@ final class LockNames {
         return text;
     }
 
-    // The text of Object.toString() differs between two objects that are equal, so that nobody would be excluded. It is
-    // compared and
-    // not looked for in the class, whose methods a native image may not know.
+    // The text of Object.toString() differs between two objects that are equal, so that nobody would be
+    // excluded. It is compared and not looked for in the class, whose methods a native image may not know.
     private static String textOfAnyObject(Object object) {
         return object.getClass().getName() + "@" + Integer.toHexString(object.hashCode());
     }

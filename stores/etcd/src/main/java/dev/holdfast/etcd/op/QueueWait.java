@@ -163,11 +163,9 @@ public final class QueueWait {
                 .build();
     }
 
-    // The answer has all of a short queue, and some of a long one. If that shows that the claim waits far behind, it
-    // finds
-    // out later what to watch. Else the end is read, by all claims together that joined it meanwhile. If that fails,
-    // the
-    // claim is in the queue all the same.
+    // The answer has all of a short queue, and some of a long one. If that shows that the claim waits far
+    // behind, it finds out later what to watch. Else the end is read, by all claims together that joined it
+    // meanwhile. If that fails, the claim is in the queue all the same.
     private CompletionStage<Void> placed(
             ClaimState state, Claim claim, Session.Life life, long sentAt, QueueEntry own, RangeResponse some) {
         if (!some.getMore()) {

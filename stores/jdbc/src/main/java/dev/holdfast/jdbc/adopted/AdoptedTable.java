@@ -449,9 +449,8 @@ public final class AdoptedTable {
         return owner + " = ?" + (layout.time() == null ? "" : ", " + layout.time() + " = " + columns.now());
     }
 
-    // The number of changed rows says nothing: within one step of the clock nothing changes. What is gone was found by
-    // a
-    // read before.
+    // The number of changed rows says nothing: within one step of the clock nothing changes. What is gone was
+    // found by a read before.
     private void beat(LockStatements statements, LockRow held) throws SQLException {
         if (layout.time() != null) {
             change(

@@ -47,9 +47,8 @@ public final class BorrowedConnections implements ConnectionSource {
         }
     }
 
-    // Where connections come in autocommit mode, one that does not is in somebody's transaction, which the change to
-    // autocommit
-    // would commit. Where they do not, nothing shows whether a transaction has begun.
+    // Where connections come in autocommit mode, one that does not is in somebody's transaction, which the
+    // change to autocommit would commit. Where they do not, nothing shows whether a transaction has begun.
     private void refuseTransaction(boolean autoCommit) throws SQLException {
         synchronized (borrowed) {
             if (usual == null) {

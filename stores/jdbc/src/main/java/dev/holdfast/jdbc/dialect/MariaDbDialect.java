@@ -41,9 +41,8 @@ public class MariaDbDialect extends MySqlDialect {
             RETURNING name, holder, held, expires - $now
             """;
 
-    // The same form as that of a renewal, because an UPDATE returns no rows. An empty string as a literal is NULL in
-    // one mode of
-    // the server, and so is a text that is longer than a packet.
+    // The same form as that of a renewal, because an UPDATE returns no rows. An empty string as a literal is
+    // NULL in one mode of the server, and so is a text that is longer than a packet.
     private static final String JOIN = """
             INSERT INTO holdfast_lock (name, version, counter, clock, holder, held, permits, capacity, since, expires, owner,
               more, others)
@@ -144,9 +143,8 @@ public class MariaDbDialect extends MySqlDialect {
         return "SET STATEMENT lock_wait_timeout = 0 FOR " + sql;
     }
 
-    // Another client may be inserting the same row, in a transaction that does not end. The transition tries again for
-    // a
-    // while; the shortest wait of the server's would be a second.
+    // Another client may be inserting the same row, in a transaction that does not end. The transition tries
+    // again for a while; the shortest wait of the server's would be a second.
     @Override
     public String insert() {
         return noWait() + super.insert();

@@ -50,19 +50,18 @@ public class PostgresDialect extends ServerDialect {
             )
             """;
 
-    // A crash empties this table, whether the server is started again or goes on with new processes, and so do the
-    // promotion of a
-    // replica and a start from a base backup.
+    // A crash empties this table, whether the server is started again or goes on with new processes, and so do
+    // the promotion of a replica and a start from a base backup.
     private static final String CREATE_NODE = """
             CREATE UNLOGGED TABLE IF NOT EXISTS holdfast_node (
               one integer NOT NULL PRIMARY KEY, server text NOT NULL, since bigint NOT NULL
             )
             """;
 
-    // What else changes when data may be lost. The start of the server: a copy of the data folder of a server that was
-    // stopped. The database: a copy of it in the same server. The tables and the file of the locks: rows that were
-    // dropped or
-    // truncated, and perhaps restored. The file of the mark: it was one that survives a crash for a while.
+    // What else changes when data may be lost. The start of the server: a copy of the data folder of a server
+    // that was stopped. The database: a copy of it in the same server. The tables and the file of the locks:
+    // rows that were dropped or truncated, and perhaps restored. The file of the mark: it was one that survives
+    // a crash for a while.
     private static final String INCARNATION = """
             concat_ws(' ', CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint),
               (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()),
@@ -114,9 +113,8 @@ public class PostgresDialect extends ServerDialect {
     private static final String LOCK_NOT_AVAILABLE = "55P03";
     private static final List<String> MISSING = List.of("42P01", "42703", "3F000");
     private static final List<String> REFUSED = List.of("28", "42501", "3D000", "42", "22", "26");
-    // The server reported that the statement had no effect. Among these is a transaction that it has ended because we
-    // did
-    // nothing for too long. A broken connection and a server that shuts down are not.
+    // The server reported that the statement had no effect. Among these is a transaction that it has ended
+    // because we did nothing for too long. A broken connection and a server that shuts down are not.
     private static final List<String> UNDONE = List.of(
             "25006", "25P03", "40001", "40002", "40P01", "53", "54", "55", "57014", "57P03", "0A", "22", "23", "26",
             "42");
@@ -224,11 +222,10 @@ public class PostgresDialect extends ServerDialect {
                 """.formatted(INCARNATION.strip(), NO_LONG_WAIT);
     }
 
-    // The settings are made while the row to insert is computed, before an existing row is locked. The time is read
-    // once, so that all columns get the same value. A row that is in use is refused by a read: ON CONFLICT alone would
-    // lock
-    // it, also when its WHERE is false, and write the lock to the log; meanwhile the holder's renewals and release skip
-    // it.
+    // The settings are made while the row to insert is computed, before an existing row is locked. The time is
+    // read once, so that all columns get the same value. A row that is in use is refused by a read: ON CONFLICT
+    // alone would lock it, also when its WHERE is false, and write the lock to the log; meanwhile the holder's
+    // renewals and release skip it.
     @Override
     public String acquireFree() {
         return """
@@ -254,9 +251,8 @@ public class PostgresDialect extends ServerDialect {
                 """.formatted(NO_LONG_WAIT, durability());
     }
 
-    // The row of a name that was taken before exists, most likely. To update it is cheaper than to begin an insert, and
-    // needs no
-    // limit of the wait, since it skips a row that is locked.
+    // The row of a name that was taken before exists, most likely. To update it is cheaper than to begin an
+    // insert, and needs no limit of the wait, since it skips a row that is locked.
     @Override
     public long acquireFree(LockStatements statements, Claim claim) throws SQLException {
         LockName name = claim.name();

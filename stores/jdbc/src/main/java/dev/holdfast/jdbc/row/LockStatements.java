@@ -66,9 +66,9 @@ public final class LockStatements implements AutoCloseable {
             ORDER BY name
             """.replaceFirst("%s", COLUMNS);
 
-    // A row that was never granted, such as that of a wait set, has no time in its counter. It stays for a minute at
-    // the
-    // least, or it would be removed and made anew with each wait. The first version of a row is a time, too.
+    // A row that was never granted, such as that of a wait set, has no time in its counter. It stays for a
+    // minute at the least, or it would be removed and made anew with each wait. The first version of a row is a
+    // time, too.
     private static final String NOT_NEW = "(counter <> 0 OR version + 60000000 < $epoch)";
 
     // A counter is a time, too.

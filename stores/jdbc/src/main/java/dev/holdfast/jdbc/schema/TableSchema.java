@@ -99,9 +99,8 @@ public final class TableSchema {
         createNodeTable(connection);
     }
 
-    // Apart from the other tables, because a database that an earlier version has made lacks it, and because a server
-    // may
-    // refuse such a table, which only a node of a quorum needs: a vote then says that it is missing.
+    // Apart from the other tables, because a database that an earlier version has made lacks it, and because a
+    // server may refuse such a table, which only a node of a quorum needs: a vote then says that it is missing.
     private void createNodeTable(Connection connection) throws SQLException {
         String sql = dialect.createNodeTable();
         if (sql == null || !dialect.canBeNode() || !dialect.tables().hasNode() || hasNodeTable(connection)) {

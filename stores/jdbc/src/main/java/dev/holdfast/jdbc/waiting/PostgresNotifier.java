@@ -441,9 +441,8 @@ public final class PostgresNotifier implements WaiterNotifier {
         return false;
     }
 
-    // The listener's connection may be the user's. To wait for its next look at whether to end would take a second, so
-    // its
-    // session is ended.
+    // The listener's connection may be the user's. To wait for its next look at whether to end would take a
+    // second, so its session is ended.
     @Override
     public void close() {
         closed = true;

@@ -165,9 +165,8 @@ public final class WaitPoller implements AutoCloseable {
             poll();
             return schedule.pauseNanos(clock.nanoTime());
         } catch (RuntimeException | Error failure) {
-            // The refresh of the tickets fails for the same reason, and reports it to the listeners. Also an Error:
-            // nobody would
-            // start another thread.
+            // The refresh of the tickets fails for the same reason, and reports it to the listeners. Also an
+            // Error: nobody would start another thread.
             schedule.allAreDue();
             if (!enqueued.isEmpty()) {
                 // There was no memory for it, and it does not let the thread park.

@@ -138,9 +138,8 @@ final class ClusterLinks implements Links {
         return refresh().copy().orTimeout(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
     }
 
-    // Lettuce throws here while its table has a node without an address. That must not replace the failure for which
-    // the
-    // table is doubted; the client's own refreshes go on.
+    // Lettuce throws here while its table has a node without an address. That must not replace the failure for
+    // which the table is doubted; the client's own refreshes go on.
     private CompletableFuture<Void> refresh() {
         try {
             return client.refreshPartitionsAsync().toCompletableFuture();

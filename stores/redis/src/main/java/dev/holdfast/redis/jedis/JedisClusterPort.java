@@ -248,10 +248,9 @@ public final class JedisClusterPort implements RedisPort {
         }));
     }
 
-    // A node that serves no slot any more, because it is a replica now or has left the cluster, is closed when its
-    // channels have moved. Its connections are forgotten before the node is, so that a new node at the same address
-    // does
-    // not get them.
+    // A node that serves no slot any more, because it is a replica now or has left the cluster, is closed when
+    // its channels have moved. Its connections are forgotten before the node is, so that a new node at the same
+    // address does not get them.
     private void leaveFormerNodes() {
         Set<ServerAddress> serving = slots.serving();
         if (serving.isEmpty()) {

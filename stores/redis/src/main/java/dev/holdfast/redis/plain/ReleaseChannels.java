@@ -156,9 +156,8 @@ final class ReleaseChannels implements AutoCloseable {
         }
     }
 
-    // A channel is unsubscribed when two sweeps in a row find it unused; the first one marks it. Under the mutex, so
-    // that
-    // nobody subscribes to the same channel meanwhile.
+    // A channel is unsubscribed when two sweeps in a row find it unused; the first one marks it. Under the
+    // mutex, so that nobody subscribes to the same channel meanwhile.
     private void sweep() {
         mutex.lock();
         try {

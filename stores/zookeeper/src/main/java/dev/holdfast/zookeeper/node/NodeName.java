@@ -150,9 +150,8 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         return checked(new NodeName(text, id, permits, limit, sequence, true));
     }
 
-    // A holder of no permits at all would hold beside others. Nobody of ours makes such a node, so it counts as a
-    // mutex, which
-    // no claim of another kind is granted beside.
+    // A holder of no permits at all would hold beside others. Nobody of ours makes such a node, so it counts as
+    // a mutex, which no claim of another kind is granted beside.
     private static NodeName checked(NodeName node) {
         boolean canBe = node.limit <= Claim.ALL && node.permits >= 1 && node.permits <= Math.max(1, node.limit);
         return canBe ? node : new NodeName(node.text, node.id, 1, 1, node.sequence, true);
