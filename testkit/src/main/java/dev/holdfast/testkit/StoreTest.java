@@ -157,22 +157,28 @@ public abstract class StoreTest {
 
     /**
      * Repeats a call that fails because the server was unavailable, whatever the effect, as the engine does. This
-     * includes a failed renewal.
+     * includes a failed renewal, also one among several.
      */
     public static <T> T repaired(Supplier<T> call) {
         long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
         while (true) {
             try {
                 T answer = call.get();
-                if (answer instanceof Renewed.Failed failed) {
-                    throw failed.cause();
-                }
+                throwIfFailed(answer);
                 return answer;
             } catch (StoreException failure) {
                 assertThat(failure.retryable()).as("%s", failure).isTrue();
                 assertThat(System.nanoTime() - deadline).as("%s", failure).isNegative();
                 LockSupport.parkNanos(TRY_EVERY.toNanos());
             }
+        }
+    }
+
+    private static void throwIfFailed(Object answer) {
+        if (answer instanceof List<?> answers) {
+            answers.forEach(StoreTest::throwIfFailed);
+        } else if (answer instanceof Renewed.Failed failed) {
+            throw failed.cause();
         }
     }
 
