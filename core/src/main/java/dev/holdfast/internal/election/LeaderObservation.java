@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Looks for the leader at intervals, and notifies an observer when it sees another one than before. It has one question under way,
- * and one notification: while an observer works, leaders may come and go, and the newest is what it is told next.
+ * and one notification: while an observer works, leaders may come and go, and the newest is what it is notified of next.
  */
 final class LeaderObservation {
 

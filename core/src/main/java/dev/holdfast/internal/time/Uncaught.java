@@ -11,8 +11,8 @@ public final class Uncaught {
         try {
             thread.getUncaughtExceptionHandler().uncaughtException(thread, failure);
         } catch (Throwable ofHandler) {
-            // Nobody is left who could be told. To add it to the failure needs memory, and fails if the handler threw
-            // just that.
+            // Nobody is left who could be notified. To add it to the failure needs memory, and fails if the
+            // handler threw just that.
         }
     }
 }

@@ -8,10 +8,10 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
- * A listener that is told of everything but the end of its claim.
+ * A listener that is notified of everything but the end of its claim.
  *
- * @param listener is told of all else
- * @param end is told of the end
+ * @param listener is notified of all else
+ * @param end is notified of the end
  */
 public record OtherEnd(ClaimListener listener, Consumer<Renewed.Reason> end) implements ClaimListener {
 
