@@ -285,25 +285,22 @@ class LostReplyTest extends WithServer {
     }
 
     private static void breakAt(Proxy proxy, String kind, Action action) {
+        breakAt(proxy, kind, () -> action);
+    }
+
+    private static void breakAt(Proxy proxy, String kind, Supplier<Action> action) {
         AtomicBoolean done = new AtomicBoolean();
-        proxy.onRequest(asked -> asked.equals(kind) && done.compareAndSet(false, true) ? action : Action.PASS);
+        proxy.onRequest(asked -> asked.equals(kind) && done.compareAndSet(false, true) ? action.get() : Action.PASS);
     }
 
     // Breaks the connection at a request of this call, and not before all that it sends at once is sent: a client
     // that has heard of the break would send the rest on its next connection, where it may work.
     private static <T> CompletionStage<T> broken(
             Proxy proxy, String kind, Action action, Supplier<CompletionStage<T>> call) {
-        CompletableFuture<Void> sent = new CompletableFuture<>();
-        AtomicBoolean done = new AtomicBoolean();
-        proxy.onRequest(asked -> {
-            if (!asked.equals(kind) || !done.compareAndSet(false, true)) {
-                return Action.PASS;
-            }
-            sent.join();
-            return action;
-        });
+        CompletableFuture<Action> whenSent = new CompletableFuture<>();
+        breakAt(proxy, kind, whenSent::join);
         CompletionStage<T> answer = call.get();
-        sent.complete(null);
+        whenSent.complete(action);
         return answer;
     }
 

@@ -29,8 +29,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The dump walks the server's hash table. A dump of its lists by age ({@code all}) misses a key that the server moves from
  * one list to another meanwhile, which it does with new keys all the time: 9 of 1,000 dumps of 25 new keys missed one
- * (memcached 1.6.18; see the server's pull request 735). Servers of before the end of 2020 have
- * only that one; they are asked for it when they refuse the other.
+ * (memcached 1.6.18; see the server's pull request 735). Servers from before the end of 2020 have only that one; they are
+ * asked for it when they refuse the other.
  */
 final class KeyDump {
 
