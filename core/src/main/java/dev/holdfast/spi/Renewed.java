@@ -8,8 +8,9 @@ public sealed interface Renewed permits Granted, Renewed.Waiting, Renewed.Gone, 
     /**
      * The claim waits, and its ticket is valid for another {@link StoreTraits#ticketTtl()}.
      *
-     * @param position how many claims wait before this one; {@link #FAR} or more if it is at least that many, because a
-     *     store need not count further
+     * @param position how many claims wait before this one, exact if it is less than {@link #FAR}; {@code FAR} or more if at
+     *     least so many waited before it when the store counted them last. A store need not count further, nor count anew for
+     *     a claim that was so far back: else each of many waiters would read a long queue at every refresh
      * @param retryAfter the time until the first of the present grants ends if it is not renewed
      */
     record Waiting(int position, Duration retryAfter) implements Renewed {
