@@ -23,10 +23,13 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notifies a claim in the queue when its turn has come, and a claim that holds when it is gone. Both watch their own
- * node, because others may delete it: a waiting claim from the beginning, one that holds from its first renewal on. A waiting
- * claim also watches one more node, which {@link SequencedQueue#blocker} names, or the children of the parent node if it waits
- * for any of several holders. When that changes, it lists again, unless the change is the grant.
+ * Notifies a claim in the queue when its turn has come, and a claim that holds when it is gone. A waiting claim watches
+ * one node before it, which {@link SequencedQueue#blocker} names, or the children of the parent node if it waits for any of
+ * several holders. When that changes, it lists again, unless the change is the grant.
+ *
+ * <p>Others may delete a claim's own node. It is watched where that matters at once: by a claim that holds, from its first
+ * renewal on; in a wait set, where the deletion is the signal; and by the next claim of a mutex. All others find it by their
+ * next list or renewal, and save a request for each wait.
  *
  * <p>The deletion of the only node ahead is the grant of a mutex. This is safe for three reasons. The list was
  * taken after the claim's own node was created. No node is inserted ahead of it later. And events arrive in order:
@@ -59,8 +62,10 @@ public final class PredecessorWatch {
     /** Sets the watches that a waiting claim needs, if they are not set yet. */
     void arm(SessionClient client, ClaimState claimState, AdmissionQueue queue, int index) {
         claimState.setPlace(index, queue.position(index));
-        watchOwn(client, claimState);
         int blocker = queue.blocker(index);
+        if (blocker == SequencedQueue.NOTHING || claimState.isNext()) {
+            watchOwn(client, claimState);
+        }
         if (blocker == SequencedQueue.NOTHING) {
             return;
         }
