@@ -10,6 +10,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,14 +42,26 @@ final class Inspection {
                         merged(name, answers.stream().flatMap(Optional::stream).toList()));
     }
 
-    /** The names that at least one node has in use. */
+    /** The names that a majority of the nodes may have in use: a minority may be one that a release has not reached yet. */
     CompletionStage<List<LockName>> list(String prefix, int limit) {
         return this.<List<LockName>>all("list the names in use", store -> store.list(prefix, limit))
                 .thenApply(answers -> {
                     TreeSet<LockName> names = new TreeSet<>();
                     answers.forEach(names::addAll);
-                    return names.stream().limit(limit).toList();
+                    return names.stream()
+                            .filter(name -> mayBeInUse(name, answers, limit))
+                            .limit(limit)
+                            .toList();
                 });
+    }
+
+    // A node that has not answered may have any name in use, and one that had to cut its list any that would come later.
+    private boolean mayBeInUse(LockName name, List<List<LockName>> answers, int limit) {
+        long free = answers.stream()
+                .filter(names -> Collections.binarySearch(names, name) < 0
+                        && (names.size() < limit || name.compareTo(names.get(names.size() - 1)) < 0))
+                .count();
+        return nodes.size() - free >= nodes.majority();
     }
 
     private Optional<ResourceState> merged(LockName name, List<ResourceState> states) {
@@ -61,7 +74,8 @@ final class Inspection {
         List<Entry> holders = byClaim.values().stream()
                 .filter(entries -> entries.size() >= nodes.majority())
                 .map(this::merged)
-                .sorted(Comparator.comparing(Entry::age).reversed())
+                // Not by their ages: a node that was slow to grant the older one, and slow to answer now, shows it as the younger.
+                .sorted(Comparator.comparingLong(Entry::counter))
                 .toList();
         if (holders.isEmpty()) {
             return Optional.empty();

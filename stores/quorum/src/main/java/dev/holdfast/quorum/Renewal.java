@@ -218,6 +218,10 @@ final class Renewal {
             if (Collections.frequency(reasons, Reason.RELEASED) < nodes.majority()) {
                 reasons.removeIf(reason -> reason == Reason.RELEASED);
             }
+            // Who has it instead has a majority. What fewer nodes keep may be a claim whose release has not reached them yet.
+            if (nodes.size() - Collections.frequency(reasons, Reason.EXPIRED) < nodes.majority()) {
+                reasons.removeIf(reason -> reason == Reason.TAKEN);
+            }
             reasons.add(over == null ? Reason.EXPIRED : over);
             return new Renewed.Gone(Collections.max(reasons));
         }

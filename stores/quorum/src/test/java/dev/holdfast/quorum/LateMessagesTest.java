@@ -13,6 +13,7 @@ import dev.holdfast.spi.NodeAttempt;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
+import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
@@ -24,6 +25,7 @@ import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -82,6 +84,40 @@ class LateMessagesTest extends StoreTest {
             get(node.tryAcquireAsNode(claim, high, true));
             released(node, claim);
         }
+    }
+
+    /** Such a name was listed as in use, and others heard that a claim which nobody holds had taken their lock. */
+    @Test
+    void claimWhoseReleaseIsOnItsWayToAMinorityIsNeitherListedNorTheReasonOfALoss() {
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        Claim lost = dave.mutex(name);
+        assertThat(renewedAfter(Duration.ZERO, lost)).isEqualTo(new Renewed.Gone(Reason.TAKEN));
+        nodes.node(2).delays("release");
+        released(store, claim);
+        assertThat(heldAt(2)).isNotEmpty();
+        assertThat(get(store.list(name.value(), 1))).isEmpty();
+        assertThat(renewedAfter(Duration.ZERO, lost)).isEqualTo(new Renewed.Gone(Reason.EXPIRED));
+        nodes.node(2).delivers();
+    }
+
+    /** The node that does not know the older one showed the newer one as older than that. */
+    @Test
+    void holdersAreShownInTheirOrderIfANodeAnswersLate() {
+        Claim older = carol.read(name);
+        Claim newer = dave.read(name);
+        nodes.node(2).isDown(true);
+        granted(store, older);
+        nodes.node(2).isDown(false);
+        time.run(Duration.ofMillis(1));
+        granted(store, newer);
+        nodes.node(2).delays("inspect");
+        CompletionStage<Optional<ResourceState>> inspection = store.inspect(name);
+        time.run(Duration.ofMillis(2));
+        nodes.node(2).delivers();
+        assertThat(get(inspection).orElseThrow().holders())
+                .extracting(entry -> entry.claim().id())
+                .containsExactly(older.id(), newer.id());
     }
 
     /** It used to wait for the frozen node: for longer than the lease, so that the lock was lost. */
