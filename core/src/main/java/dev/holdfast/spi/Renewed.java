@@ -11,7 +11,8 @@ public sealed interface Renewed permits Granted, Renewed.Waiting, Renewed.Gone, 
      * @param position how many claims wait before this one, exact if it is less than {@link #FAR}; {@code FAR} or more if at
      *     least so many waited before it when the store counted them last. A store need not count further, nor count anew for
      *     a claim that was so far back: else each of many waiters would read a long queue at every refresh
-     * @param retryAfter the time until the first of the present grants ends if it is not renewed
+     * @param retryAfter the time until the first of the present grants ends if it is not renewed; zero if not known, as on
+     *     stores of sessions
      */
     record Waiting(int position, Duration retryAfter) implements Renewed {
 
