@@ -55,7 +55,7 @@ final class Inspection {
                 });
     }
 
-    // A node that has not answered may have any name in use, and one that had to cut its list any that would come later.
+    // A node that has not answered may have any name in use; one that had to cut its list, any that would come later.
     private boolean mayBeInUse(LockName name, List<List<LockName>> answers, int limit) {
         long free = answers.stream()
                 .filter(names -> Collections.binarySearch(names, name) < 0
@@ -74,7 +74,7 @@ final class Inspection {
         List<Entry> holders = byClaim.values().stream()
                 .filter(entries -> entries.size() >= nodes.majority())
                 .map(this::merged)
-                // Not by their ages: a node that was slow to grant the older one, and slow to answer now, shows it as the younger.
+                // Not by their ages: they come from nodes that granted, and answer, at different times.
                 .sorted(Comparator.comparingLong(Entry::counter))
                 .toList();
         if (holders.isEmpty()) {

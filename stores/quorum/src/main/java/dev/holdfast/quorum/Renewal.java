@@ -218,7 +218,7 @@ final class Renewal {
             if (Collections.frequency(reasons, Reason.RELEASED) < nodes.majority()) {
                 reasons.removeIf(reason -> reason == Reason.RELEASED);
             }
-            // Who has it instead has a majority. What fewer nodes keep may be a claim whose release has not reached them yet.
+            // Who has it instead has a majority. Fewer nodes may keep a claim whose release has not reached them yet.
             if (nodes.size() - Collections.frequency(reasons, Reason.EXPIRED) < nodes.majority()) {
                 reasons.removeIf(reason -> reason == Reason.TAKEN);
             }

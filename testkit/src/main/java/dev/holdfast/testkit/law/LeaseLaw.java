@@ -41,8 +41,7 @@ abstract class LeaseLaw extends ErrorLaw {
                 assertThat(reported).isGreaterThan(lease.minus(SLOW_MACHINE));
             } else {
                 assertThat(reported).isGreaterThanOrEqualTo(lease.minus(traits().leaseStep()));
-                assertThat(onlyHolder(name[0]).remaining())
-                        .isBetween(lease.minus(traits().leaseStep()), kept(lease));
+                assertThat(onlyHolder(name[0]).remaining()).isBetween(lease.minus(traits().leaseStep()), kept(lease));
             }
         }
     }
