@@ -22,6 +22,8 @@ class EngineSimulationTest {
     private static final int STEPS_IN_ALL = 1_000_000;
     private static final int STEPS_OF_A_RUN = 10_000;
 
+    private static final int SEEDS_OF_MISTAKES = 100;
+
     private static final long FIRST = Seeds.of("simulation of the engine");
 
     @Test
@@ -71,12 +73,13 @@ class EngineSimulationTest {
                 .isNotEqualTo(first.print());
     }
 
+    /** Fixed seeds, so that a mistake is found always or never: slow clocks show in less than a third of all runs. */
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
     void plantedMistakeIsFound(Plant plant) {
         assertThatThrownBy(() -> {
-                    for (int run = 0; run < 20; run++) {
-                        EngineSimulation.run(FIRST + run, STEPS_OF_A_RUN, plant);
+                    for (long seed = 1; seed <= SEEDS_OF_MISTAKES; seed++) {
+                        EngineSimulation.run(seed, STEPS_OF_A_RUN, plant);
                     }
                 })
                 .isInstanceOf(AssertionError.class)
