@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What the nodes know together. It needs the answers of a majority. */
@@ -71,12 +74,9 @@ final class Inspection {
                     .forEach(entry -> byClaim.computeIfAbsent(entry.claim().id(), id -> new ArrayList<>())
                             .add(entry));
         }
-        List<Entry> holders = byClaim.values().stream()
-                .filter(entries -> entries.size() >= nodes.majority())
-                .map(this::merged)
-                // Not by their ages: they come from nodes that granted, and answer, at different times.
-                .sorted(Comparator.comparingLong(Entry::counter))
-                .toList();
+        byClaim.values().removeIf(entries -> entries.size() < nodes.majority());
+        List<Entry> holders =
+                inOrder(List.copyOf(byClaim.values()), states).map(this::merged).toList();
         if (holders.isEmpty()) {
             return Optional.empty();
         }
@@ -84,8 +84,42 @@ final class Inspection {
         return Optional.of(new ResourceState(name, holders.get(0).claim().limit(), counter, holders, List.of()));
     }
 
+    // A majority has granted a claim before the next one is asked for, so most nodes have both in that order, or only
+    // the first. Ages and counters do not tell it: they come from nodes that granted, and answer, at different times.
+    private static Stream<List<Entry>> inOrder(List<List<Entry>> grants, List<ResourceState> states) {
+        int[][] places = states.stream().map(state -> places(grants, state)).toArray(int[][]::new);
+        int[] later = new int[grants.size()];
+        for (int i = 0; i < later.length; i++) {
+            for (int k = 0; k < later.length; k++) {
+                later[i] += isBefore(places, i, k) ? 1 : 0;
+            }
+        }
+        return IntStream.range(0, later.length)
+                .boxed()
+                .sorted(Comparator.comparing(i -> -later[i]))
+                .map(grants::get);
+    }
+
+    // The place of each grant among those of a node; behind them all if the node does not know it.
+    private static int[] places(List<List<Entry>> grants, ResourceState state) {
+        Map<ClaimId, Integer> places = new HashMap<>();
+        state.holders().forEach(entry -> places.put(entry.claim().id(), places.size()));
+        return grants.stream()
+                .mapToInt(entries -> places.getOrDefault(entries.get(0).claim().id(), Integer.MAX_VALUE))
+                .toArray();
+    }
+
+    // Whether more nodes have granted the one before the other than after it.
+    private static boolean isBefore(int[][] places, int one, int other) {
+        int votes = 0;
+        for (int[] node : places) {
+            votes += Integer.compare(node[other], node[one]);
+        }
+        return votes > 0;
+    }
+
     private Entry merged(List<Entry> entries) {
-        long counter = entries.stream().mapToLong(Entry::counter).max().orElseThrow();
+        long counter = nodes.token(entries.stream().mapToLong(Entry::counter));
         Duration age =
                 entries.stream().map(Entry::age).max(Comparator.naturalOrder()).orElseThrow();
         List<Duration> remaining =

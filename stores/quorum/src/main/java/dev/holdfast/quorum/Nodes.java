@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.LongStream;
 
 /** The nodes of a quorum, and what is a majority of them. Thread-safe. */
 final class Nodes implements Iterable<Node> {
@@ -25,6 +26,15 @@ final class Nodes implements Iterable<Node> {
 
     int majority() {
         return majority;
+    }
+
+    /**
+     * The token of a grant, from the counters that a majority at least has given it. A node that granted late may have a larger
+     * one, which was never handed out; one that was not in time to raise its own has a smaller one.
+     */
+    long token(LongStream counters) {
+        long[] sorted = counters.sorted().toArray();
+        return sorted[sorted.length - majority];
     }
 
     Node get(int index) {

@@ -195,7 +195,7 @@ final class Renewal {
                     .map(Granted.class::cast)
                     .sorted(Comparator.comparing(Granted::lease))
                     .toList();
-            long token = granted.stream().mapToLong(Granted::counter).max().orElseThrow();
+            long token = nodes.token(granted.stream().mapToLong(Granted::counter));
             return new Granted(
                     token, granted.get(granted.size() - nodes.majority()).lease());
         }

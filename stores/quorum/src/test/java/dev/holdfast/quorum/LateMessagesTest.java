@@ -101,6 +101,19 @@ class LateMessagesTest extends StoreTest {
         nodes.node(2).delivers();
     }
 
+    /** The node's own counter was shown, which is larger, and was never handed out. */
+    @Test
+    void tokenIsShownAsItWasHandedOutIfANodeGrantsLate() {
+        countersDiffer();
+        nodes.node(0).delays("tryAcquireAsNode");
+        Granted granted = granted(store, carol.mutex(name));
+        nodes.node(0).delivers();
+        assertThat(heldAt(0)).isNotEmpty();
+        ResourceState.Entry holder =
+                get(store.inspect(name)).orElseThrow().holders().get(0);
+        assertThat(holder.counter()).isEqualTo(granted.counter());
+    }
+
     /** The node that does not know the older one showed the newer one as older than that. */
     @Test
     void holdersAreShownInTheirOrderIfANodeAnswersLate() {
