@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Disturbs the processes that contend for one lock, their lines and their server, and checks that nothing is lost:
+# Disturbs the processes that contend for one lock, their lines and their servers, and checks that nothing is lost:
 #   tools/faults.sh STORE [INJECTIONS] [-D... or another argument of Maven]
 #   tools/faults.sh redis 1000
 # STORE is sqlite, postgres, mariadb, redis, zookeeper, etcd or memcached. INJECTIONS is how many faults each of its scenarios
 # gets (default 1000); ./test gives each kind once. What was injected is printed with the seed, which -Dholdfast.seed sets.
+# Where networks are cut, root and the program ip are needed, or the scenario is skipped.
 set -euo pipefail
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -13,7 +14,7 @@ case ${1:-} in
     mariadb) module=jdbc tests='#*MariaDb' ;;
     redis | zookeeper | etcd | memcached) module=$1 tests='' ;;
     *)
-        sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}" >&2
+        sed -n '2,7s/^# //p' "${BASH_SOURCE[0]}" >&2
         exit 64
         ;;
 esac

@@ -43,8 +43,15 @@ final class Adder {
     static final String LOCK = "set";
     static final String STALE = "STALE";
 
-    private static final int LONGEST_WORK_MILLIS = 15;
+    private static final long LONGEST_WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
     private static final int LONGEST_REST_MILLIS = 10;
+
+    /** One turn in so many is a long one, if the scenario has such. */
+    private static final int TURNS_FOR_EACH_LONG = 4;
+
+    /** How exactly it is known when a hold was lost in the midst of a turn. */
+    private static final long LOOK_NANOS = 2_000_000;
+
     private static final long AFTER_TROUBLE_NANOS = 20_000_000;
 
     /** One turn in so many waits for a limited time only. */
@@ -60,11 +67,13 @@ final class Adder {
 
     private final BlockingQueue<String> answers;
     private final DistributedLock lock;
+    private final Duration longTurn;
     private long questions;
 
-    private Adder(BlockingQueue<String> answers, DistributedLock lock) {
+    private Adder(BlockingQueue<String> answers, DistributedLock lock, Duration longTurn) {
         this.answers = answers;
         this.lock = lock;
+        this.longTurn = longTurn;
     }
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
@@ -75,7 +84,7 @@ final class Adder {
         loadClassesOfFolders();
         LockOptions options = LockOptions.defaults().withLease(Duration.parse(arguments[1]));
         try (Holdfast locks = connect(arguments[0])) {
-            Adder adder = new Adder(answers, locks.lock(LOCK, options));
+            Adder adder = new Adder(answers, locks.lock(LOCK, options), Duration.parse(arguments[2]));
             while (true) {
                 adder.addInSpiteOfTrouble();
                 rest(LONGEST_REST_MILLIS);
@@ -169,9 +178,9 @@ final class Adder {
             if (version.equals(STALE)) {
                 return;
             }
-            rest(LONGEST_WORK_MILLIS);
-            ask("WRITE", lease.token() + " " + lastHeld(lease, from) + " " + version);
-            say("HELD " + lease.token() + " " + lastHeld(lease, from));
+            long held = work(lease, from);
+            ask("WRITE", lease.token() + " " + lastHeld(lease, held) + " " + version);
+            say("HELD " + lease.token() + " " + lastHeld(lease, held));
         }
     }
 
@@ -180,6 +189,19 @@ final class Adder {
         return random.nextInt(TURNS_FOR_EACH_LIMITED) > 0
                 ? lock.acquire()
                 : lock.acquire(Duration.ofMillis(random.nextInt(1, LONGEST_WAIT_MILLIS)));
+    }
+
+    /** Returns when it knew last that it held. */
+    private long work(Lease lease, long from) {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        boolean isLong = !longTurn.isZero() && random.nextInt(TURNS_FOR_EACH_LONG) == 0;
+        long end = System.nanoTime() + random.nextLong(isLong ? longTurn.toNanos() : LONGEST_WORK_NANOS);
+        long held = from;
+        for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
+            held = lastHeld(lease, held);
+            LockSupport.parkNanos(Math.min(left, LOOK_NANOS));
+        }
+        return held;
     }
 
     // The time is read before the look at the lease: whatever happens in between, it was held at that time.

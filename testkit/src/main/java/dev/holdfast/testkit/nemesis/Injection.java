@@ -35,7 +35,11 @@ public enum Injection {
     /** The wall clock of the server is set back by an hour for a time. */
     CLOCK_BACK(Needs.A_WORD, 3),
     /** The disk of the server is full for up to one and a half leases. */
-    FULL_DISK(Needs.A_WORD, 3);
+    FULL_DISK(Needs.A_WORD, 3),
+    /** The system drops each packet between the leader of a cluster and the rest; clients reach them all. */
+    CUT_OFF_LEADER(Needs.A_WORD, 3),
+    /** The system drops each packet between another server of a cluster and the rest; clients reach them all. */
+    CUT_OFF_FOLLOWER(Needs.A_WORD, 3);
 
     /** What a scenario must have for a kind of fault. */
     enum Needs {

@@ -62,7 +62,8 @@ final class Member {
                 SMALL,
                 Adder.class,
                 line == null ? scenario.url(0) : line.url(scenario),
-                scenario.lease().toString());
+                scenario.lease().toString(),
+                scenario.longTurn().toString());
         Thread answering = new Thread(this::answerAll, "answers to " + process.pid());
         answering.setDaemon(true);
         answering.start();

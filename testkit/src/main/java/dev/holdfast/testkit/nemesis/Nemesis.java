@@ -235,6 +235,7 @@ final class Nemesis {
             case KILL_HOLDER -> ambush.compareAndSet(null, new Ambush(kind));
             case END_SESSION -> endsSession();
             case FREEZE_SERVER, KILL_SERVER, CLOCK_FORWARD, CLOCK_BACK, FULL_DISK -> disturbsServer(kind);
+            case CUT_OFF_LEADER, CUT_OFF_FOLLOWER -> cutsOff(kind);
             default -> {
                 Member victim = victim();
                 if (victim == null) {
@@ -395,6 +396,22 @@ final class Nemesis {
             }
             default -> throw new AssertionError(kind);
         }
+        count(kind);
+        return true;
+    }
+
+    private boolean cutsOff(Injection kind) {
+        TargetCluster cluster = scenario.cluster();
+        if (serverIsAfflicted || cluster == null) {
+            return false;
+        }
+        serverIsAfflicted = true;
+        if (kind == Injection.CUT_OFF_LEADER) {
+            cluster.cutOffLeader();
+        } else {
+            cluster.cutOffFollower();
+        }
+        healAfter(anyTime(), () -> work(cluster::heal));
         count(kind);
         return true;
     }

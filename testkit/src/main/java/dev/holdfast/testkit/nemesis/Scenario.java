@@ -21,6 +21,8 @@ public final class Scenario {
     private final Duration bound;
     private @Nullable SteppedClock clock;
     private @Nullable SmallDisk disk;
+    private @Nullable TargetCluster cluster;
+    private Duration longTurn = Duration.ZERO;
     private boolean isFenced = true;
     private boolean excludes = true;
     private boolean isPartitioned;
@@ -60,6 +62,22 @@ public final class Scenario {
      */
     public static Scenario onServer(TargetServer server, Duration lease, Duration bound) {
         return new Scenario(server::url, server, lease, bound);
+    }
+
+    /**
+     * Faults of clients of a cluster, and a server at a time that is cut off from the others. Some turns are as long as
+     * that may keep others waiting: a client whose server is cut off has to learn in the midst of its turn that it
+     * holds no more.
+     *
+     * @param lease the lease of the lock
+     * @param bound how long a server that is cut off may keep the clients of others waiting: an election, and a session
+     */
+    public static Scenario onCluster(TargetCluster cluster, Duration lease, Duration bound) {
+        Scenario scenario = new Scenario(port -> cluster.url(), null, lease, bound);
+        scenario.cluster = cluster;
+        scenario.longTurn = bound;
+        scenario.kinds.addAll(EnumSet.of(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER));
+        return scenario;
     }
 
     /** With a resource that checks no token: something must get lost. */
@@ -116,7 +134,7 @@ public final class Scenario {
         return url.apply(port);
     }
 
-    /** Null if the store is a file. */
+    /** Null if the store is a file or a cluster. */
     @Nullable
     TargetServer server() {
         return server;
@@ -132,8 +150,18 @@ public final class Scenario {
         return disk;
     }
 
+    @Nullable
+    TargetCluster cluster() {
+        return cluster;
+    }
+
     Duration lease() {
         return lease;
+    }
+
+    /** Zero if there are no long turns. */
+    Duration longTurn() {
+        return longTurn;
     }
 
     Duration bound() {

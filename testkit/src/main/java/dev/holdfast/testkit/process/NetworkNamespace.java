@@ -22,6 +22,7 @@ public final class NetworkNamespace implements AutoCloseable {
     private final String name;
     private final String cable;
     private final String host;
+    private final String guest;
 
     private NetworkNamespace(int number) {
         name = "holdfast-" + number;
@@ -30,7 +31,7 @@ public final class NetworkNamespace implements AutoCloseable {
         String parts = FIRST_PARTS + network / NETWORKS_OF_A_PART + ".";
         int last = network % NETWORKS_OF_A_PART * 4;
         host = parts + (last + 1);
-        String guest = parts + (last + 2);
+        guest = parts + (last + 2);
         ip("netns", "add", name);
         ip("link", "add", cable, "type", "veth", "peer", "name", "cable", "netns", name);
         ip("address", "add", host + "/30", "dev", cable);
@@ -60,6 +61,26 @@ public final class NetworkNamespace implements AutoCloseable {
         return host;
     }
 
+    /** The address of a process in the namespace as this machine sees it. */
+    public String guest() {
+        return guest;
+    }
+
+    /** Leads a second cable from it to a bridge, and returns the name of that end. */
+    String connect(String bridge, String addressThere) {
+        String end = cable + "b";
+        ip("link", "add", end, "type", "veth", "peer", "name", "second", "netns", name);
+        ip("link", "set", end, "master", bridge, "up");
+        ip("-n", name, "address", "add", addressThere + "/24", "dev", "second");
+        ip("-n", name, "link", "set", "second", "up");
+        return end;
+    }
+
+    /** Lets its processes find those of another one by the same address as this machine does, through the bridge. */
+    void reach(NetworkNamespace other, String addressThere) {
+        ip("-n", name, "route", "add", other.guest, "via", addressThere, "src", guest);
+    }
+
     /** What stands before the command of a process that is to be in it. */
     public List<String> prefix() {
         return List.of(PROGRAM, "netns", "exec", name);
@@ -81,7 +102,7 @@ public final class NetworkNamespace implements AutoCloseable {
         ip("netns", "delete", name);
     }
 
-    private static void ip(String... arguments) {
+    static void ip(String... arguments) {
         String[] command = new String[arguments.length + 1];
         command[0] = PROGRAM;
         System.arraycopy(arguments, 0, command, 1, arguments.length);
