@@ -1,9 +1,7 @@
 package dev.holdfast.etcd;
 
 import dev.holdfast.testkit.HistoryChecker;
-import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.ContendingProcesses;
-import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -17,7 +15,6 @@ import org.junit.jupiter.api.Timeout;
 class ClusterTest {
 
     private static final int CLIENTS = 8;
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private static List<EtcdServer> members = List.of();
 
@@ -69,18 +66,6 @@ class ClusterTest {
     }
 
     private static EtcdServer leader() {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
-        while (System.nanoTime() - deadline < 0) {
-            for (EtcdServer member : members) {
-                try {
-                    if (member.isLeader()) {
-                        return member;
-                    }
-                } catch (AssertionError notReady) {
-                    StoreTest.pause(50);
-                }
-            }
-        }
-        throw new AssertionError("no leader");
+        return EtcdServer.leader(members);
     }
 }

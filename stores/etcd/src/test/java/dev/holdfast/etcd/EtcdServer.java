@@ -1,12 +1,15 @@
 package dev.holdfast.etcd;
 
 import dev.holdfast.spi.Claim;
+import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.Ports;
 import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,6 +22,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
     private static final Path PROGRAM = Path.of("/usr/bin/etcd");
     private static final Path CONTROL = Path.of("/usr/bin/etcdctl");
     private static final int TRIES = 1_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     /** Longer than a busy machine lets a leader wait, or another one would be elected in the midst of a test. */
     private static final List<String> PATIENT = List.of("--heartbeat-interval=100", "--election-timeout=2000");
@@ -29,6 +33,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
     private final String scheme;
     private final List<String> settings;
     private final List<String> control;
+    private String host = "127.0.0.1";
     private String cluster;
 
     private EtcdServer(String name, String scheme, List<String> settings, List<String> control) {
@@ -43,7 +48,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
         this.scheme = scheme;
         this.settings = settings;
         this.control = control;
-        this.cluster = name + "=http://127.0.0.1:" + peerPort;
+        this.cluster = name + "=" + peer();
     }
 
     /**
@@ -71,10 +76,37 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
 
     /** Members of one cluster. */
     static List<EtcdServer> startCluster(int size) {
+        List<EtcdServer> members = members(size, PATIENT);
+        startCluster(members);
+        return members;
+    }
+
+    /** Members of one cluster, each in a network of its own. Their elections are as quick as by default. */
+    static List<EtcdServer> startCluster(ClusterNetwork network) {
+        List<EtcdServer> members =
+                members(ClusterNetwork.SERVERS, List.of("--heartbeat-interval=100", "--election-timeout=1000"));
+        for (int i = 0; i < members.size(); i++) {
+            members.get(i).moveTo(network.host(i), network.prefix(i));
+        }
+        startCluster(members);
+        return members;
+    }
+
+    private static List<EtcdServer> members(int size, List<String> settings) {
         List<EtcdServer> members = new ArrayList<>();
         for (int i = 0; i < size; i++) {
-            members.add(new EtcdServer("member" + i, "http", PATIENT, List.of()));
+            members.add(new EtcdServer("member" + i, "http", settings, List.of()));
         }
+        return members;
+    }
+
+    private void moveTo(String newHost, List<String> prefix) {
+        host = newHost;
+        cluster = name + "=" + peer();
+        process.startBehind(prefix);
+    }
+
+    private static void startCluster(List<EtcdServer> members) {
         String all =
                 String.join(",", members.stream().map(member -> member.cluster).toList());
         for (EtcdServer member : members) {
@@ -82,7 +114,6 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
             member.begin();
         }
         members.forEach(EtcdServer::awaitHealth);
-        return members;
     }
 
     @Override
@@ -93,8 +124,8 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
 
     /** Starts it without waiting for it. */
     void begin() {
-        String client = scheme + "://127.0.0.1:" + process.port();
-        String peer = "http://127.0.0.1:" + peerPort;
+        String client = client();
+        String peer = peer();
         List<String> command = new ArrayList<>(List.of(
                 PROGRAM.toString(),
                 "--name=" + name,
@@ -110,6 +141,14 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
                 "--log-level=warn"));
         command.addAll(settings);
         process.start(command);
+    }
+
+    private String client() {
+        return scheme + "://" + address();
+    }
+
+    private String peer() {
+        return "http://" + host + ":" + peerPort;
     }
 
     void awaitHealth() {
@@ -137,8 +176,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
 
     /** {@code etcdctl} with the address of this server. */
     List<String> control() {
-        List<String> command = new ArrayList<>(
-                List.of(CONTROL.toString(), "--endpoints=" + scheme + "://127.0.0.1:" + process.port()));
+        List<String> command = new ArrayList<>(List.of(CONTROL.toString(), "--endpoints=" + client()));
         command.addAll(control);
         return command;
     }
@@ -195,7 +233,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
     }
 
     String address() {
-        return "127.0.0.1:" + process.port();
+        return host + ":" + process.port();
     }
 
     String url() {
@@ -207,6 +245,23 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
         String status = control("endpoint", "status", "--write-out=fields");
         String member = field(status, "MemberID");
         return member.equals(field(status, "Leader"));
+    }
+
+    /** Waits until one of them leads, and returns it. */
+    static EtcdServer leader(List<EtcdServer> members) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (System.nanoTime() - deadline < 0) {
+            for (EtcdServer member : members) {
+                try {
+                    if (member.isLeader()) {
+                        return member;
+                    }
+                } catch (AssertionError notReady) {
+                    StoreTest.pause(50);
+                }
+            }
+        }
+        throw new AssertionError("no leader");
     }
 
     private static String field(String status, String name) {

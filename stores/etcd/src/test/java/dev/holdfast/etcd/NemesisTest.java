@@ -4,10 +4,11 @@ import dev.holdfast.testkit.nemesis.FaultRun;
 import dev.holdfast.testkit.nemesis.Injection;
 import dev.holdfast.testkit.nemesis.OnDemand;
 import dev.holdfast.testkit.nemesis.Scenario;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Processes add to a set under one lock on one etcd server, while they, their lines, their sessions and the server are disturbed. */
+/** Processes add to a set under one lock, while they, their lines, their sessions and the servers are disturbed. */
 @Timeout(3_600)
 class NemesisTest {
 
@@ -24,6 +25,17 @@ class NemesisTest {
     void nothingIsLostWhenSessionsAreEndedFromOutside() {
         try (EtcdServer server = EtcdServer.start()) {
             FaultRun.run(scenario(server).withoutExclusion().with(Injection.END_SESSION, Injection.FREEZE_HOLDER));
+        }
+    }
+
+    /** Clients reach all servers meanwhile. */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenAServerIsCutOffFromTheOthers() {
+        try (ClusterNetwork network = new ClusterNetwork();
+                EtcdClusterTarget servers = new EtcdClusterTarget(network)) {
+            FaultRun.run(Scenario.onCluster(servers, EtcdClusterTarget.LEASE, EtcdClusterTarget.BOUND)
+                    .with(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER, Injection.FREEZE_HOLDER));
         }
     }
 
