@@ -4,12 +4,15 @@ import dev.holdfast.testkit.nemesis.FaultRun;
 import dev.holdfast.testkit.nemesis.Injection;
 import dev.holdfast.testkit.nemesis.OnDemand;
 import dev.holdfast.testkit.nemesis.Scenario;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
-/** Processes add to a set under one lock on one server, while they, their lines, their sessions and the server are disturbed. */
+/** Processes add to a set under one lock, while they, their lines, their sessions and the servers are disturbed. */
 @Timeout(3_600)
 class NemesisTest {
 
@@ -26,6 +29,17 @@ class NemesisTest {
     void nothingIsLostWhenSessionsAreEndedFromOutside() throws IOException {
         try (ConfiguredServer server = server()) {
             FaultRun.run(scenario(server).withoutExclusion().with(Injection.END_SESSION, Injection.FREEZE_HOLDER));
+        }
+    }
+
+    /** Clients reach all servers meanwhile. */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenAServerIsCutOffFromTheOthers(@TempDir Path directory) {
+        try (ClusterNetwork network = new ClusterNetwork();
+                ZooKeeperEnsembleTarget servers = new ZooKeeperEnsembleTarget(directory, network)) {
+            FaultRun.run(Scenario.onCluster(servers, ZooKeeperEnsembleTarget.LEASE, ZooKeeperEnsembleTarget.BOUND)
+                    .with(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER, Injection.FREEZE_HOLDER));
         }
     }
 

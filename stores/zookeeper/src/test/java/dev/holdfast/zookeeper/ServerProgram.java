@@ -27,11 +27,16 @@ final class ServerProgram {
 
     /** Starts this main class of ZooKeeper's with a file of settings. */
     static ChildJvm start(List<String> jvmOptions, String mainClass, String settings) {
+        return startBehind(List.of(), jvmOptions, mainClass, settings);
+    }
+
+    /** The same with a command in front that replaces itself by the JVM. */
+    static ChildJvm startBehind(List<String> prefix, List<String> jvmOptions, String mainClass, String settings) {
         List<String> options = new ArrayList<>(jvmOptions);
         if (isOfAnotherVersion()) {
             options.add("-D" + JARS + "=" + System.getProperty(JARS));
         }
-        return ChildJvm.start(options, ServerProgram.class, mainClass, settings);
+        return ChildJvm.startBehind(prefix, options, ServerProgram.class, mainClass, settings);
     }
 
     public static void main(String[] arguments) throws Throwable {

@@ -2,7 +2,6 @@ package dev.holdfast.zookeeper;
 
 import dev.holdfast.testkit.StoreTest;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -19,22 +18,27 @@ final class ServerStatus {
 
     /** What it is, such as "leader" or "standalone"; empty if it does not serve clients now. */
     static String mode(int port) {
-        return value(port, "srvr", MODE);
+        return mode("127.0.0.1", port);
+    }
+
+    /** The same of a server that has another address of this machine's. */
+    static String mode(String host, int port) {
+        return value(host, port, "srvr", MODE);
     }
 
     /** How many watches of clients it has. */
     static int watches(int port) {
         AtomicReference<String> number = new AtomicReference<>("");
         StoreTest.awaitUntil(() -> {
-            number.set(value(port, "wchs", WATCHES));
+            number.set(value("127.0.0.1", port, "wchs", WATCHES));
             return !number.get().isEmpty();
         });
         return Integer.parseInt(number.get());
     }
 
-    private static String value(int port, String word, String label) {
+    private static String value(String host, int port, String word, String label) {
         try (Socket socket = new Socket()) {
-            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), PATIENCE_MILLIS);
+            socket.connect(new InetSocketAddress(host, port), PATIENCE_MILLIS);
             socket.setSoTimeout(PATIENCE_MILLIS);
             socket.getOutputStream().write(word.getBytes(StandardCharsets.US_ASCII));
             socket.getOutputStream().flush();

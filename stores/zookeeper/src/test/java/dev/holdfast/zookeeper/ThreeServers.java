@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper;
 
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.process.ChildJvm;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.Ports;
 import java.io.IOException;
@@ -10,24 +11,35 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An ensemble of three servers, each a process of its own, so that each can be killed, frozen and started again.
- * Server 0 and the others are connected through pipes. When the pipes stop, it is disconnected from the others, but
- * not from its clients. Its number in the ensemble is the highest one, so it wins elections among equals.
+ * Server 0 and the others are connected through pipes, unless they are in a {@link ClusterNetwork}. When the pipes
+ * stop, it is disconnected from the others, but not from its clients. Its number in the ensemble is the highest one, so
+ * it wins elections among equals.
  */
 final class ThreeServers implements AutoCloseable {
 
     private static final List<String> JVM =
             List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no");
 
+    /** A busy machine lets a server wait long, and no other leader is to be elected in the midst of a test. */
+    private static final String PATIENT = "initLimit=20\nsyncLimit=20";
+
+    /** A server that is cut off is to be noticed after 2 s. */
+    private static final String IMPATIENT = "initLimit=10\nsyncLimit=4";
+
+    private static final String HERE = "127.0.0.1";
     private static final int MAX_ELECTIONS = 5;
     private static final Duration START = Duration.ofSeconds(2);
 
     private final Path directory;
+    private final @Nullable ClusterNetwork network;
     private final int[] clientPorts;
     private final List<Path> configs = new ArrayList<>();
     private final List<FaultProxy> fromZero = new ArrayList<>();
@@ -35,24 +47,25 @@ final class ThreeServers implements AutoCloseable {
     private final ChildJvm[] servers = new ChildJvm[3];
 
     ThreeServers(Path directory) {
+        this(directory, null);
+    }
+
+    ThreeServers(Path directory, @Nullable ClusterNetwork network) {
         this.directory = directory;
+        this.network = network;
         int[] ports = IntStream.generate(Ports::reserve).limit(9).toArray();
         clientPorts = new int[] {ports[0], ports[1], ports[2]};
         int[] peer = {ports[3], ports[4], ports[5]};
         int[] election = {ports[6], ports[7], ports[8]};
         for (int i = 0; i < 3; i++) {
-            StringBuilder config = new StringBuilder();
-            config.append(
-                    "tickTime=500\ninitLimit=20\nsyncLimit=20\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n");
-            config.append("minSessionTimeout=1000\nmaxSessionTimeout=20000\n");
-            config.append("clientPort=").append(clientPorts[i]).append("\nclientPortAddress=127.0.0.1\n");
-            config.append("dataDir=").append(directory.resolve("data" + i)).append('\n');
+            StringBuilder config = new StringBuilder(settings(i));
             for (int j = 0; j < 3; j++) {
                 List<FaultProxy> pipes = i == 0 ? fromZero : toZero;
-                boolean piped = (i == 0) != (j == 0);
+                boolean piped = network == null && (i == 0) != (j == 0);
                 int peerPort = piped ? pipe(pipes, peer[j]) : peer[j];
                 int electionPort = piped ? pipe(pipes, election[j]) : election[j];
-                config.append("server.").append(id(j)).append("=127.0.0.1:").append(peerPort);
+                config.append("server.").append(id(j)).append('=').append(address(j));
+                config.append(':').append(peerPort);
                 config.append(':').append(electionPort).append('\n');
             }
             write(i, config.toString());
@@ -61,8 +74,27 @@ final class ThreeServers implements AutoCloseable {
         leader();
     }
 
+    private String settings(int server) {
+        return String.join(
+                "\n",
+                "tickTime=500",
+                network == null ? PATIENT : IMPATIENT,
+                "admin.enableServer=false",
+                "4lw.commands.whitelist=srvr",
+                "minSessionTimeout=1000",
+                "maxSessionTimeout=20000",
+                "clientPort=" + clientPorts[server],
+                "clientPortAddress=" + address(server),
+                "dataDir=" + directory.resolve("data" + server),
+                "");
+    }
+
     private static int id(int server) {
         return 3 - server;
+    }
+
+    private String address(int server) {
+        return network == null ? HERE : network.host(server);
     }
 
     private static int pipe(List<FaultProxy> pipes, int port) {
@@ -84,7 +116,8 @@ final class ThreeServers implements AutoCloseable {
     }
 
     void start(int server) {
-        servers[server] = ServerProgram.start(
+        servers[server] = ServerProgram.startBehind(
+                network == null ? List.of() : network.prefix(server),
                 JVM,
                 "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                 configs.get(server).toString());
@@ -139,11 +172,11 @@ final class ThreeServers implements AutoCloseable {
     }
 
     String hosts() {
-        return IntStream.of(clientPorts).mapToObj(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));
+        return IntStream.range(0, 3).mapToObj(this::host).collect(Collectors.joining(","));
     }
 
     String host(int server) {
-        return "127.0.0.1:" + clientPorts[server];
+        return address(server) + ":" + clientPorts[server];
     }
 
     /** Waits until there is a leader, and returns its number. */
@@ -166,8 +199,16 @@ final class ThreeServers implements AutoCloseable {
         StoreTest.awaitUntil(() -> !mode(server).isEmpty());
     }
 
+    /** Waits until one leads and both others follow. */
+    void awaitEnsemble() {
+        StoreTest.awaitUntil(() -> {
+            List<String> modes = IntStream.range(0, 3).mapToObj(this::mode).toList();
+            return Collections.frequency(modes, "leader") == 1 && Collections.frequency(modes, "follower") == 2;
+        });
+    }
+
     private String mode(int server) {
-        return ServerStatus.mode(clientPorts[server]);
+        return ServerStatus.mode(address(server), clientPorts[server]);
     }
 
     @Override
