@@ -4,11 +4,12 @@ import dev.holdfast.testkit.nemesis.FaultRun;
 import dev.holdfast.testkit.nemesis.Injection;
 import dev.holdfast.testkit.nemesis.OnDemand;
 import dev.holdfast.testkit.nemesis.Scenario;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Processes add to a set under one lock on one Redis server, while they, their lines and the server are disturbed. */
+/** Processes add to a set under one lock in Redis, while they, their lines and the servers are disturbed. */
 @Timeout(3_600)
 class NemesisTest {
 
@@ -39,6 +40,21 @@ class NemesisTest {
     void nothingIsLostWhenTheNetworkIsPartitioned() {
         try (RedisServer server = RedisServer.start()) {
             FaultRun.run(scenario(server).with(Injection.FREEZE_HOLDER).withPartitions());
+        }
+    }
+
+    /**
+     * A replaced primary that still answers grants what the new one does not know: then two may hold, but tokens
+     * grow.
+     */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenAServerIsCutOffFromTheOthers() {
+        try (ClusterNetwork network = new ClusterNetwork();
+                RedisSentinelsTarget servers = new RedisSentinelsTarget(network)) {
+            FaultRun.run(Scenario.onCluster(servers, RedisSentinelsTarget.LEASE, RedisSentinelsTarget.BOUND)
+                    .withoutExclusion()
+                    .with(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER, Injection.FREEZE_HOLDER));
         }
     }
 

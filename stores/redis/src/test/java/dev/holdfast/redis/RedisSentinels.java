@@ -2,17 +2,22 @@ package dev.holdfast.redis;
 
 import static redis.clients.jedis.Protocol.Command.SENTINEL;
 
+import dev.holdfast.testkit.process.ClusterNetwork;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.params.ClientKillParams;
 
-/** A real primary with two replicas, and three Sentinels that watch them, on free ports of the loopback address. */
+/**
+ * A real primary with two replicas, and three Sentinels that watch them, on free ports of the loopback address or,
+ * each server with a Sentinel, at the places of a {@link ClusterNetwork}.
+ */
 public final class RedisSentinels implements AutoCloseable {
 
     public static final String NAME = "locks";
@@ -29,11 +34,14 @@ public final class RedisSentinels implements AutoCloseable {
     private final List<RedisServer> servers = new ArrayList<>();
     private final List<RedisServer> sentinels = new ArrayList<>();
 
+    private final @Nullable ClusterNetwork network;
     private final List<String> settings;
     private final String password;
     private final String sentinelPassword;
 
-    private RedisSentinels(List<String> settings, String password, String sentinelPassword) {
+    private RedisSentinels(
+            @Nullable ClusterNetwork network, List<String> settings, String password, String sentinelPassword) {
+        this.network = network;
         this.settings = settings;
         this.password = password;
         this.sentinelPassword = sentinelPassword;
@@ -46,7 +54,17 @@ public final class RedisSentinels implements AutoCloseable {
 
     /** Starts the servers with further settings for all, and with passwords, if they are not empty. */
     static RedisSentinels start(List<String> settings, String password, String sentinelPassword) {
-        RedisSentinels all = new RedisSentinels(settings, password, sentinelPassword);
+        return started(new RedisSentinels(null, settings, password, sentinelPassword));
+    }
+
+    /** Starts the servers in a network, with Sentinels that soon replace a primary. */
+    static RedisSentinels startIn(ClusterNetwork network) {
+        RedisSentinels all = started(new RedisSentinels(network, List.of(), "", ""));
+        all.countAsDownAfter(SOON);
+        return all;
+    }
+
+    private static RedisSentinels started(RedisSentinels all) {
         boolean ready = false;
         try {
             all.startServers();
@@ -64,7 +82,7 @@ public final class RedisSentinels implements AutoCloseable {
         RedisServer primary = startServer();
         servers.add(primary);
         for (int i = 0; i < REPLICAS; i++) {
-            servers.add(startServer("--replicaof", "127.0.0.1", Integer.toString(primary.peerPort())));
+            servers.add(startServer("--replicaof", primary.host(), Integer.toString(primary.peerPort())));
         }
         awaitReplicas();
     }
@@ -76,7 +94,9 @@ public final class RedisSentinels implements AutoCloseable {
             all.addAll(List.of("--requirepass", password, "--masterauth", password));
         }
         all.addAll(List.of(further));
-        return RedisServer.start(all.toArray(new String[0]));
+        return network == null
+                ? RedisServer.start(all.toArray(new String[0]))
+                : RedisServer.startIn(network, servers.size(), false, all.toArray(new String[0]));
     }
 
     private RedisServer startSentinel() {
@@ -84,7 +104,9 @@ public final class RedisSentinels implements AutoCloseable {
         if (!sentinelPassword.isEmpty()) {
             all.addAll(List.of("--requirepass", sentinelPassword));
         }
-        return RedisServer.startSentinel(all.toArray(new String[0]));
+        return network == null
+                ? RedisServer.startSentinel(all.toArray(new String[0]))
+                : RedisServer.startIn(network, sentinels.size(), true, all.toArray(new String[0]));
     }
 
     private void startSentinels() {
@@ -98,7 +120,7 @@ public final class RedisSentinels implements AutoCloseable {
 
     private void monitor(RedisServer sentinel, RedisServer primary) {
         try (Jedis jedis = sentinel.connect()) {
-            sentinel(jedis, "MONITOR", NAME, "127.0.0.1", Integer.toString(primary.peerPort()), "2");
+            sentinel(jedis, "MONITOR", NAME, primary.host(), Integer.toString(primary.peerPort()), "2");
             if (!password.isEmpty()) {
                 sentinel(jedis, "SET", NAME, "auth-pass", password);
             }
@@ -113,7 +135,7 @@ public final class RedisSentinels implements AutoCloseable {
         sentinels.forEach(sentinel -> sentinel.ask(jedis -> jedis.sendCommand(SENTINEL, "REMOVE", NAME)));
         primary.ask(Jedis::replicaofNoOne);
         servers.stream().filter(server -> server != primary).forEach(server -> {
-            server.ask(jedis -> jedis.replicaof("127.0.0.1", primary.peerPort()));
+            server.ask(jedis -> jedis.replicaof(primary.host(), primary.peerPort()));
         });
         awaitReplicas();
         sentinels.forEach(sentinel -> monitor(sentinel, primary));
@@ -253,10 +275,15 @@ public final class RedisSentinels implements AutoCloseable {
             // It must not follow its former primary, because the Sentinels would need long to correct that.
             server.startAgain("--replicaof", "127.0.0.1", Integer.toString(named().peerPort()));
         });
-        RedisCluster.awaitUntil(this::isCalm, "the Sentinels do not agree on the primary and on who is well");
-        awaitReplicas();
+        awaitCalm();
         awaitCopies();
         awaitSentinels();
+    }
+
+    /** Waits until all Sentinels agree on the primary, and all replicas follow it. */
+    void awaitCalm() {
+        RedisCluster.awaitUntil(this::isCalm, "the Sentinels do not agree on the primary and on who is well");
+        awaitReplicas();
     }
 
     // All Sentinels must agree: a client may ask any of them, and one that still considers a server down may begin
@@ -295,7 +322,7 @@ public final class RedisSentinels implements AutoCloseable {
     public String url() {
         return "redis-sentinel://"
                 + sentinels.stream()
-                        .map(sentinel -> "127.0.0.1:" + sentinel.port())
+                        .map(sentinel -> sentinel.host() + ":" + sentinel.port())
                         .collect(Collectors.joining(","))
                 + "/" + NAME;
     }

@@ -1,5 +1,6 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.Ports;
 import dev.holdfast.testkit.process.ServerProcess;
@@ -25,6 +26,7 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
     private static final int BRIEFLY_MILLIS = 2_000;
 
     private final ServerProcess process;
+    private final String host;
     private final Path program;
     private final int port;
     private final int tlsPort;
@@ -36,7 +38,12 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
     }
 
     private RedisServer(ServerProcess process, Path program, boolean sentinel, List<String> settings) {
+        this(process, "127.0.0.1", program, sentinel, settings);
+    }
+
+    private RedisServer(ServerProcess process, String host, Path program, boolean sentinel, List<String> settings) {
         this.process = process;
+        this.host = host;
         // A node of a cluster also listens on the port with this offset.
         boolean withBus = settings.contains("--cluster-enabled");
         this.program = program;
@@ -69,6 +76,13 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
         return start(installed(), true, settings);
     }
 
+    /** Starts a server, or a Sentinel that watches nothing yet, at a place in a network. */
+    static RedisServer startIn(ClusterNetwork network, int place, boolean sentinel, String... settings) {
+        ServerProcess process = new ServerProcess("redis");
+        process.startBehind(network.prefix(place));
+        return start(new RedisServer(process, network.host(place), installed(), sentinel, List.of(settings)));
+    }
+
     /** Starts a Sentinel with these lines in its file of settings, which may also say what happened before. */
     static RedisServer startSentinelWith(String... lines) {
         RedisServer server = new RedisServer(installed(), true, List.of());
@@ -83,8 +97,11 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
     }
 
     private static RedisServer start(Path program, boolean sentinel, String... settings) {
-        RedisServer server = new RedisServer(program, sentinel, List.of(settings));
-        if (sentinel) {
+        return start(new RedisServer(program, sentinel, List.of(settings)));
+    }
+
+    private static RedisServer start(RedisServer server) {
+        if (server.sentinel) {
             server.writeSettings();
         }
         server.startAgain();
@@ -122,7 +139,8 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
         } else {
             command.addAll(List.of("--dir", process.folder().toString(), "--save", ""));
         }
-        command.addAll(List.of("--bind", "127.0.0.1", "--port", Integer.toString(port)));
+        // Whoever reaches it in its network may use it.
+        command.addAll(List.of("--bind", host, "--port", Integer.toString(port), "--protected-mode", "no"));
         if (tlsPort > 0) {
             command.addAll(List.of("--tls-port", Integer.toString(tlsPort)));
         }
@@ -138,7 +156,7 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
 
     // An error is also an answer: a server with a password asks for it.
     private boolean answers() {
-        try (Jedis jedis = new Jedis("127.0.0.1", port)) {
+        try (Jedis jedis = new Jedis(host, port)) {
             jedis.ping();
             return true;
         } catch (redis.clients.jedis.exceptions.JedisDataException error) {
@@ -163,8 +181,13 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
         return tlsPort > 0 ? tlsPort : port;
     }
 
+    /** The address at which it is found. */
+    String host() {
+        return host;
+    }
+
     public String url() {
-        return "redis://127.0.0.1:" + port;
+        return "redis://" + host + ":" + port;
     }
 
     /** A separate connection for the test, without TLS. */
@@ -178,7 +201,7 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
     }
 
     private Jedis connect(int timeoutMillis) {
-        Jedis jedis = new Jedis("127.0.0.1", port, timeoutMillis);
+        Jedis jedis = new Jedis(host, port, timeoutMillis);
         int password = settings.indexOf("--requirepass");
         if (password >= 0) {
             jedis.auth(settings.get(password + 1));
