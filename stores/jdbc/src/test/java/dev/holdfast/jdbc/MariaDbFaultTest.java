@@ -12,6 +12,8 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.process.FaultProxy;
+import dev.holdfast.testkit.process.FaultProxy.Way;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -19,6 +21,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -30,6 +33,8 @@ class MariaDbFaultTest extends Servers {
 
     @AutoClose
     private static MariaDbServer server = MariaDbServer.start();
+
+    private static final int MOST_TRIES = 10;
 
     private final LockName name = new LockName("fault");
 
@@ -128,6 +133,33 @@ class MariaDbFaultTest extends Servers {
             server.run("", "SET GLOBAL read_only = 0");
         }
         assertThat(renewed(store, claim)).isInstanceOf(Granted.class);
+    }
+
+    /** In some modes the driver itself replaces a connection that breaks in the midst of a call. */
+    @Test
+    void lostReplyHasAnUnknownEffectAlsoIfTheDriverHasConnectedAgain() {
+        String direct = newUrl("mariadb");
+        LockStore other = open(direct);
+        for (int tries = 1; ; tries++) {
+            // A new one each time: the driver passes over a server that has failed a moment ago.
+            FaultProxy proxy = closing(FaultProxy.before(direct));
+            LockStore store = open(direct.replace("mariadb://", "mariadb:sequential://" + proxy.address() + ","));
+            Claim claim = alice.mutex(name);
+            get(store.inspect(name));
+            proxy.cutAfter(Way.TO_CLIENT, 0);
+            try {
+                granted(store, claim);
+                released(store, claim);
+            } catch (StoreException failure) {
+                assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN);
+                assertThat(failure).hasMessageContaining("Driver has reconnect");
+                busy(other, bob.mutex(name));
+                assertThat(get(store.tryAcquire(claim.again()))).isInstanceOf(Granted.class);
+                return;
+            }
+            // The cut has hit a connection that the pool has opened or checked meanwhile.
+            assertThat(tries).as("calls that were not cut").isLessThan(MOST_TRIES);
+        }
     }
 
     private static List<Long> connections(String user) {

@@ -7,7 +7,6 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,10 +80,7 @@ public abstract class ServerDialect extends PooledDialect {
                 return StoreException.refused(what, failure);
             }
         }
-        boolean without = isRace(failure)
-                || isLocked(failure)
-                || isUndone(failure)
-                || failure instanceof SQLTransientConnectionException;
+        boolean without = isRace(failure) || isLocked(failure) || isUndone(failure);
         return StoreException.unavailable(without ? Effect.NONE : Effect.UNKNOWN, what, failure);
     }
 
