@@ -5,7 +5,9 @@ import dev.holdfast.testkit.process.ServerProcess;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -117,6 +119,18 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
 
     public void run(String database, String... statements) {
         Servers.run(mariaUrl(database), statements);
+    }
+
+    /** What a column of the one row says that a query answers. */
+    String text(String query, String column) {
+        try (Connection connection = connect("");
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return String.valueOf(rows.getString(column));
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
     }
 
     @Override

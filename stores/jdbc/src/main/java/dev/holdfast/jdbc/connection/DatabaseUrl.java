@@ -49,6 +49,17 @@ public record DatabaseUrl(String url, String shown) {
     private static final Pattern SEVERAL_SERVERS =
             Pattern.compile("(?s)jdbc:postgresql:(//[^/?]*,.*|[^?]*\\?(.*&)?(PGHOST|host)=[^&]*(,|%2C|%2c).*)");
 
+    /** What MariaDB's driver takes as a list of servers, of which it chooses one for each new connection. */
+    private static final Pattern SEVERAL_OF_MARIA = Pattern.compile("(?s)jdbc:mariadb:([^/?]*:)?//[^/?]*,.*");
+
+    /**
+     * Fails on a server that is read-only, also for a user whom such a server lets write: then the driver opens the
+     * connection to the next one. It has no semicolon, at which the driver would divide it.
+     */
+    private static final String REQUIRE_PRIMARY = "EXECUTE IMMEDIATE IF(@@GLOBAL.read_only IN ('0', 'OFF'), 'DO 0',"
+            + " 'SIGNAL SQLSTATE ''HY000'' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = ''The server is read-only. Locks need"
+            + " the server that may write: name the primary in the URL, or promote this one''')";
+
     private static final String SESSION_VARIABLES = "sessionVariables";
 
     /** Whether it names several servers of PostgreSQL. */
@@ -154,6 +165,13 @@ public record DatabaseUrl(String url, String shown) {
             put(properties, SESSION_VARIABLES, "innodb_lock_wait_timeout=" + (isMaria() ? 0 : 1));
             if (isMaria()) {
                 put(properties, "useServerPrepStmts", Boolean.toString(serverPrepare));
+            }
+            if (SEVERAL_OF_MARIA.matcher(url).matches()) {
+                put(properties, "initSql", REQUIRE_PRIMARY);
+                // In some modes the driver would pass over a server for a minute after one failure, and look for one
+                // that it can reach up to 120 times in the midst of a call.
+                put(properties, "deniedListTimeout", "1000");
+                put(properties, "retriesAllDown", "4");
             }
         }
         return properties;

@@ -3,6 +3,7 @@ package dev.holdfast.jdbc.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.Properties;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -56,5 +57,34 @@ class DatabaseUrlTest {
                 .hasMessageContaining("No JDBC driver on the class path takes jdbc:")
                 .message()
                 .doesNotContain("secret");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:mariadb://a,b/db",
+                "jdbc:mariadb://a:1,b:2?user=me",
+                "jdbc:mariadb:sequential://a,b/db",
+                "jdbc:mariadb://address=(host=a)(port=1),address=(host=b)(port=2)/db",
+            })
+    void amongSeveralServersOfMariaDbTheDriverPassesOverThoseThatAreReadOnly(String url) {
+        assertThat(properties(url).getProperty("initSql")).contains("read_only").doesNotContain(";");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:mariadb://a/db?sessionVariables=x=1,y=2",
+                "jdbc:mariadb:sequential://a/db",
+                "jdbc:mariadb://address=(host=a)(port=1)/db",
+                "jdbc:mysql://a,b/db",
+                "jdbc:mariadb://a,b/db?initSql=DO%201",
+            })
+    void oneServerMayBeReadOnly(String url) {
+        assertThat(properties(url)).doesNotContainKey("initSql");
+    }
+
+    private static Properties properties(String url) {
+        return DatabaseUrl.of(url).properties(Duration.ofSeconds(3), Duration.ofSeconds(5), true);
     }
 }
