@@ -33,8 +33,16 @@ final class MariaDbPair implements AutoCloseable {
         MariaDbServer primary =
                 start(1, "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000");
         MariaDbPair pair = new MariaDbPair(primary, replica.join());
-        pair.replicate(replication);
-        return pair;
+        boolean follows = false;
+        try {
+            pair.replicate(replication);
+            follows = true;
+            return pair;
+        } finally {
+            if (!follows) {
+                pair.close();
+            }
+        }
     }
 
     private static MariaDbServer start(int id, String... settings) {

@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -29,6 +30,8 @@ import org.jspecify.annotations.Nullable;
 
 /** What the nodes know together. It needs the answers of a majority. */
 final class Inspection {
+
+    private static final int MOST_IN_ORDER = 1_000;
 
     private final Nodes nodes;
     private final ClaimTable table;
@@ -47,22 +50,39 @@ final class Inspection {
 
     /** The names that a majority of the nodes may have in use: a minority may be one that a release has not reached yet. */
     CompletionStage<List<LockName>> list(String prefix, int limit) {
-        return this.<List<LockName>>all("list the names in use", store -> store.list(prefix, limit))
-                .thenApply(answers -> {
-                    TreeSet<LockName> names = new TreeSet<>();
-                    answers.forEach(names::addAll);
-                    return names.stream()
-                            .filter(name -> mayBeInUse(name, answers, limit))
-                            .limit(limit)
-                            .toList();
+        return list(prefix, limit, limit);
+    }
+
+    // Those that are left out may be so many that the nodes must be asked for more names.
+    private CompletionStage<List<LockName>> list(String prefix, int limit, int asked) {
+        return this.<List<LockName>>all("list the names in use", store -> store.list(prefix, asked))
+                .thenCompose(answers -> {
+                    List<LockName> names = inUse(answers, asked);
+                    boolean isCut = answers.stream().anyMatch(answer -> answer.size() == asked);
+                    return isCut && names.size() < limit && asked < LockStore.MAX_LIST
+                            ? list(prefix, limit, Math.min(2 * asked, LockStore.MAX_LIST))
+                            : CompletableFuture.completedStage(
+                                    names.stream().limit(limit).toList());
                 });
     }
 
-    // A node that has not answered may have any name in use; one that had to cut its list, any that would come later.
-    private boolean mayBeInUse(LockName name, List<List<LockName>> answers, int limit) {
+    private List<LockName> inUse(List<List<LockName>> answers, int asked) {
+        NavigableSet<LockName> names = new TreeSet<>();
+        answers.forEach(names::addAll);
+        // Which names a node has behind the last one of a list that was cut is not known.
+        Optional<LockName> known = answers.stream()
+                .filter(answer -> answer.size() == asked)
+                .map(answer -> answer.get(asked - 1))
+                .min(Comparator.naturalOrder());
+        return known.map(last -> names.headSet(last, true)).orElse(names).stream()
+                .filter(name -> mayBeInUse(name, answers))
+                .toList();
+    }
+
+    // A node that has not answered may have any name in use.
+    private boolean mayBeInUse(LockName name, List<List<LockName>> answers) {
         long free = answers.stream()
-                .filter(names -> Collections.binarySearch(names, name) < 0
-                        && (names.size() < limit || name.compareTo(names.get(names.size() - 1)) < 0))
+                .filter(names -> Collections.binarySearch(names, name) < 0)
                 .count();
         return nodes.size() - free >= nodes.majority();
     }
@@ -84,9 +104,14 @@ final class Inspection {
         return Optional.of(new ResourceState(name, holders.get(0).claim().limit(), counter, holders, List.of()));
     }
 
-    // A majority has granted a claim before the next one is asked for, so most nodes have both in that order, or only
-    // the first. Ages and counters do not tell it: they come from nodes that granted, and answer, at different times.
+    // A majority has granted a claim before the next one is asked for, so if all nodes answer most of them have both in
+    // that order, or only the first. Ages and counters do not tell it: they come from nodes that granted, and answer,
+    // at
+    // different times. Each is compared with each, so very many are left in the order of the first node.
     private static Stream<List<Entry>> inOrder(List<List<Entry>> grants, List<ResourceState> states) {
+        if (grants.size() > MOST_IN_ORDER) {
+            return grants.stream();
+        }
         int[][] places = states.stream().map(state -> places(grants, state)).toArray(int[][]::new);
         int[] later = new int[grants.size()];
         for (int i = 0; i < later.length; i++) {

@@ -30,7 +30,8 @@ final class Nodes implements Iterable<Node> {
 
     /**
      * The token of a grant, from the counters that a majority at least has given it. A node that granted late may have a larger
-     * one, which was never handed out; one that was not in time to raise its own has a smaller one.
+     * one, which was never handed out; one that was not in time to raise its own has a smaller one. If nodes have not answered,
+     * it may be smaller than what was handed out.
      */
     long token(LongStream counters) {
         long[] sorted = counters.sorted().toArray();

@@ -101,6 +101,20 @@ class LateMessagesTest extends StoreTest {
         nodes.node(2).delivers();
     }
 
+    /** The names before it, each of which only one node keeps, took its place in the lists that the nodes had to cut. */
+    @Test
+    void namesOfAMinorityHideNone() {
+        LockName used = new LockName(name + "-z");
+        granted(store, carol.mutex(used));
+        for (int i = 0; i < 3; i++) {
+            for (String last : List.of("-a", "-b", "-c")) {
+                get(nodes.node(i).store().tryAcquire(dave.mutex(new LockName(name + last + i))));
+            }
+        }
+        assertThat(get(store.list(name.value(), 1))).containsExactly(used);
+        assertThat(get(store.list(name.value(), LockStore.MAX_LIST))).containsExactly(used);
+    }
+
     /** The node's own counter was shown, which is larger, and was never handed out. */
     @Test
     void tokenIsShownAsItWasHandedOutIfANodeGrantsLate() {

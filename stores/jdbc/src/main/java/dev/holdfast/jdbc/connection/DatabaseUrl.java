@@ -49,8 +49,15 @@ public record DatabaseUrl(String url, String shown) {
     private static final Pattern SEVERAL_SERVERS =
             Pattern.compile("(?s)jdbc:postgresql:(//[^/?]*,.*|[^?]*\\?(.*&)?(PGHOST|host)=[^&]*(,|%2C|%2c).*)");
 
-    /** What MariaDB's driver takes as a list of servers, of which it chooses one for each new connection. */
-    private static final Pattern SEVERAL_OF_MARIA = Pattern.compile("(?s)jdbc:mariadb:([^/?]*:)?//[^/?]*,.*");
+    /** What MariaDB's driver takes as a list of servers of which any may be the primary, for each new connection. */
+    private static final Pattern SEVERAL_OF_MARIA =
+            Pattern.compile("(?s)jdbc:mariadb:(?!(?i:replication:|.*\\(type=replica\\)))([^/?]*:)?//[^/?]*,.*");
+
+    /** A mode in which MariaDB's driver replaces connections by itself. */
+    private static final Pattern MODE_OF_MARIA = Pattern.compile("(?s)jdbc:mariadb:[^/?]+//.*");
+
+    /** How often it then looks for a server in the midst of a call, if there are no more servers than that. */
+    private static final int LEAST_TRIES = 4;
 
     /**
      * Fails on a server that is read-only, also for a user whom such a server lets write: then the driver opens the
@@ -168,13 +175,20 @@ public record DatabaseUrl(String url, String shown) {
             }
             if (SEVERAL_OF_MARIA.matcher(url).matches()) {
                 put(properties, "initSql", REQUIRE_PRIMARY);
-                // In some modes the driver would pass over a server for a minute after one failure, and look for one
-                // that it can reach up to 120 times in the midst of a call.
+            }
+            if (MODE_OF_MARIA.matcher(url).matches()) {
+                // The driver would pass over a server for a minute after one failure, and look for one that it can
+                // reach up to 120 times in the midst of a call.
                 put(properties, "deniedListTimeout", "1000");
-                put(properties, "retriesAllDown", "4");
+                put(properties, "retriesAllDown", Long.toString(Math.max(LEAST_TRIES, servers() + 1)));
             }
         }
         return properties;
+    }
+
+    // Those of MariaDB, which are divided by commas. One that refuses to be the primary counts as a try.
+    private long servers() {
+        return 1 + url.split("[?]", 2)[0].chars().filter(c -> c == ',').count();
     }
 
     /** Whether the user sets variables of the sessions, which takes the place of what {@link #properties} set. */

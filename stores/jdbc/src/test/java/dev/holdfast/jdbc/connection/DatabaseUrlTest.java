@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.time.Duration;
 import java.util.Properties;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.Driver;
 
@@ -79,9 +80,27 @@ class DatabaseUrlTest {
                 "jdbc:mariadb://address=(host=a)(port=1)/db",
                 "jdbc:mysql://a,b/db",
                 "jdbc:mariadb://a,b/db?initSql=DO%201",
+                "jdbc:mariadb:replication://a,b/db",
+                "jdbc:mariadb:loadbalance://address=(host=a)(type=replica),address=(host=b)/db",
             })
-    void oneServerMayBeReadOnly(String url) {
+    void oneServerOrAReplicaThatIsAskedForMayBeReadOnly(String url) {
         assertThat(properties(url)).doesNotContainKey("initSql");
+    }
+
+    /** By the driver's defaults a call could take half a minute while no server is there. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ' ',
+            nullValues = "none",
+            value = {
+                "jdbc:mariadb:sequential://a/db 4",
+                "jdbc:mariadb:sequential://a,b/db 4",
+                "jdbc:mariadb:replication://a,b,c,d,e/db?password=x,y 6",
+                "jdbc:mariadb:loadbalance://a/db?retriesAllDown=9 none",
+                "jdbc:mariadb://a,b/db none",
+            })
+    void inAModeTheDriverTriesEachServerOfMariaDbAndNotForLong(String url, String tries) {
+        assertThat(properties(url).getProperty("retriesAllDown")).isEqualTo(tries);
     }
 
     private static Properties properties(String url) {

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Others may delete a claim's own node. It is watched where that matters at once: by a claim that holds, from its first
  * renewal on; in a wait set, where the deletion is the signal; and by the next claim of a mutex. All others find it by their
- * next list or renewal, and save a request for each wait.
+ * next list or renewal, and save a request for each wait (a renewal that reads the node watches it from then on).
  *
  * <p>The deletion of the only node ahead is the grant of a mutex. This is safe for three reasons. The list was
  * taken after the claim's own node was created. No node is inserted ahead of it later. And events arrive in order:
