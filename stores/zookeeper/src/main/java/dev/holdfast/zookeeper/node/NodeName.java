@@ -39,6 +39,9 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
     private static final String MUTEX = "lock-";
     private static final String READ = "__READ__";
     private static final String WRITE = "__WRIT__";
+    /** The length of nearly all sequences. */
+    private static final int DIGITS = 10;
+
     private static final Pattern PERMITS = Pattern.compile("_c_(.+)-(\\d{1,8})of(\\d{1,8})-(-?\\d{9,10})");
 
     /** The name of a claim's node without the sequence, which the server or {@link #resized} appends. */
@@ -103,7 +106,13 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
     /** Parses a name; null if it is not that of a claim's node, such as that of a nested parent node. */
     public static @Nullable NodeName parse(String text) {
         try {
-            int at = text.lastIndexOf(WRITE);
+            // Most are those of a mutex, and a list is parsed for each grant of a queue: the pattern below would cost
+            // most.
+            int at = text.length() - DIGITS - MUTEX.length();
+            if (text.startsWith(MUTEX, at)) {
+                return parsed(text, at, 1, 1, sequence(text, at + MUTEX.length()));
+            }
+            at = text.lastIndexOf(WRITE);
             if (at >= 0) {
                 return parsed(text, at, Claim.ALL, Claim.ALL, sequence(text, at + WRITE.length()));
             }
@@ -159,7 +168,7 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
 
     private static int sequence(String text, int from) {
         int digits = text.length() - from;
-        if (digits < 10 || digits > 11) {
+        if (digits < DIGITS || digits > DIGITS + 1) {
             throw new NumberFormatException(text);
         }
         return Integer.parseInt(text.substring(from));
@@ -167,7 +176,7 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
 
     // The sequence has ten digits, or a minus sign and nine or ten digits.
     private static int sequenceAt(String text) {
-        int at = text.length() - 10;
+        int at = text.length() - DIGITS;
         boolean longer = text.charAt(at - 1) == '-' && (text.charAt(at - 2) == '-' || text.charAt(at - 2) == '_');
         return longer ? at - 1 : at;
     }
