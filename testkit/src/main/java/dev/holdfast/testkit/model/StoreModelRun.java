@@ -52,8 +52,14 @@ public final class StoreModelRun {
 
     private static final double LEAST_SHARE = 0.02;
 
-    /** A run that has met too few events is extended to at most this multiple of its operations. */
+    /** A run of which too much was discarded is extended to at most this multiple of its operations. */
     private static final int MOST_EXTENSION = 2;
+
+    /**
+     * The same for a run that has met too few events. The rarest are four of a hundred operations, and half of that is
+     * asked for: in 2,000 operations, one run in some hundred has fewer by chance.
+     */
+    private static final int MOST_EXTENSION_FOR_EVENTS = 4;
 
     private static final int NAMES = 12;
     /** On a held clock, in quarters of a unit, of which a ticket lasts forty. */
@@ -502,7 +508,7 @@ public final class StoreModelRun {
     // but not for ever.
     private boolean goesOn(int done) {
         // One tenth more than the final check counts, because the last comparisons are operations, too.
-        boolean metTooFew = done < MOST_EXTENSION * operations && !provesEnough(done + done / 10);
+        boolean metTooFew = done < MOST_EXTENSION_FOR_EVENTS * operations && !provesEnough(done + done / 10);
         boolean discardedTooMany = phases < mostPhases() && tooMuchIsDiscardedOf(phases);
         return done < operations || metTooFew || discardedTooMany;
     }
