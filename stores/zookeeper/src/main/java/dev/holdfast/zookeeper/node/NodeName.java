@@ -106,8 +106,8 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
     /** Parses a name; null if it is not that of a claim's node, such as that of a nested parent node. */
     public static @Nullable NodeName parse(String text) {
         try {
-            // Most are those of a mutex, and a list is parsed for each grant of a queue: the pattern below would cost
-            // most.
+            // Most are those of a mutex, and each grant of a queue parses a list, of which the pattern below would be
+            // most of the cost.
             int at = text.length() - DIGITS - MUTEX.length();
             if (text.startsWith(MUTEX, at)) {
                 return parsed(text, at, 1, 1, sequence(text, at + MUTEX.length()));
