@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
  * {@link #openWithBriefTickets} should open it with a short one: 1 to 2 seconds.
  *
  * <p>Random tests print their seed once for each JVM; {@code -Dholdfast.seed=NUMBER} repeats them. The length of
- * the model run is {@code -Dholdfast.model.operations=NUMBER}, 10,000 by default.
+ * the model run is {@code -Dholdfast.model.operations=NUMBER}, 5,000 by default.
  */
 public abstract class LockStoreTck extends ThreadSafety {
 
@@ -47,7 +47,7 @@ public abstract class LockStoreTck extends ThreadSafety {
      * a store that has its long run in another test may return a smaller number.
      */
     protected int modelOperations() {
-        return 10_000;
+        return 5_000;
     }
 
     /**

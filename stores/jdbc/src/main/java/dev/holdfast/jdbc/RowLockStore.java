@@ -355,7 +355,7 @@ final class RowLockStore implements LockStore {
         boolean isContended = contended.contains(claim.name());
         boolean canJoin = turn.table().canJoin(claim);
         Optional<Joined> joined = isContended && canJoin ? join(turn, claim) : Optional.empty();
-        boolean mayBeFree = canJoin && !turn.table().queueStatementsSkip();
+        boolean mayBeFree = canJoin && !turn.table().transitionFollows();
         if (joined.isEmpty() && (mayBeFree || !isContended)) {
             Granted granted = acquireUnlocked(turn, claim);
             if (granted != null) {
@@ -545,7 +545,7 @@ final class RowLockStore implements LockStore {
                         true, null, List.of(over.get().handed()), 0, over.get().contended());
             }
             // The queue may be empty by now.
-            if (!alone && !turn.table().queueStatementsSkip() && turn.further().releaseSole(claim)) {
+            if (!alone && !turn.table().transitionFollows() && turn.further().releaseSole(claim)) {
                 return Applied.of(true);
             }
         }

@@ -14,6 +14,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.RecordingListener;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -26,6 +27,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -153,10 +155,18 @@ class QueueStatementsTest extends Servers {
 
     /** The statements that change a queue without reading it leave one alone that they cannot change. */
     @ParameterizedTest
-    @CsvSource({"postgresql, 'wait\tbroken\n'", "postgresql, broken", "mariadb, 'wait\tbroken\n'", "mariadb, broken"})
-    void queueThatSomebodyElseWroteIntoIsReported(String product, String others) throws SQLException {
-        String url = url(product);
-        LockStore store = open(url);
+    @CsvSource({
+        "postgresql, 'wait\tbroken\n'", "postgresql, broken",
+        "mariadb, 'wait\tbroken\n'", "mariadb, broken",
+        "sqlite, 'wait\tbroken\n'", "sqlite, broken"
+    })
+    void queueThatSomebodyElseWroteIntoIsReported(String product, String others, @TempDir Path folder)
+            throws SQLException {
+        boolean isFile = product.equals("sqlite");
+        String url = isFile ? "jdbc:sqlite:" + folder.resolve("locks.db") : url(product);
+        LockStore store = isFile
+                ? closing(new SqliteLockStoreProvider().open(url.substring("jdbc:".length()), MonotonicClock.SYSTEM))
+                : open(url);
         Claim holder = alice.mutex(name).withLease(LONG);
         granted(store, holder);
         waiting(store, bob.mutex(name));

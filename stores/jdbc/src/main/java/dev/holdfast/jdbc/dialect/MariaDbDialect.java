@@ -156,7 +156,7 @@ public class MariaDbDialect extends MySqlDialect {
     }
 
     @Override
-    public boolean queueStatementsSkip() {
+    public boolean transitionFollows() {
         return true;
     }
 

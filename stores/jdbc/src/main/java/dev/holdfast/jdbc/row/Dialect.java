@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -51,21 +52,6 @@ public abstract class Dialect {
 
     /** The wall clock as a SQL expression. */
     public abstract String epoch();
-
-    /** Whether this process can read the database's clock itself, without a statement. */
-    public boolean hasLocalClock() {
-        return false;
-    }
-
-    /** The time, in a dialect for which {@link #hasLocalClock} is true. */
-    public long nowMicros() {
-        throw new UnsupportedOperationException(product() + " returns the time by statements only");
-    }
-
-    /** The wall clock, in a dialect for which {@link #hasLocalClock} is true. */
-    public long epochMicros() {
-        throw new UnsupportedOperationException(product() + " returns the time by statements only");
-    }
 
     /** The statements that create the tables. It must do no harm to run one of them twice. */
     public abstract List<String> createTables();
@@ -126,11 +112,17 @@ public abstract class Dialect {
     }
 
     /**
-     * Whether these skip a row that another client has locked, instead of waiting for it. After that a statement which cannot skip
-     * would fail, most likely.
+     * Whether a transition follows at once where these did nothing, without a try of the statements for a lock that is free or has
+     * one holder: because these skip a row that another client has locked, so that a statement which cannot skip would fail,
+     * most likely; or because a transition costs hardly more.
      */
-    public boolean queueStatementsSkip() {
+    public boolean transitionFollows() {
         return false;
+    }
+
+    /** Whether claims that leave room for others join a queue with {@link #join}, too. Most often they need not join. */
+    public boolean joinsShared() {
+        return true;
     }
 
     /**
@@ -150,6 +142,12 @@ public abstract class Dialect {
      */
     public String handOver() {
         throw new UnsupportedOperationException(product() + " changes queues by transitions");
+    }
+
+    /** Runs {@link #handOver()}, or does the same in another way. Empty if it did nothing. */
+    public Optional<HandedOver> handOver(LockStatements statements, Claim claim, Duration ticketTtl)
+            throws SQLException {
+        return statements.handOver(claim, ticketTtl);
     }
 
     /** Whether there is {@link #refresh}. */
@@ -410,7 +408,7 @@ public abstract class Dialect {
     public abstract StoreException failure(SQLException failure);
 
     /** A statement, ready to run. It is built once: to build it each time would cost more than to send it. */
-    final String ready(String name, Supplier<String> template) {
+    protected final String ready(String name, Supplier<String> template) {
         String ready = made.get(name);
         return ready != null ? ready : made.computeIfAbsent(name, unused -> sql(template.get()));
     }

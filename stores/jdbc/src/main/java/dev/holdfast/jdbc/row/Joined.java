@@ -27,7 +27,10 @@ public record Joined(List<Integer> permits, long since, long holderEnds) {
      * @throws IllegalArgumentException if somebody else wrote into the row
      */
     static Joined appended(long holderEnds, int more, String others) {
-        long entries = others.chars().filter(each -> each == RowCodec.ENTRY).count();
+        int entries = 0;
+        for (int end = others.indexOf(RowCodec.ENTRY); end >= 0; end = others.indexOf(RowCodec.ENTRY, end + 1)) {
+            entries++;
+        }
         if (entries != more) {
             throw new IllegalArgumentException("it has " + entries + " entries instead of " + more);
         }

@@ -84,13 +84,6 @@ public record LockRow(
                 others);
     }
 
-    /** This row as it is in the table after it was written. */
-    LockRow written(long epoch) {
-        long newVersion = version == 0 ? epoch : version + 1;
-        return new LockRow(
-                name, newVersion, counter, holder, held, permits, capacity, since, expires, owner, more, others);
-    }
-
     /**
      * The resource that the row describes.
      *

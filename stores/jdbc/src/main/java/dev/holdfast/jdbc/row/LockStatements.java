@@ -176,11 +176,13 @@ public final class LockStatements implements AutoCloseable {
     /** Appends a claim to the queue behind an exclusive holder; empty if the statement did nothing. */
     Optional<Joined> join(Claim claim, Duration ticketTtl) throws SQLException {
         return query(
-                dialect.ready("join", dialect::join),
-                statement -> bindClaim(statement, claim, ticketTtl),
-                rows -> rows.next()
-                        ? Optional.of(Joined.appended(rows.getLong(1), rows.getInt(2), rows.getString(3)))
-                        : Optional.empty());
+                dialect.ready("join", dialect::join), statement -> bindClaim(statement, claim, ticketTtl), rows -> {
+                    Optional<Joined> joined = Optional.empty();
+                    while (rows.next()) { // as when a free lock is acquired
+                        joined = Optional.of(Joined.appended(rows.getLong(1), rows.getInt(2), rows.getString(3)));
+                    }
+                    return joined;
+                });
     }
 
     /** Refreshes the ticket of a claim behind an exclusive holder; empty if the statement did nothing. */

@@ -76,7 +76,6 @@ public final class LockTable implements AutoCloseable {
     private final Duration ticketTtl;
     private final MonotonicClock clock;
     private final EntryCache entryCache = new EntryCache();
-    private final RowCache rowCache = new RowCache();
     /** Until when transitions may try again: for ever, before the first call. */
     private long deadline;
 
@@ -172,7 +171,7 @@ public final class LockTable implements AutoCloseable {
     /**
      * Appends a claim to the queue with one statement, if the holder leaves no room for any other claim; empty if that is not
      * so, or other clients came first. Clients that join do not race, as those would that read the row and write it back: they
-     * queue for the row in the database, unless its statement {@linkplain Dialect#queueStatementsSkip skips} the row.
+     * queue for the row in the database, unless its statement skips the row.
      *
      * @throws RowLockedException if a transaction that is not the store's keeps the row locked
      */
@@ -205,14 +204,14 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
-    /** Whether {@link #join} and {@link #handOver} skip a row that another client has locked. */
-    public boolean queueStatementsSkip() {
-        return dialect.queueStatementsSkip();
+    /** Whether a transition follows at once where {@link #join} and {@link #handOver} did nothing. */
+    public boolean transitionFollows() {
+        return dialect.transitionFollows();
     }
 
     /** Whether {@link #join} may do something about a claim. */
     public boolean canJoin(Claim claim) {
-        return dialect.hasQueueStatements() && !claim.isWaitSet();
+        return dialect.hasQueueStatements() && !claim.isWaitSet() && (claim.isExclusive() || dialect.joinsShared());
     }
 
     /** Whether {@link #handOver} may do something about a claim. */
@@ -227,7 +226,7 @@ public final class LockTable implements AutoCloseable {
      * @throws RowLockedException if a transaction that is not the store's keeps the row locked
      */
     public Optional<HandedOver> handOver(Claim claim) throws SQLException {
-        return unlessRace(claim, () -> statements.handOver(claim, ticketTtl));
+        return unlessRace(claim, () -> dialect.handOver(statements, claim, ticketTtl));
     }
 
     /** What one statement does about a claim. */
@@ -338,21 +337,11 @@ public final class LockTable implements AutoCloseable {
             refused = null;
             SQLException locked = null;
             try {
-                boolean isPlain = !asNode && companion == Companion.NONE;
-                // Before the row is read, so that it counts less than there is in the row, if anything.
-                long commits = isPlain && sorted.size() == 1 && rowCache.contains(sorted.get(0))
-                        ? statements.dataVersion()
-                        : RowCache.UNKNOWN;
-                Applied<T> guessed =
-                        commits == RowCache.UNKNOWN ? null : attemptUnread(sorted.get(0), transition, commits);
-                if (guessed != null) {
-                    return guessed;
-                }
                 // The try before may have waited for most of the time.
                 if (!limitWait()) {
                     break;
                 }
-                Tried<T> tried = attempt(sorted, transition, readFirst, asNode, companion, commits);
+                Tried<T> tried = attempt(sorted, transition, readFirst, asNode, companion);
                 if (tried.applied() != null) {
                     return tried.applied();
                 }
@@ -385,64 +374,18 @@ public final class LockTable implements AutoCloseable {
                 Effect.NONE, sorted + " were changed by other clients each time that this client tried to", null);
     }
 
-    // Begins with the row that this connection wrote last instead of a read: one statement in autocommit, which does
-    // nothing if the row was changed meanwhile. Null if no such row is cached, if it was not current, or if nothing
-    // is written that could prove that it was current.
-    private <T> @Nullable Applied<T> attemptUnread(LockName name, Transition<T> transition, long commits)
-            throws SQLException {
-        LockRow guess = rowCache.guess(name, commits);
-        if (guess == null) {
-            return null;
-        }
-        Rows rows = new Rows(Map.of(name, guess), dialect.nowMicros(), dialect.epochMicros());
-        List<LockRow> changed = new ArrayList<>();
-        Applied<T> applied;
-        try {
-            applied = apply(rows, transition, changed);
-        } catch (RuntimeException unproven) {
-            // It failed on a row that may not be current. On the row as it is read, it fails again if the reason
-            // still holds.
-            return null;
-        }
-        if (changed.isEmpty()) {
-            return null;
-        }
-        if (!statements.write(changed.get(0), rows.epoch())) {
-            rowCache.forget(name);
-            return null;
-        }
-        remember(rows, changed, commits);
-        return applied;
-    }
-
-    private void remember(Rows before, List<LockRow> written, long commits) {
-        for (LockRow row : dialect.hasLocalClock() ? written : List.<LockRow>of()) {
-            if (row.more() > 0) {
-                rowCache.wrote(row.written(before.epoch()), commits);
-            } else {
-                rowCache.forget(row.name());
-            }
-        }
-    }
-
     /** The result of one try: the transition was applied, or the write of a row was refused. */
     private record Tried<T>(
             @Nullable Applied<T> applied, @Nullable LockRow refused) {}
 
     /**
-     * @param commits how many commits of others there were before the rows are read, as far as is known
      * @param readFirst whether the transaction begins after the rows were read, and only if several are written. Where
      *     a transaction keeps all other writers out, none of this program's code runs inside it then. That matters in a
      *     JVM that has just started: on a busy machine its first transition loads classes for most of a second, and
      *     twenty such processes had each other wait for longer than the limit.
      */
     private <T> Tried<T> attempt(
-            List<LockName> sorted,
-            Transition<T> transition,
-            boolean readFirst,
-            boolean asNode,
-            Companion companion,
-            long commits)
+            List<LockName> sorted, Transition<T> transition, boolean readFirst, boolean asNode, Companion companion)
             throws SQLException {
         int companions = companion == Companion.NONE ? 0 : 1;
         boolean begun = false;
@@ -471,7 +414,6 @@ public final class LockTable implements AutoCloseable {
                 statements.commit();
             }
             ended = true;
-            remember(rows, changed, commits);
             return new Tried<>(applied, null);
         } finally {
             if (begun && !ended) {

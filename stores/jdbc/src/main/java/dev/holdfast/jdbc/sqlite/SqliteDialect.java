@@ -2,12 +2,20 @@ package dev.holdfast.jdbc.sqlite;
 
 import dev.holdfast.jdbc.row.ColumnType;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.HandedOver;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.NameEncoding;
+import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Released.Handed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.ResourceRecord.Place;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -15,6 +23,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import org.sqlite.BusyHandler;
 import org.sqlite.Function;
 import org.sqlite.SQLiteConnection;
@@ -45,6 +54,29 @@ public final class SqliteDialect extends Dialect {
             CREATE TABLE IF NOT EXISTS holdfast_schema (
               version INTEGER NOT NULL PRIMARY KEY, clock TEXT NOT NULL, origin INTEGER NOT NULL
             )
+            """;
+
+    // The time is read once, so that both columns of it are equal in the entry. $thisBoot is put in after the start.
+    private static final String JOIN = """
+            WITH c (now) AS MATERIALIZED (SELECT $now)
+            UPDATE holdfast_lock AS l SET version = l.version + 1, more = l.more + 1,
+              others = CASE l.more WHEN 0 THEN '' ELSE l.others END || 'wait\t' || ?3 || '\t' || c.now || '\t' || (c.now + ?6)
+                || '\t' || ?4 || '\t' || ?5 || '\t' || ?7 || '\n'
+            FROM c
+            WHERE l.name = ?1 AND l.clock = ?2 AND l.expires > c.now AND l.permits = l.capacity AND l.capacity = ?5
+              AND l.holder <> ?3 AND l.more < %d AND instr(l.others, '\t' || ?3 || '\t') = 0 AND $thisBoot
+            RETURNING expires, more, others
+            """.formatted(LockStore.MAX_QUEUE);
+
+    private static final String HEAD_OF_QUEUE = """
+            SELECT version, counter, permits, more, substr(others, 1, instr(others, '\n')) FROM holdfast_lock
+            WHERE name = ? AND holder = ? AND clock = ? AND more > 0 AND permits = capacity AND expires > ? AND $thisBoot
+            """;
+
+    private static final String HAND_OVER = """
+            UPDATE holdfast_lock SET version = version + 1, counter = ?1, holder = ?2, held = ?1, since = ?3, expires = ?4,
+              owner = ?5, more = more - 1, others = CASE more WHEN 1 THEN '-' ELSE substr(others, instr(others, '\n') + 1) END
+            WHERE name = ?6 AND version = ?7 AND $thisBoot
             """;
 
     private static final String CHECK_FILE =
@@ -99,19 +131,8 @@ public final class SqliteDialect extends Dialect {
         return "holdfast_epoch()";
     }
 
-    @Override
-    public boolean hasLocalClock() {
-        return true;
-    }
-
-    @Override
-    public long nowMicros() {
+    private long nowMicros() {
         return (clock.nanoTime() - origin) / 1_000;
-    }
-
-    @Override
-    public long epochMicros() {
-        return clock.epochMicros();
     }
 
     @Override
@@ -219,6 +240,89 @@ public final class SqliteDialect extends Dialect {
                   AND %s
                 RETURNING name, holder, held, expires - $now
                 """.formatted(String.join(", ", Collections.nCopies(claims, "(?, ?, ?, ?)")), isThisBoot());
+    }
+
+    @Override
+    public boolean hasQueueStatements() {
+        return true;
+    }
+
+    @Override
+    public boolean transitionFollows() {
+        return true;
+    }
+
+    @Override
+    public boolean joinsShared() {
+        return false;
+    }
+
+    @Override
+    public String join() {
+        return JOIN.replace("$thisBoot", isThisBoot());
+    }
+
+    // A read and a write, which here cost no more than one statement, spare SQL the parts of an entry. The queue stays
+    // in
+    // the database: only its first entry is fetched.
+    @Override
+    public Optional<HandedOver> handOver(LockStatements statements, Claim claim, Duration ticketTtl)
+            throws SQLException {
+        long now = nowMicros();
+        Optional<HeadOfQueue> head = headOfQueue(statements, claim, now);
+        Optional<Place> next = head.flatMap(read -> read.waiter(claim.name(), now));
+        if (head.isEmpty() || next.isEmpty()) {
+            return Optional.empty();
+        }
+        Claim taker = next.get().claim();
+        long lease = Math.min(RowCodec.micros(ticketTtl), RowCodec.micros(taker.lease()));
+        long counter = Math.max(head.get().counter() + 1, clock.epochMicros());
+        int written =
+                statements.update(ready("hand over", () -> HAND_OVER.replace("$thisBoot", isThisBoot())), statement -> {
+                    statement.setLong(1, counter);
+                    statement.setString(2, taker.id().toString());
+                    statement.setLong(3, now);
+                    statement.setLong(4, now + lease);
+                    statement.setString(5, RowCodec.owner(taker));
+                    bindName(statement, 6, claim.name().value());
+                    statement.setLong(7, head.get().version());
+                });
+        Handed handed = new Handed(taker.id(), new Granted(counter, RowCodec.duration(lease)));
+        return written == 0
+                ? Optional.empty()
+                : Optional.of(new HandedOver(handed, head.get().more() > 1));
+    }
+
+    private Optional<HeadOfQueue> headOfQueue(LockStatements statements, Claim holder, long now) throws SQLException {
+        return statements.query(
+                ready("head of queue", () -> HEAD_OF_QUEUE.replace("$thisBoot", isThisBoot())),
+                statement -> {
+                    bindName(statement, 1, holder.name().value());
+                    statement.setString(2, holder.id().toString());
+                    statement.setString(3, clock());
+                    statement.setLong(4, now);
+                },
+                rows -> rows.next()
+                        ? Optional.of(new HeadOfQueue(
+                                rows.getLong(1), rows.getLong(2), rows.getInt(3), rows.getInt(4), rows.getString(5)))
+                        : Optional.empty());
+    }
+
+    /** A row with a queue behind an exclusive holder, and the first entry of the queue. */
+    private record HeadOfQueue(long version, long counter, int permits, int more, String entry) {
+
+        /** The first entry if it is a waiter that may be the next exclusive holder. What cannot be read is left to a transition. */
+        Optional<Place> waiter(LockName name, long now) {
+            try {
+                return RowCodec.parse(name, entry).waiters().stream()
+                        .filter(first -> first.expires() > now)
+                        .filter(first ->
+                                first.claim().isExclusive() && first.claim().permits() == permits)
+                        .findFirst();
+            } catch (IllegalArgumentException unreadable) {
+                return Optional.empty();
+            }
+        }
     }
 
     // To look for a text in a queue of 64 takes a few microseconds here; to fetch the queue allocates 16 kB and more.
