@@ -7,6 +7,7 @@ import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
@@ -14,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -113,6 +115,28 @@ class FileHerdTest extends StoreTest {
             released(here, claims.get(i));
             assertThat(ofCalls(statements.take())).as("release %d", i).isEqualTo(i < 3 ? HAND_OVER : List.of("UPDATE"));
         }
+    }
+
+    /** Somebody else releases the same claim after the head of its queue was read: the queue has moved, and moves once only. */
+    @Test
+    void aReleaseThatAnotherProcessIsFasterThanReadsAgain() {
+        Claim holder = alice.mutex(name);
+        granted(here, holder);
+        Claim next = bob.mutex(name);
+        RecordingListener ofNext = waiting(here, next);
+        waiting(here, bob.mutex(name));
+        AtomicBoolean done = new AtomicBoolean();
+        statements.before(sql -> {
+            if (sql.startsWith("UPDATE") && done.compareAndSet(false, true)) {
+                released(there, holder);
+            }
+        });
+        get(here.release(holder));
+        assertThat(done).isTrue();
+        awaitGrant(ofNext);
+        ResourceState state = get(there.inspect(name)).orElseThrow();
+        assertThat(state.holders()).extracting(ResourceState.Entry::claim).containsExactly(next);
+        assertThat(state.waiters()).hasSize(1);
     }
 
     /** The first words of the statements that were not run by the poller. */
