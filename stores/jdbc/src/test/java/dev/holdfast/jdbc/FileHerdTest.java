@@ -7,6 +7,7 @@ import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
@@ -115,6 +116,23 @@ class FileHerdTest extends StoreTest {
             released(here, claims.get(i));
             assertThat(ofCalls(statements.take())).as("release %d", i).isEqualTo(i < 3 ? HAND_OVER : List.of("UPDATE"));
         }
+    }
+
+    /** Its client has vanished, and nobody has looked at the queue since its ticket ran out. */
+    @Test
+    void aDeadWaiterIsPassedOver() {
+        Duration ticket = here.traits().ticketTtl();
+        Claim holder = alice.mutex(name).withLease(ticket.multipliedBy(4));
+        granted(here, holder);
+        waiting(there, bob.mutex(name));
+        there.close();
+        Claim next = bob.mutex(name);
+        RecordingListener ofNext = waiting(here, next);
+        clock.advance(ticket.multipliedBy(3).dividedBy(5));
+        assertThat(renewed(here, next)).isInstanceOf(Renewed.Waiting.class);
+        clock.advance(ticket.multipliedBy(3).dividedBy(5));
+        released(here, holder);
+        awaitGrant(ofNext);
     }
 
     /** Somebody else releases the same claim after the head of its queue was read: the queue has moved, and moves once only. */
