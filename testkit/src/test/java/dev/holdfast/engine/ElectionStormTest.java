@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Five candidates of three clients, at random: they resign, leave, are cut off, wait for their callbacks, and lose
- * requests and replies. No two terms are ever valid at once, tokens never fall, and each candidate hears of elections
+ * requests and replies. No two terms are ever valid at once, tokens never fall, and each candidate learns of elections
  * and losses in turn.
  */
 class ElectionStormTest extends EngineFixture {

@@ -365,7 +365,7 @@ final class Deeds {
 
     private static void await(CountDownLatch latch, String what) throws InterruptedException {
         if (!latch.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
-            throw new IllegalStateException("Nobody was told of " + what + " within " + PATIENCE);
+            throw new IllegalStateException("No listener was notified of " + what + " within " + PATIENCE);
         }
     }
 

@@ -96,7 +96,7 @@ final class JobLock extends AbstractSimpleLock implements OwnJobLock {
         release(lease, lockConfiguration);
     }
 
-    /** Releases the lock of a job. If it was lost, a warning is all that the job hears. */
+    /** Releases the lock of a job. If it was lost, a warning is logged, and the job does not learn of it. */
     static void release(Lease lease, LockConfiguration job) {
         try {
             lease.release();

@@ -67,7 +67,7 @@ class ElectionBeanTest {
         });
     }
 
-    /** The store is still there when the listeners hear of the loss, and the lead is given back before the client is closed. */
+    /** The store is still there when the listeners learn of the loss, and the lead is given back before the client is closed. */
     @Test
     void theCloseOfTheApplicationResignsBeforeTheStoreIsClosed() {
         Diary[] first = new Diary[1];

@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A holder hears at once that its key is gone, and why. No renewal is needed for it but the first. */
+/** A holder learns at once that its key is gone, and why. No renewal is needed for it but the first. */
 class LossTest extends WithPlainServer {
 
     private final Map<ClaimId, Reason> lost = new ConcurrentHashMap<>();

@@ -19,7 +19,7 @@ class NemesisTest {
         }
     }
 
-    /** Until its holder has heard of the end of its session, the next one may hold, too. */
+    /** Until its holder has learned of the end of its session, the next one may hold, too. */
     @Test
     @OnDemand
     void nothingIsLostWhenSessionsAreEndedFromOutside() {

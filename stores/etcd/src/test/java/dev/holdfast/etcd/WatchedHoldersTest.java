@@ -81,7 +81,7 @@ class WatchedHoldersTest extends WithPlainServer {
         assertThat(lost).as("nothing was pushed").isEmpty();
     }
 
-    // A server that does not hear of the others any more answers from its memory, and so does a leader that was
+    // A server that receives nothing from the others any more answers from its memory, and so does a leader that was
     // deposed.
     @Test
     void watchesOnAServerThatLagsBehindAreNotBelieved() {

@@ -110,7 +110,7 @@ class SharedFileTest extends StoreTest {
         return atOnce && released.equals(Released.ALONE);
     }
 
-    /** A client that is closed while it waits hears nothing more, and its place goes to the next one in time. */
+    /** A client that is closed while it waits receives nothing more, and its place goes to the next one in time. */
     @Test
     void closedClientHearsNothingAndIsRefused() {
         LockStore one = client("");

@@ -82,7 +82,7 @@ final class MemoryNodes {
             broken = true;
         }
 
-        /** Requests take effect, but nobody hears of it. */
+        /** Requests take effect, but nobody learns of it. */
         void losesReplies(boolean value) {
             replyLost = value;
         }

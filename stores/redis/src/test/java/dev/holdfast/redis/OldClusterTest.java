@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /**
- * A cluster of Redis 6.2, which has no channels of a slot. A message on a plain channel is heard at every node, and a
+ * A cluster of Redis 6.2, which has no channels of a slot. A message on a plain channel arrives at every node, and a
  * subscription stays where it was made when the slot moves. So a waiter whose subscription was left behind hears what
  * the new primary publishes, although that one counts no subscriber.
  */

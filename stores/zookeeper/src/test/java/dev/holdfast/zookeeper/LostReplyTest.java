@@ -294,7 +294,7 @@ class LostReplyTest extends WithServer {
     }
 
     // Breaks the connection at a request of this call, and not before all that it sends at once is sent: a client
-    // that has heard of the break would send the rest on its next connection, where it may work.
+    // that has learned of the break would send the rest on its next connection, where it may work.
     private static <T> CompletionStage<T> broken(
             Proxy proxy, String kind, Action action, Supplier<CompletionStage<T>> call) {
         CompletableFuture<Action> whenSent = new CompletableFuture<>();

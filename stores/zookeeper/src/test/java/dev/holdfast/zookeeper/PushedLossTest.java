@@ -22,7 +22,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** A holder hears that its node is gone when that happens, and not with its next renewal. */
+/** A holder learns that its node is gone when that happens, and not with its next renewal. */
 class PushedLossTest extends WithServer {
 
     private record Loss(LockName name, ClaimId id, Reason reason) {}

@@ -112,7 +112,7 @@ class SessionTest extends WithServer {
 
     @Test
     void holderIsNotifiedOfTheEndOfItsSessionAndTheWaiterOfTheSameClientQueuesAgain() throws Exception {
-        // The lease is long beside the time that the client takes to connect again, and so to hear of the end.
+        // The lease is long beside the time that the client takes to connect again, and so to learn of the end.
         EndableSession lasting = closing(new EndableSession(Duration.ofSeconds(20)));
         try (Holdfast locks = Holdfast.over(ZooKeeperLockStore.over(lasting.client()))) {
             CompletableFuture<LossReason> lost = new CompletableFuture<>();

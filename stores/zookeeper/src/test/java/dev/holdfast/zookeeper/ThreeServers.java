@@ -142,7 +142,7 @@ final class ThreeServers implements AutoCloseable {
     }
 
     /**
-     * Makes the others lose their connections to server 0 and elect another leader, while server 0 hears nothing, and
+     * Makes the others lose their connections to server 0 and elect another leader, while server 0 receives nothing, and
      * takes itself for the leader until the time of {@code syncLimit}, 10 s, is over.
      */
     void deposeServerZero() {

@@ -83,7 +83,7 @@ class ThreeServersTest {
         }
     }
 
-    // The follower has not heard of the deletion when the renewal reaches it.
+    // The follower has not learned of the deletion when the renewal reaches it.
     @Test
     void renewalAtAFollowerThatLagsBehindBelievesNoWatchThatIsOutOfDate() {
         followWithServerZero();

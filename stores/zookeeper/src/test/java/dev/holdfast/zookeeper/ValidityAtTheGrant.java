@@ -13,7 +13,7 @@ import java.util.concurrent.TimeoutException;
 
 /**
  * Waits behind a lease, and looks at the moment of its grant whether that one is still valid. A test that looks later, when it
- * has heard of the loss, may be so late on a busy machine that the next claim has been granted in between.
+ * has learned of the loss, may be so late on a busy machine that the next claim has been granted in between.
  */
 final class ValidityAtTheGrant implements ClaimListener {
 

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@link #silence()}: nothing passes, and no connection ends; what was sent meanwhile arrives after {@link #heal}, as TCP
  *       delivers it after an outage. {@link #silence(Way)} does so in one direction.
  *   <li>{@link #refuse}: connections end, and new ones end at once, until {@link #heal}. {@link #endConnections} lets new ones pass.
- *   <li>{@link #forgetClients}: clients lose their connections, and the server does not hear of it while there is silence.
+ *   <li>{@link #forgetClients}: clients lose their connections, and the server does not learn of it while there is silence.
  *   <li>{@link #cutAfter}: the connection ends in the middle of what is sent.
  *   <li>{@link #judge}: a chosen message is lost with its connection, or its reply is, or it is replaced.
  *   <li>{@link #leadTo}: new connections go to another server.
@@ -248,7 +248,7 @@ public final class FaultProxy implements AutoCloseable {
         open.forEach(ProxiedConnection::end);
     }
 
-    /** Ends all connections at the clients' side. The server hears of it as of all else: after delay and silence. */
+    /** Ends all connections at the clients' side. The server learns of it as of all else: after delay and silence. */
     public void forgetClients() {
         open.forEach(ProxiedConnection::endClient);
     }

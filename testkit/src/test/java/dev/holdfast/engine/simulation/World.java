@@ -118,7 +118,7 @@ final class World {
         send(server, delay, what, task);
     }
 
-    /** Something went wrong where nobody would hear of an exception. */
+    /** Something went wrong where nobody would learn of an exception. */
     void fail(Throwable cause) {
         failure = failure == null ? cause : failure;
     }

@@ -112,7 +112,7 @@ class HoldfastObservationAutoConfigurationTest {
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean("holdfastObservations"));
     }
 
-    /** Of several observers some begin something, and others do not; one of them fails. Each hears of the end once. */
+    /** Of several observers some begin something, and others do not; one of them fails. Each learns of the end once. */
     @Test
     void eachOfSeveralObserversIsNotifiedOfTheEndOnce() {
         List<String> heard = new ArrayList<>();

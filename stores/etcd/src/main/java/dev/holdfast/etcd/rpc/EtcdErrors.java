@@ -76,7 +76,7 @@ public final class EtcdErrors {
                     Effect.NONE, "The session of this client is over; the next call makes another" + said, cause);
         }
         if (isTokenRefused(status)) {
-            // Also after a new log-in: users were changed again, or this server has not heard of the log-in yet.
+            // Also after a new log-in: users were changed again, or this server has not learned of the log-in yet.
             return StoreException.unavailable(
                     Effect.NONE, "The token was refused; the next call logs in again" + said, cause);
         }

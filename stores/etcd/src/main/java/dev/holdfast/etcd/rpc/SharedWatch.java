@@ -71,7 +71,7 @@ final class SharedWatch {
         startedAt = revision;
     }
 
-    /** Whether there may be changes that an interest will not hear of: before the start, or before it was added. */
+    /** Whether there may be changes that an interest will not learn of: before the start, or before it was added. */
     boolean hasMissed(Interest interest) {
         return Math.max(startedAt, lastEvent) >= interest.fromRevision;
     }

@@ -79,7 +79,7 @@ public final class ClaimState {
     /** How many watches on its own key have started so far. */
     public int ownStarts;
 
-    /** Whether that watch has missed nothing, so that a waiter which has not heard of the end of its key has its key. */
+    /** Whether that watch has missed nothing, so that a waiter which has not learned of the end of its key has its key. */
     public boolean ownIsSure;
 
     /** Whether the watch on its blocker has not started yet. */

@@ -254,7 +254,7 @@ public final class PostgresNotifier implements WaiterNotifier {
             try {
                 send(wakeUp, "", otherConnection);
             } catch (StoreException lost) {
-                // The listener looks for other channels each time that it has heard nothing for a while.
+                // The listener looks for other channels each time that nothing has arrived for a while.
                 return;
             }
         }
@@ -339,15 +339,15 @@ public final class PostgresNotifier implements WaiterNotifier {
     private void listen(Connection connection, WaiterRegistry waiters, WaitPoller poller) throws SQLException {
         PGConnection ours = connection.unwrap(PGConnection.class);
         LockTable table = new LockTable(connection, dialect, ticketTtl, true, clock);
-        Set<String> heard = new HashSet<>();
+        Set<String> listened = new HashSet<>();
         try (Statement statement = connection.createStatement()) {
-            hear(List.of(wakeUp), heard, statement);
+            listenTo(List.of(wakeUp), listened, statement);
             hasMoreChannels = true;
             long lastWait = clock.nanoTime();
             while (!closed && clock.nanoTime() - lastWait < LINGER_NANOS) {
                 if (hasMoreChannels) {
                     hasMoreChannels = false;
-                    hear(channels, heard, statement);
+                    listenTo(channels, listened, statement);
                     listening = true;
                     // Notifications sent before LISTEN were missed, so the rows are read once.
                     poller.lookNow();
@@ -366,17 +366,18 @@ public final class PostgresNotifier implements WaiterNotifier {
                     channels.retainAll(waiters.ofAll(PostgresNotifier::channel));
                 }
             }
-            execute("UNLISTEN ", heard, statement);
+            execute("UNLISTEN ", listened, statement);
         } finally {
             table.closeStatements();
         }
     }
 
-    private static void hear(Collection<String> channels, Set<String> heard, Statement statement) throws SQLException {
+    private static void listenTo(Collection<String> channels, Set<String> listened, Statement statement)
+            throws SQLException {
         List<String> more =
-                channels.stream().filter(channel -> !heard.contains(channel)).toList();
+                channels.stream().filter(channel -> !listened.contains(channel)).toList();
         execute("LISTEN ", more, statement);
-        heard.addAll(more);
+        listened.addAll(more);
     }
 
     private static void execute(String command, Collection<String> channels, Statement statement) throws SQLException {

@@ -41,11 +41,11 @@ public interface WaiterNotifier extends AutoCloseable {
 
     /**
      * Listens for notifications as long as claims wait in this client, if they reach it. Called after a claim has begun to wait, so
-     * that those for its client are heard.
+     * that those for its client arrive.
      */
     void listen(ClaimId claim, WaiterRegistry waiters, WaitPoller poller);
 
-    /** Whether this client hears notifications now, as far as it knows. */
+    /** Whether notifications reach this client now, as far as it knows. */
     boolean isListening();
 
     @Override

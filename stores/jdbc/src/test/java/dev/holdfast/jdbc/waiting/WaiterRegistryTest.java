@@ -59,7 +59,7 @@ class WaiterRegistryTest extends StoreTest {
     }
 
     /**
-     * The listener reads rows, too, and the schedule of the polls does not hear of that. Before, a client that was first in a queue
+     * The listener reads rows, too, and the schedule of the polls does not learn of that. Before, a client that was first in a queue
      * could take itself for one further back when its listener failed, and polled as rarely, until the row was changed.
      */
     @Test

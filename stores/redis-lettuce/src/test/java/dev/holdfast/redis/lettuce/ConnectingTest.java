@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Connections for whose failure Lettuce has no reason. It finds that its handler of the handshake is gone if the connection
- * was refused and closed before the thread that opened it has gone on, and it reports "closed prematurely" if it hears of
+ * was refused and closed before the thread that opened it has gone on, and it reports "closed prematurely" if it learns of
  * the closing before its own thread has passed the refusal on.
  */
 class ConnectingTest extends StoreTest {

@@ -104,7 +104,7 @@ public final class NodeWatches {
             // The reply is seen on the thread of the events, in its order among them. Else it might make a watch live
             // whose connection was broken meanwhile.
             client.data(path, watch, reply -> {
-                // If an event has used up the watch in the meantime, nobody hears of the next one, and this changes
+                // If an event has used up the watch in the meantime, nobody learns of the next one, and this changes
                 // nothing.
                 answered(watch, reply.isOk());
                 if (!reply.isOk() && (isNew || reply.isMissing())) {
