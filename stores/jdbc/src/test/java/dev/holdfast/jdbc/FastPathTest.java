@@ -3,8 +3,11 @@ package dev.holdfast.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.row.HandedOver;
+import dev.holdfast.jdbc.row.Joined;
 import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockTable;
+import dev.holdfast.jdbc.row.Transition.Applied;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Claim;
@@ -14,6 +17,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
+import dev.holdfast.store.ResourceRecord;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.Seeds;
 import java.nio.file.Path;
@@ -22,6 +26,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -48,6 +53,8 @@ class FastPathTest {
     private static final int OPERATIONS = 6_000;
 
     private long sequence;
+    private int joined;
+    private int handedOver;
 
     @BeforeEach
     void open() throws SQLException {
@@ -67,26 +74,32 @@ class FastPathTest {
     @Test
     void bothPathsLeaveTheSameRow() throws SQLException {
         Claim last = claim();
+        Map<String, Claim> claims = new HashMap<>();
         int applied = 0;
         for (int i = 0; i < OPERATIONS; i++) {
             clock.advance(Duration.ofMillis(random.nextInt(400)));
-            boolean byStatement = switch (random.nextInt(3)) {
+            boolean byStatement = switch (random.nextInt(4)) {
                 case 0 -> {
                     last = claim();
                     yield acquire(last);
                 }
+                case 1 -> enqueue(claims, next(last));
                 // A release that finds nothing leaves a tombstone, and then nothing is a single statement for a while.
-                case 1 -> (holds(last) || random.nextInt(50) == 0) && release(last);
+                case 2 -> (holds(last) || random.nextInt(50) == 0) && release(last);
                 default -> renew(last);
             };
             applied += byStatement ? 1 : 0;
+            claims.put(last.id().toString(), last);
             assertThat(row(BY_STATEMENT))
                     .as("operation %d", i)
                     .usingRecursiveComparison()
                     .ignoringFields("name")
                     .isEqualTo(row(BY_TRANSITION));
+            last = claims.getOrDefault(row(BY_STATEMENT).holder(), last);
         }
         assertThat(applied).as("operations that were one statement").isGreaterThan(600);
+        assertThat(joined).as("claims that joined a queue by one").isGreaterThan(400);
+        assertThat(handedOver).as("hand-overs by a short read and a write").isGreaterThan(300);
     }
 
     /**
@@ -147,14 +160,44 @@ class FastPathTest {
         return false;
     }
 
+    private boolean enqueue(Map<String, Claim> claims, Claim claim) throws SQLException {
+        claims.put(claim.id().toString(), claim);
+        Optional<Joined> place = table.join(on(BY_STATEMENT, claim));
+        Claim other = on(BY_TRANSITION, claim);
+        Renewed answer = table.transition(
+                        List.of(BY_TRANSITION), read -> read.only().enqueue(other, read.now(), read.epoch()), true)
+                .answer();
+        if (place.isPresent()) {
+            assertThat(answer).isInstanceOf(Renewed.Waiting.class);
+            assertThat(((Renewed.Waiting) answer).position())
+                    .isEqualTo(place.get().permits().size() - 1);
+            joined++;
+            return true;
+        }
+        table.transition(
+                List.of(BY_STATEMENT),
+                read -> read.only().enqueue(on(BY_STATEMENT, claim), read.now(), read.epoch()),
+                true);
+        return false;
+    }
+
     private boolean release(Claim claim) throws SQLException {
         boolean released = table.releaseSole(on(BY_STATEMENT, claim));
+        Optional<HandedOver> over =
+                released || !table.canHandOver(claim) ? Optional.empty() : table.handOver(on(BY_STATEMENT, claim));
         Claim other = on(BY_TRANSITION, claim);
-        var answer = table.transition(
-                        List.of(BY_TRANSITION), read -> read.only().release(other, read.now(), read.epoch()), true)
-                .answer();
+        Applied<Boolean> applied = table.transition(
+                List.of(BY_TRANSITION), read -> read.only().release(other, read.now(), read.epoch()), true);
+        if (over.isPresent()) {
+            assertThat(applied.answer()).isTrue();
+            assertThat(applied.handed()).containsExactly(over.get().handed());
+            // What has ended is still in the row after the statement, and counts there.
+            assertThat(over.get().contended() || !applied.contended()).isTrue();
+            handedOver++;
+            return true;
+        }
         if (released) {
-            assertThat(answer).isTrue();
+            assertThat(applied.answer()).isTrue();
             return true;
         }
         table.transition(
@@ -186,8 +229,11 @@ class FastPathTest {
 
     // A refused attempt mints no counter, so both rows have seen the same number of grants.
     private LockRow row(LockName name) throws SQLException {
-        LockRow row = table.read(List.of(name)).row(name);
-        return LockRow.of(row.toRecord(TTL), 0);
+        LockTable.Rows rows = table.read(List.of(name));
+        ResourceRecord record = rows.row(name).toRecord(TTL);
+        // A statement on a queue leaves what has ended for a transition to remove.
+        record.settle(rows.now(), rows.epoch());
+        return LockRow.of(record, 0);
     }
 
     private Claim claim() {
@@ -200,6 +246,25 @@ class FastPathTest {
                 Duration.ofMillis(100 + random.nextInt(3_000)),
                 new OwnerInfo("client", "host", 4711, "thread " + sequence, "", List.of()),
                 random.nextInt(30) == 0);
+    }
+
+    /** A claim that may wait behind another one, most often; or that one itself. */
+    private Claim next(Claim holder) {
+        return switch (random.nextInt(20)) {
+            case 0 -> holder;
+            case 1, 2, 3, 4 -> claim();
+            default -> {
+                Claim claim = claim();
+                yield new Claim(
+                        claim.name(),
+                        claim.id(),
+                        holder.limit(),
+                        holder.limit(),
+                        claim.lease(),
+                        claim.owner(),
+                        claim.repeated());
+            }
+        };
     }
 
     private static Claim on(LockName name, Claim claim) {

@@ -36,6 +36,10 @@ class QueueStatementsTest extends Servers {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
+    /** An entry with more permits than there are numbers for. */
+    private static final String TOO_MANY =
+            "wait\tbob.1\t1\t999999999999999999\t99999999999\t99999999999\t1000000\t-\t=\thost\t1\tthread\tlabel\n";
+
     /**
      * A client joins with one request and the release hands over with one. On PostgreSQL it notifies with one, too, and the one that
      * is notified reads with one; on MariaDB the others poll, which is not counted here but in {@code RowPollsTest}.
@@ -153,12 +157,12 @@ class QueueStatementsTest extends Servers {
                 new ConnectionPool(url, url.properties(TIMEOUT, TIMEOUT, true), 200, TIMEOUT, TIMEOUT, "test")));
     }
 
-    /** The statements that change a queue without reading it leave one alone that they cannot change. */
+    /** Also where the statements that change a queue do not read it. */
     @ParameterizedTest
     @CsvSource({
-        "postgresql, 'wait\tbroken\n'", "postgresql, broken",
-        "mariadb, 'wait\tbroken\n'", "mariadb, broken",
-        "sqlite, 'wait\tbroken\n'", "sqlite, broken"
+        "postgresql, 'wait\tbroken\n'", "postgresql, broken", "postgresql, '" + TOO_MANY + "'",
+        "mariadb, 'wait\tbroken\n'", "mariadb, broken", "mariadb, '" + TOO_MANY + "'",
+        "sqlite, 'wait\tbroken\n'", "sqlite, broken", "sqlite, '" + TOO_MANY + "'"
     })
     void queueThatSomebodyElseWroteIntoIsReported(String product, String others, @TempDir Path folder)
             throws SQLException {

@@ -25,6 +25,7 @@ public record Joined(List<Integer> permits, long since, long holderEnds) {
      * Reads it from the row after the claim was appended.
      *
      * @throws IllegalArgumentException if somebody else wrote into the row
+     * @throws ArithmeticException if a number that somebody else wrote is too large
      */
     static Joined appended(long holderEnds, int more, String others) {
         int entries = 0;
@@ -41,6 +42,7 @@ public record Joined(List<Integer> permits, long since, long holderEnds) {
      * Reads it from the queue up to the claim, after its ticket was refreshed.
      *
      * @throws IllegalArgumentException if somebody else wrote into the row
+     * @throws ArithmeticException if a number that somebody else wrote is too large
      */
     static Joined refreshed(long holderEnds, String others, Duration ticketTtl) {
         return read(holderEnds, number(others, last(others), EXPIRES) - RowCodec.micros(ticketTtl), others);
@@ -50,7 +52,7 @@ public record Joined(List<Integer> permits, long since, long holderEnds) {
         List<Integer> permits = new ArrayList<>();
         for (int start = 0; start < others.length(); start = others.indexOf(RowCodec.ENTRY, start) + 1) {
             if (others.startsWith(RowCodec.WAIT, start) && number(others, start, EXPIRES) > since) {
-                permits.add((int) number(others, start, PERMITS));
+                permits.add(Math.toIntExact(number(others, start, PERMITS)));
             }
         }
         if (permits.isEmpty()) {

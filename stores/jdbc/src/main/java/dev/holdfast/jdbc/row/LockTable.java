@@ -178,7 +178,7 @@ public final class LockTable implements AutoCloseable {
     public Optional<Joined> join(Claim claim) throws SQLException {
         try {
             return unlessRace(claim, () -> statements.join(claim, ticketTtl));
-        } catch (IllegalArgumentException unreadable) {
+        } catch (IllegalArgumentException | ArithmeticException unreadable) {
             return Optional.empty(); // a transition reports what is wrong with the row
         }
     }
@@ -199,7 +199,7 @@ public final class LockTable implements AutoCloseable {
         } catch (RowLockedException isLocked) {
             patienceNanos -= clock.nanoTime() - asked;
             throw isLocked;
-        } catch (IllegalArgumentException unreadable) {
+        } catch (IllegalArgumentException | ArithmeticException unreadable) {
             return Optional.empty(); // a transition reports what is wrong with the row
         }
     }
@@ -220,8 +220,8 @@ public final class LockTable implements AutoCloseable {
     }
 
     /**
-     * Releases an exclusive holder and grants the resource to the first in the queue with one statement; empty if that is not
-     * possible, or other clients came first.
+     * Releases an exclusive holder and grants the resource to the first in the queue without reading the queue; empty if that is
+     * not possible, or other clients came first.
      *
      * @throws RowLockedException if a transaction that is not the store's keeps the row locked
      */

@@ -33,7 +33,8 @@ import org.sqlite.SQLiteException;
 /**
  * SQLite. The time is the host's monotonic clock, so that a step of the wall clock ends no lease. The id of the boot
  * belongs to it, because that clock starts again with each boot. Statements read the clocks through functions that
- * are called when the statement runs, after it has the right to write, and not when its parameters are set.
+ * are called when the statement runs, after it has the right to write, and not when its parameters are set. Where a row is read and
+ * then written, the time is that of the read, and nothing is written if the row has changed since.
  */
 public final class SqliteDialect extends Dialect {
 
@@ -69,8 +70,8 @@ public final class SqliteDialect extends Dialect {
             """.formatted(LockStore.MAX_QUEUE);
 
     private static final String HEAD_OF_QUEUE = """
-            SELECT version, counter, permits, more, substr(others, 1, instr(others, '\n')) FROM holdfast_lock
-            WHERE name = ? AND holder = ? AND clock = ? AND more > 0 AND permits = capacity AND expires > ? AND $thisBoot
+            SELECT $now, $epoch, version, counter, permits, more, substr(others, 1, instr(others, '\n')) FROM holdfast_lock
+            WHERE name = ? AND holder = ? AND clock = ? AND more > 0 AND permits = capacity AND expires > $now AND $thisBoot
             """;
 
     private static final String HAND_OVER = """
@@ -262,65 +263,70 @@ public final class SqliteDialect extends Dialect {
         return JOIN.replace("$thisBoot", isThisBoot());
     }
 
-    // A read and a write, which here cost no more than one statement, spare SQL the parts of an entry. The queue stays
-    // in
-    // the database: only its first entry is fetched.
+    // In SQL it would take a page to take an entry apart; a read and a write cost no more here than one statement. The
+    // queue stays in the database but for its first entry. The time is read with the row, so that no ticket in the row
+    // is younger: a grant that is older than the ticket would end before its owner thinks.
     @Override
     public Optional<HandedOver> handOver(LockStatements statements, Claim claim, Duration ticketTtl)
             throws SQLException {
-        long now = nowMicros();
-        Optional<HeadOfQueue> head = headOfQueue(statements, claim, now);
-        Optional<Place> next = head.flatMap(read -> read.waiter(claim.name(), now));
-        if (head.isEmpty() || next.isEmpty()) {
-            return Optional.empty();
-        }
-        Claim taker = next.get().claim();
-        long lease = Math.min(RowCodec.micros(ticketTtl), RowCodec.micros(taker.lease()));
-        long counter = Math.max(head.get().counter() + 1, clock.epochMicros());
+        Optional<HeadOfQueue> head = headOfQueue(statements, claim);
+        Optional<Claim> next = head.flatMap(read -> read.next(claim.name()));
+        return head.isEmpty() || next.isEmpty()
+                ? Optional.empty()
+                : handOver(statements, head.get(), next.get(), ticketTtl);
+    }
+
+    private Optional<HandedOver> handOver(LockStatements statements, HeadOfQueue head, Claim next, Duration ticketTtl)
+            throws SQLException {
+        long lease = Math.min(RowCodec.micros(ticketTtl), RowCodec.micros(next.lease()));
+        long counter = Math.max(head.counter() + 1, head.epoch());
         int written =
                 statements.update(ready("hand over", () -> HAND_OVER.replace("$thisBoot", isThisBoot())), statement -> {
                     statement.setLong(1, counter);
-                    statement.setString(2, taker.id().toString());
-                    statement.setLong(3, now);
-                    statement.setLong(4, now + lease);
-                    statement.setString(5, RowCodec.owner(taker));
-                    bindName(statement, 6, claim.name().value());
-                    statement.setLong(7, head.get().version());
+                    statement.setString(2, next.id().toString());
+                    statement.setLong(3, head.now());
+                    statement.setLong(4, head.now() + lease);
+                    statement.setString(5, RowCodec.owner(next));
+                    bindName(statement, 6, next.name().value());
+                    statement.setLong(7, head.version());
                 });
-        Handed handed = new Handed(taker.id(), new Granted(counter, RowCodec.duration(lease)));
-        return written == 0
-                ? Optional.empty()
-                : Optional.of(new HandedOver(handed, head.get().more() > 1));
+        Handed handed = new Handed(next.id(), new Granted(counter, RowCodec.duration(lease)));
+        return written == 0 ? Optional.empty() : Optional.of(new HandedOver(handed, head.more() > 1));
     }
 
-    private Optional<HeadOfQueue> headOfQueue(LockStatements statements, Claim holder, long now) throws SQLException {
+    private Optional<HeadOfQueue> headOfQueue(LockStatements statements, Claim holder) throws SQLException {
         return statements.query(
                 ready("head of queue", () -> HEAD_OF_QUEUE.replace("$thisBoot", isThisBoot())),
                 statement -> {
                     bindName(statement, 1, holder.name().value());
                     statement.setString(2, holder.id().toString());
                     statement.setString(3, clock());
-                    statement.setLong(4, now);
                 },
                 rows -> rows.next()
                         ? Optional.of(new HeadOfQueue(
-                                rows.getLong(1), rows.getLong(2), rows.getInt(3), rows.getInt(4), rows.getString(5)))
+                                rows.getLong(1),
+                                rows.getLong(2),
+                                rows.getLong(3),
+                                rows.getLong(4),
+                                rows.getInt(5),
+                                rows.getInt(6),
+                                rows.getString(7)))
                         : Optional.empty());
     }
 
-    /** A row with a queue behind an exclusive holder, and the first entry of the queue. */
-    private record HeadOfQueue(long version, long counter, int permits, int more, String entry) {
+    /** A row with a queue behind an exclusive holder, when it was read, and the first entry of the queue. */
+    private record HeadOfQueue(long now, long epoch, long version, long counter, int permits, int more, String entry) {
 
-        /** The first entry if it is a waiter that may be the next exclusive holder. What cannot be read is left to a transition. */
-        Optional<Place> waiter(LockName name, long now) {
+        /** Who is the next exclusive holder. Empty if that is not the first in the queue, or what is there cannot be read. */
+        Optional<Claim> next(LockName name) {
             try {
                 return RowCodec.parse(name, entry).waiters().stream()
                         .filter(first -> first.expires() > now)
-                        .filter(first ->
-                                first.claim().isExclusive() && first.claim().permits() == permits)
+                        .map(Place::claim)
+                        .filter(first -> first.isExclusive() && first.permits() == permits)
                         .findFirst();
-            } catch (IllegalArgumentException unreadable) {
-                return Optional.empty();
+            } catch (IllegalArgumentException | ArithmeticException unreadable) {
+                return Optional.empty(); // a transition reports it
             }
         }
     }
