@@ -94,9 +94,9 @@ class FileHerdTest extends StoreTest {
         assertThat(run).as("whole rows read by releases").noneMatch(FileHerdTest::isRead);
     }
 
-    /** A client appends itself to the queue with one statement, and a release reads the first entry of the queue only. */
+    /** Whoever joins reads whether the lock is held, and appends itself. A release reads the first entry of the queue only. */
     @Test
-    void aTurnOfManyIsTwoWritesAndAShortRead() {
+    void aTurnOfManyIsTwoWritesAndTwoShortReads() {
         Claim holder = alice.mutex(name);
         granted(there, holder);
         statements.take();
@@ -108,7 +108,7 @@ class FileHerdTest extends StoreTest {
         }
         assertThat(ofCalls(statements.take()))
                 .as("joins; the first client does not know that the lock is taken")
-                .containsExactly("INSERT", "WITH", "WITH", "WITH", "WITH");
+                .containsExactly("INSERT", "SELECT", "WITH", "SELECT", "WITH", "SELECT", "WITH", "SELECT", "WITH");
         released(there, holder);
         for (int i = 0; i < 4; i++) {
             awaitGrant(waiting.get(i));

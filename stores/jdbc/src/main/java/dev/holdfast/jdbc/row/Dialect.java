@@ -144,6 +144,11 @@ public abstract class Dialect {
         throw new UnsupportedOperationException(product() + " changes queues by transitions");
     }
 
+    /** Runs {@link #join()}, or does the same in another way. Empty if it did nothing. */
+    public Optional<Joined> join(LockStatements statements, Claim claim, Duration ticketTtl) throws SQLException {
+        return statements.join(claim, ticketTtl);
+    }
+
     /** Runs {@link #handOver()}, or does the same in another way. Empty if it did nothing. */
     public Optional<HandedOver> handOver(LockStatements statements, Claim claim, Duration ticketTtl)
             throws SQLException {

@@ -177,7 +177,7 @@ public final class LockTable implements AutoCloseable {
      */
     public Optional<Joined> join(Claim claim) throws SQLException {
         try {
-            return unlessRace(claim, () -> statements.join(claim, ticketTtl));
+            return unlessRace(claim, () -> dialect.join(statements, claim, ticketTtl));
         } catch (IllegalArgumentException | ArithmeticException unreadable) {
             return Optional.empty(); // a transition reports what is wrong with the row
         }

@@ -3,6 +3,7 @@ package dev.holdfast.jdbc.sqlite;
 import dev.holdfast.jdbc.row.ColumnType;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.HandedOver;
+import dev.holdfast.jdbc.row.Joined;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.NameEncoding;
 import dev.holdfast.jdbc.row.RowCodec;
@@ -68,6 +69,10 @@ public final class SqliteDialect extends Dialect {
               AND l.holder <> ?3 AND l.more < %d AND instr(l.others, '\t' || ?3 || '\t') = 0 AND $thisBoot
             RETURNING expires, more, others
             """.formatted(LockStore.MAX_QUEUE);
+
+    private static final String IS_HELD = """
+            SELECT 1 FROM holdfast_lock WHERE name = ? AND clock = ? AND expires > $now AND permits = capacity AND capacity = ?
+            """;
 
     private static final String HEAD_OF_QUEUE = """
             SELECT $now, $epoch, version, counter, permits, more, substr(others, 1, instr(others, '\n')) FROM holdfast_lock
@@ -261,6 +266,20 @@ public final class SqliteDialect extends Dialect {
     @Override
     public String join() {
         return JOIN.replace("$thisBoot", isThisBoot());
+    }
+
+    // A write keeps all other writers out, also one that changes nothing. A read does not.
+    @Override
+    public Optional<Joined> join(LockStatements statements, Claim claim, Duration ticketTtl) throws SQLException {
+        boolean isHeld = statements.query(
+                sql(IS_HELD),
+                statement -> {
+                    bindName(statement, 1, claim.name().value());
+                    statement.setString(2, clock());
+                    statement.setInt(3, claim.limit());
+                },
+                ResultSet::next);
+        return isHeld ? super.join(statements, claim, ticketTtl) : Optional.empty();
     }
 
     // In SQL it would take a page to take an entry apart; a read and a write cost no more here than one statement. The
