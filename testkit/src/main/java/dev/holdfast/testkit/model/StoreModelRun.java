@@ -76,9 +76,6 @@ public final class StoreModelRun {
      */
     private static final int QUIET_NAMES_OF_A_GROUP = 16;
 
-    /** How often a group rests before it gets new names: long leases pile up on the old ones, so that ever less expires. */
-    private static final int MOST_RESTS = 8;
-
     /** The maximum number of operations of a phase. In a short run it is reduced so that each group gets a turn. */
     private static final int MOST_OPERATIONS_OF_A_PHASE = 120;
     /** One phase in this many may be discarded, however short the run is. */
@@ -132,7 +129,6 @@ public final class StoreModelRun {
     /** Names that are used together and rest together. */
     private static final class Group {
         private final List<ModelName> names;
-        private int rests;
         private long restsSince;
         private boolean delayed;
         private int operations;
@@ -347,7 +343,7 @@ public final class StoreModelRun {
         } while (goesOn(twins.operations() - wasted));
     }
 
-    /** Returns a group that has rested and was compared, or a new group instead of it if it was delayed, or has rested often. */
+    /** Returns a group that has rested and was compared, or a new group instead of it if it was delayed. */
     private Group rested(int number, List<Group> groups) {
         Group group = groups.get(number);
         Map<Met, Integer> before = workload.met();
@@ -355,8 +351,6 @@ public final class StoreModelRun {
         eventsSince(before).forEach((event, times) -> group.events.merge(event, times, Integer::sum));
         if (group.delayed) {
             discard(group.operations, group.events);
-        }
-        if (group.delayed || ++group.rests > MOST_RESTS) {
             groups.set(number, new Group(newNames(namesOfAGroup), System.nanoTime() - share(3)));
         }
         return groups.get(number);
