@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 class HandOff {
 
     private static final int TURN = 0;
-    private static final int ASKED = 1;
+    static final int ASKED = 1;
     private static final int RELEASED_AT = 2;
     private static final int TAKEN = 3;
     private static final int STOPPED = 4;
@@ -89,7 +89,8 @@ class HandOff {
                 prepare();
                 signal(TURN, turns);
                 await(ASKED, turns);
-                LockSupport.parkNanos(SETTLED_NANOS + order.whole("waitNanos") + random.nextLong(SPREAD_NANOS));
+                long waits = SETTLED_NANOS + order.whole("waitNanos") + random.nextLong(SPREAD_NANOS);
+                Loop.parkUntil(System.nanoTime() + waits);
                 handOver();
                 await(TAKEN, turns);
             }
