@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -115,6 +116,55 @@ class PostgresNotifierTest extends Servers {
         clock.advance(Duration.ofMinutes(1));
         notifier.listen(claim.id(), waiters, poller);
         awaitUntil(notifier::isListening);
+    }
+
+    /**
+     * A listener that nobody needs ends after a while. Before, it looked for claims before it waited for notifications and not after
+     * that: it also ended if a claim had begun to wait meanwhile, and what was notified until the next one listened was lost. A
+     * program that waited for a lock each ten seconds met that now and then.
+     */
+    @Test
+    void listenerStaysForAClaimThatBeginsToWaitAtTheEndOfItsTime() throws SQLException {
+        DatabaseUrl url = DatabaseUrl.of(url("postgresql"));
+        open(url.url()); // which makes the table
+        Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
+        ManualClock clock = new ManualClock(Seeds.of("notifier"));
+        CountingSource statements =
+                closing(new CountingSource(new ConnectionPool(url, new Properties(), 5, TIMEOUT, TIMEOUT, "test")));
+        SerialConnection work = closing(new SerialConnection(statements, dialect, TIMEOUT, TIMEOUT, clock));
+        PostgresNotifier notifier = closing(new PostgresNotifier(statements, dialect, TIMEOUT, clock, true));
+        WaiterRegistry waiters = new WaiterRegistry();
+        Claim claim = bob.mutex(name);
+        waiters.add(new WaiterRegistry.Waiter(claim, new RecordingListener(), waiters));
+        WaitPoller poller = closing(WaitPoller.ofRows(work, waiters, notifier, TIMEOUT, clock, "test-poller"));
+        notifier.check(work);
+        notifier.listen(claim.id(), waiters, poller);
+        awaitUntil(notifier::isListening);
+        // For the listener, which waits for notifications, this is the same as if the claim had come just now.
+        clock.advance(Duration.ofMinutes(1));
+        String channel = PostgresNotifier.channel(claim.id());
+        AtomicLong reads = new AtomicLong();
+        try (Connection connection = connect(url.url())) {
+            // After the first one the listener has decided whether to end.
+            awaitUntil(() -> {
+                run(connection, "NOTIFY " + channel + ", '" + claim.id() + "'");
+                reads.addAndGet(statements.take().stream()
+                        .filter(sql -> sql.startsWith("SELECT name, holder, held"))
+                        .count());
+                return statements.hasRun("UNLISTEN " + channel) || reads.get() > 1;
+            });
+        }
+        assertThat(statements.hasRun("UNLISTEN " + channel))
+                .as("the listener has ended")
+                .isFalse();
+    }
+
+    private static void run(Connection connection, String sql) {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        } catch (SQLException failed) {
+            throw new AssertionError(failed);
+        }
     }
 
     private static ConnectionSource awayWhile(AtomicBoolean away, ConnectionSource source) {

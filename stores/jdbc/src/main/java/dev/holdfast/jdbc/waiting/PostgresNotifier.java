@@ -343,17 +343,15 @@ public final class PostgresNotifier implements WaiterNotifier {
         try (Statement statement = connection.createStatement()) {
             listenTo(List.of(wakeUp), listened, statement);
             hasMoreChannels = true;
-            long lastWait = clock.nanoTime();
-            while (!closed && clock.nanoTime() - lastWait < LINGER_NANOS) {
+            long now = clock.nanoTime();
+            long lastWait = now;
+            while (!closed && now - lastWait < LINGER_NANOS) {
                 if (hasMoreChannels) {
                     hasMoreChannels = false;
                     listenTo(channels, listened, statement);
                     listening = true;
                     // Notifications sent before LISTEN were missed, so the rows are read once.
                     poller.lookNow();
-                }
-                if (!waiters.isEmpty()) {
-                    lastWait = clock.nanoTime();
                 }
                 PGNotification[] received = ours.getNotifications(LISTEN_MILLIS);
                 Map<LockName, List<Claim>> notified = notified(received, waiters);
@@ -365,6 +363,9 @@ public final class PostgresNotifier implements WaiterNotifier {
                 if (channels.size() > MOST_CHANNELS) {
                     channels.retainAll(waiters.ofAll(PostgresNotifier::channel));
                 }
+                // A claim may have begun to wait while nothing was received.
+                now = clock.nanoTime();
+                lastWait = waiters.isEmpty() ? lastWait : now;
             }
             execute("UNLISTEN ", listened, statement);
         } finally {
