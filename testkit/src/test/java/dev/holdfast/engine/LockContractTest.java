@@ -6,6 +6,7 @@ import dev.holdfast.DistributedLock;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** Tests each clause of the contract of {@link java.util.concurrent.locks.Lock}. */
@@ -30,6 +31,26 @@ class LockContractTest extends EngineFixture {
         Actor.end(remote);
         c.run(theirs::unlock);
         awaitUnused("contract");
+    }
+
+    /** Before, a lock that was free unparked its own thread, and a pause that the program made by parking ended at once. */
+    @Test
+    void lockThatIsFreeDoesNotEndTheNextParkOfItsThread() {
+        Object pause = new Object();
+        CompletableFuture<Boolean> pausing = a.start(() -> {
+            lock.lock();
+            LockSupport.park(pause);
+            return true;
+        });
+        Wait.until("the thread is parked, or was", () -> pausing.isDone() || isParked(a.thread(), pause));
+        assertThat(pausing).isNotDone();
+        LockSupport.unpark(a.thread());
+        Actor.end(pausing);
+        a.run(lock::unlock);
+    }
+
+    private static boolean isParked(Thread thread, Object blocker) {
+        return thread.getState() == Thread.State.WAITING && LockSupport.getBlocker(thread) == blocker;
     }
 
     @Test

@@ -89,9 +89,12 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
         return here;
     }
 
+    // The thread itself looks before it parks. Unparked, it would not park the next time, perhaps in the program.
     @Override
     public void wake() {
-        lock.wake(thread);
+        if (thread != Thread.currentThread()) {
+            lock.wake(thread);
+        }
     }
 
     @Override
