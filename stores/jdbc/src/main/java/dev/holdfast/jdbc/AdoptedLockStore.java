@@ -93,14 +93,17 @@ final class AdoptedLockStore implements LockStore {
                         Liveness.LEASE,
                         Duration.ofNanos(1_000),
                         Duration.ZERO,
-                        // A call may wait for a thread, and then for its connection.
-                        options.busyTimeout().plus(options.callTimeout()).plus(wiring.statementTimeout()))
+                        // A call may wait for a thread, for its turn, and for the pool to open a connection.
+                        options.busyTimeout()
+                                .multipliedBy(source.keep() ? 1 : 2)
+                                .plus(options.callTimeout())
+                                .plus(wiring.statementTimeout()))
                 .withKinds(Kinds.MUTEX);
         Supplier<SerialConnection> connections =
                 () -> new SerialConnection(source, dialect, options.ticketTtl(), options.busyTimeout(), clock);
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
-        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns);
+        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns, clock);
         this.renewals = connections.get();
         this.scans = connections.get();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);

@@ -2,6 +2,7 @@ package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.adopted.AdoptedTable;
 import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.row.Companion;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.row.RowLockedException;
@@ -26,6 +27,9 @@ final class AdoptedRowSweeper implements AutoCloseable {
 
     /** The most rows that one sweep looks at of each kind. */
     private static final int MOST = 1_000;
+
+    /** After so many that cannot be freed, one after the other, the database is away, most likely. */
+    private static final int MOST_FAILURES = 10;
 
     private final SerialConnection connection;
     private final AdoptedTable theirs;
@@ -65,19 +69,33 @@ final class AdoptedRowSweeper implements AutoCloseable {
         // Apart, because late releases leave entries that last for a lease: many of them would hide a dead client's
         // lock.
         List<LockName> dead = connection.call(turn -> turn.table().over(MOST));
-        dead.forEach(name -> connection.call(turn -> free(turn.table(), name)));
+        free(dead);
         List<LockName> more = connection.call(turn -> turn.table().more(LockTable.MAX_BATCH));
-        more.forEach(name -> connection.call(turn -> free(turn.table(), name)));
+        free(more);
         List<LockName> idle = connection.call(turn -> turn.table().unheld(keepMicros, LockTable.MAX_BATCH));
         connection.call(turn -> turn.table().removeIdle(idle, keepMicros));
     }
 
-    // One that cannot be freed must not keep the others.
+    // One that cannot be freed, as their program may refer to it, must not keep the others.
+    private void free(List<LockName> names) {
+        int failures = 0;
+        for (LockName name : names) {
+            try {
+                connection.call(turn -> free(turn.table(), name));
+                failures = 0;
+            } catch (StoreException failed) {
+                if (++failures == MOST_FAILURES) {
+                    throw failed;
+                }
+            }
+        }
+    }
+
     private boolean free(LockTable table, LockName name) throws SQLException {
         try {
             return table.look(name, AdoptedRowSweeper::settle, false, theirs.change())
                     .answerOrThrow();
-        } catch (RowLockedException | StoreException notThisTime) {
+        } catch (RowLockedException | Companion.TakenElsewhereException notThisTime) {
             return false;
         }
     }

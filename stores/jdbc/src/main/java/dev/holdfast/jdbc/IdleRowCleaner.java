@@ -73,8 +73,9 @@ final class IdleRowCleaner implements AutoCloseable {
             from = name.value();
             Thread cleaner = new Thread(this::run, threadName);
             cleaner.setDaemon(true);
-            thread = cleaner;
+            // If it cannot be started, for want of memory, the next call tries again.
             cleaner.start();
+            thread = cleaner;
         }
     }
 

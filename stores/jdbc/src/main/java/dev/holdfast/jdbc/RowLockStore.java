@@ -89,6 +89,8 @@ final class RowLockStore implements LockStore {
     private final WaiterRegistry waiters = new WaiterRegistry();
     /** Names that had more than a sole holder: for them the one-statement paths would be tried in vain. */
     private final RememberedNames contended = new RememberedNames();
+    /** Names that the last release handed over: most likely the next one will, too. */
+    private final RememberedNames handedOver = new RememberedNames();
     /** Names whose row a user's transaction had locked: nothing waits for such a row a second time. */
     private final RememberedNames locked = new RememberedNames();
 
@@ -109,14 +111,17 @@ final class RowLockStore implements LockStore {
                         Liveness.LEASE,
                         Duration.ofNanos(1_000),
                         ticketTtl,
-                        // A call may wait for a thread, and then for its connection.
-                        options.busyTimeout().plus(options.callTimeout()).plus(wiring.statementTimeout()))
+                        // A call may wait for a thread, for its turn, and for the pool to open a connection.
+                        options.busyTimeout()
+                                .multipliedBy(source.keep() ? 1 : 2)
+                                .plus(options.callTimeout())
+                                .plus(wiring.statementTimeout()))
                 .withNode(dialect.canBeNode() ? NodeRole.BLOCKING : NodeRole.NONE);
         Supplier<SerialConnection> connections =
                 () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
-        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns);
+        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns, clock);
         this.renewals = connections.get();
         this.polls = wiring.ownPolls() ? connections.get() : lanes.any();
         this.scans = connections.get();
@@ -267,7 +272,14 @@ final class RowLockStore implements LockStore {
         // The claim is registered before it is sent: then a grant that another process makes at once is a change
         // that the poller finds, and no extra check is needed.
         waiters.add(waiter);
-        lanes.call(claim.name(), work -> enqueue(claim, waiter, work)).whenComplete((answer, failure) -> {
+        CompletionStage<Renewed> enqueued;
+        try {
+            enqueued = lanes.call(claim.name(), work -> enqueue(claim, waiter, work));
+        } catch (Throwable notSent) {
+            waiters.remove(waiter);
+            throw notSent;
+        }
+        enqueued.whenComplete((answer, failure) -> {
             if (failure == null && answer instanceof Renewed.Waiting queued) {
                 if (!waiter.isClosed()) {
                     listener.waiting(queued.position(), queued.retryAfter());
@@ -534,18 +546,21 @@ final class RowLockStore implements LockStore {
     }
 
     private Applied<Boolean> release(Turn turn, Claim claim) throws SQLException {
-        boolean alone = !contended.contains(claim.name());
-        if (alone && turn.table().releaseSole(claim)) {
+        boolean queued = contended.contains(claim.name());
+        boolean guessed = !queued && handedOver.contains(claim.name());
+        if (!queued && !guessed && turn.table().releaseSole(claim)) {
             return Applied.of(true);
         }
         if (turn.table().canHandOver(claim)) {
             Optional<HandedOver> over = handOver(turn, claim);
+            handedOver.saw(claim.name(), over.isPresent());
             if (over.isPresent()) {
                 return new Applied<>(
                         true, null, List.of(over.get().handed()), 0, over.get().contended());
             }
             // The queue may be empty by now.
-            if (!alone && !turn.table().transitionFollows() && turn.further().releaseSole(claim)) {
+            boolean mayBeAlone = guessed || (queued && !turn.table().transitionFollows());
+            if (mayBeAlone && turn.further().releaseSole(claim)) {
                 return Applied.of(true);
             }
         }

@@ -132,6 +132,21 @@ class AdoptedTableTest extends Servers {
         awaitUntil(() -> tryTheirs(LOCK));
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "postgresql", "mariadb"})
+    void deadClientsLockToWhichTheirProgramRefersDoesNotKeepOthers(String product) throws SQLException {
+        open(product, "insert");
+        granted(store, alice.mutex(new LockName("a-job")));
+        granted(store, claim);
+        run(
+                url.replaceAll("&holdfast.*", ""),
+                "CREATE TABLE note (name VARCHAR(100), FOREIGN KEY (name) REFERENCES job_lock (name))",
+                "INSERT INTO note VALUES ('a-job')");
+        expire();
+        awaitUntil(() -> tryTheirs(LOCK));
+        assertThat(theirs.isLocked("a-job")).isTrue();
+    }
+
     /** A list looks at a bounded number of rows, among which free ones do not count. */
     @ParameterizedTest
     @ValueSource(strings = "h2")

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Many clients that want one lock: what each grant costs the server, with the join that came before it. */
 class QueueStatementsTest extends Servers {
@@ -88,6 +89,40 @@ class QueueStatementsTest extends Servers {
         assertThat(statements.take())
                 .as("a join in vain, two tries to take the lock, of which one succeeds, and the join")
                 .hasSize(4);
+    }
+
+    /** Two clients that take turns: whoever releases takes the lock for one that nobody waits for, but for the last time. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb"})
+    void whoHandedOverLastTimeHandsOverWithOneStatement(String product) {
+        DatabaseUrl url = DatabaseUrl.of(url(product));
+        CountingSource statements = counting(url);
+        RowLockStore first = closing(counted(url, statements, "wakeup=poll"));
+        RowLockStore second = closing(counted(url, statements, "wakeup=poll"));
+        turns(first, second, statements);
+        assertThat(turns(first, second, statements)).as("a hand-over").isEqualTo(1);
+        assertThat(release(first, statements)).as("one in vain, and a release").isEqualTo(2);
+        assertThat(release(first, statements)).as("a release").isEqualTo(1);
+    }
+
+    private int turns(RowLockStore first, RowLockStore second, CountingSource statements) {
+        Claim holder = alice.mutex(name).withLease(LONG);
+        Claim next = bob.mutex(name).withLease(LONG);
+        granted(first, holder);
+        waiting(second, next);
+        statements.take();
+        assertThat(get(first.release(holder)).wasOwner()).isTrue();
+        int requests = statements.take().size();
+        get(second.release(next));
+        return requests;
+    }
+
+    private int release(RowLockStore store, CountingSource statements) {
+        Claim holder = alice.mutex(name).withLease(LONG);
+        granted(store, holder);
+        statements.take();
+        get(store.release(holder));
+        return statements.take().size();
     }
 
     /** Each waits in a client of its own: as a read and a write, the refreshes of many clients would make each other try again. */

@@ -194,9 +194,11 @@ class StatementCountTest {
         open(product);
         held("busy");
         statements.take();
-        Claim other = alice.mutex(new LockName("busy"));
-        assertThat(store.tryAcquire(other).toCompletableFuture().join()).isInstanceOf(Attempt.Busy.class);
-        assertThat(statements.take()).hasSize(2);
+        for (int again = 0; again < 3; again++) {
+            Claim other = alice.mutex(new LockName("busy"));
+            assertThat(store.tryAcquire(other).toCompletableFuture().join()).isInstanceOf(Attempt.Busy.class);
+            assertThat(statements.take()).hasSize(2);
+        }
     }
 
     /** H2 cannot skip a locked row in the statement that renews; the other claims must be renewed nevertheless. */

@@ -107,7 +107,8 @@ public final class ConnectionPool implements ConnectionSource {
                     if (!again) {
                         throw failure;
                     }
-                    interrupted = true;
+                    // The pool has set the flag again, with which the next wait would end at once.
+                    interrupted = Thread.interrupted() || interrupted;
                 }
             }
         } finally {

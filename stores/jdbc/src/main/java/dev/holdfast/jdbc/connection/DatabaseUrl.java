@@ -162,6 +162,9 @@ public record DatabaseUrl(String url, String shown) {
             put(properties, "connectTimeout", Long.toString(Math.max(1, connectTimeout.toSeconds())));
             put(properties, "tcpKeepAlive", "true");
             put(properties, "ApplicationName", "holdfast");
+            if (PromptSocketFactory.isVisibleToDriver()) {
+                put(properties, "socketFactory", PromptSocketFactory.class.getName());
+            }
             if (!serverPrepare) {
                 put(properties, "prepareThreshold", "0");
             }

@@ -1,19 +1,22 @@
 package dev.holdfast.jdbc.connection;
 
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.store.BlockingCalls;
 import dev.holdfast.store.TimeLimit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
  * The connections for work. A call takes a lane that is free, on the caller's own thread where that may work; if all are busy it
  * waits at the one with the fewest calls. Calls about one name that come while another is under way use the same
- * lane. So a name whose row is locked or contended keeps one lane busy and no more, a lane that hangs gets no more calls than
- * the others have, and clients do not race against themselves, but for calls about several names, which go by the first of them.
+ * lane. So a name whose row is locked or contended keeps one lane busy and no more, a lane that hangs gets no calls of other names
+ * while there is one that does not, and clients do not race against themselves, but for calls about several names, which go by the
+ * first of them.
  * Thread-safe.
  */
 public final class Lanes implements AutoCloseable {
@@ -21,11 +24,19 @@ public final class Lanes implements AutoCloseable {
     /** Names that share a slot use the same lane at the same time. With so many, few do. */
     private static final int SLOTS_OF_A_LANE = 64;
 
+    /** A call that takes longer hangs, perhaps. At a healthy server it has waited for a locked row by then. */
+    private static final long HANGS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** More than ever use a lane or wait for it. */
+    private static final int MOST_USERS = 1 << 30;
+
     /** A connection, and how many calls use it or wait for it. */
     private static final class Lane {
         private final SerialConnection connection;
         private final BlockingCalls calls;
         private int users;
+        /** When the last call began that found the lane free, or the last one ended. */
+        private long moved;
 
         Lane(SerialConnection connection, BlockingCalls calls) {
             this.connection = connection;
@@ -45,15 +56,23 @@ public final class Lanes implements AutoCloseable {
 
     private final List<Lane> lanes = new ArrayList<>();
     private final Slot[] slots;
+    private final MonotonicClock clock;
 
     /**
      * @param connections makes a connection for each lane
      * @param threads the prefix of the names of threads, of which each lane has one
      * @param callerMayWork whether calls may run on the caller's thread
      * @param turns limits how long a call waits for its lane's thread
+     * @param clock measures how long calls take
      */
     public Lanes(
-            int count, Supplier<SerialConnection> connections, String threads, boolean callerMayWork, TimeLimit turns) {
+            int count,
+            Supplier<SerialConnection> connections,
+            String threads,
+            boolean callerMayWork,
+            TimeLimit turns,
+            MonotonicClock clock) {
+        this.clock = clock;
         for (int i = 0; i < count; i++) {
             lanes.add(new Lane(connections.get(), new BlockingCalls(threads + "-" + i, 1, callerMayWork, turns)));
         }
@@ -82,7 +101,9 @@ public final class Lanes implements AutoCloseable {
         if (slot.users++ == 0) {
             slot.lane = leastUsed();
         }
-        slot.lane.users++;
+        if (slot.lane.users++ == 0) {
+            slot.lane.moved = clock.nanoTime();
+        }
         return slot.lane;
     }
 
@@ -90,16 +111,22 @@ public final class Lanes implements AutoCloseable {
     private Lane leastUsed() {
         Lane least = lanes.get(0);
         for (int i = 1; i < lanes.size() && least.users > 0; i++) {
-            if (lanes.get(i).users < least.users) {
+            if (users(lanes.get(i)) < users(least)) {
                 least = lanes.get(i);
             }
         }
         return least;
     }
 
+    private int users(Lane lane) {
+        boolean hangs = lane.users > 0 && clock.nanoTime() - lane.moved > HANGS_NANOS;
+        return hangs ? MOST_USERS + lane.users : lane.users;
+    }
+
     private synchronized void leave(Slot slot, Lane lane) {
         slot.users--;
         lane.users--;
+        lane.moved = clock.nanoTime();
     }
 
     /** Some connection for work, for calls that are about no name. */

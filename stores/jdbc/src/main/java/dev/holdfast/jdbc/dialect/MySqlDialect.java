@@ -3,6 +3,7 @@ package dev.holdfast.jdbc.dialect;
 import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.NameEncoding;
+import dev.holdfast.jdbc.row.RememberedNames;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.row.TablePlace;
 import dev.holdfast.jdbc.schema.TableSchema;
@@ -20,7 +21,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -115,10 +115,11 @@ public class MySqlDialect extends ServerDialect {
 
     private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+).*");
 
-    /** The most names whose row is known to exist. For each name beyond this limit, an insert is tried in vain. */
-    private static final int MOST_KNOWN = 10_000;
-
-    private final Set<LockName> known = ConcurrentHashMap.newKeySet();
+    /**
+     * The names whose row exists, most likely. For others an insert is tried first. If the row was removed because it was idle, the
+     * transition that follows makes it anew.
+     */
+    private final RememberedNames known = new RememberedNames();
 
     /** Whether sessions wait for locked rows for as long as somebody else has set. */
     private final boolean limitsInserts;
@@ -175,14 +176,12 @@ public class MySqlDialect extends ServerDialect {
         LockName name = claim.name();
         if (!known.contains(name)) {
             long counter = make(statements, claim);
-            if (known.size() < MOST_KNOWN) {
-                known.add(name);
-            }
+            known.saw(name, true);
             if (counter != 0) {
                 return counter;
             }
         }
-        return take(statements, claim);
+        return takeKnown(statements, claim);
     }
 
     private long make(LockStatements statements, Claim claim) throws SQLException {
@@ -204,16 +203,6 @@ public class MySqlDialect extends ServerDialect {
             }
             throw failure;
         }
-    }
-
-    private long take(LockStatements statements, Claim claim) throws SQLException {
-        long counter = takeKnown(statements, claim);
-        if (counter == 0) {
-            // The row may have been removed because it was idle. If it exists, this costs one more statement next
-            // time.
-            known.remove(claim.name());
-        }
-        return counter;
     }
 
     /** Takes a free lock whose row most likely exists. Returns the new counter, or 0. */

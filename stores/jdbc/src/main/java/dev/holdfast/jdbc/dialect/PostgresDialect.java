@@ -4,6 +4,7 @@ import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTables;
 import dev.holdfast.jdbc.row.NameEncoding;
+import dev.holdfast.jdbc.row.RememberedNames;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.jdbc.row.TablePlace;
 import dev.holdfast.jdbc.schema.TableSchema;
@@ -17,8 +18,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -106,9 +105,6 @@ public class PostgresDialect extends ServerDialect {
             RETURNING l.counter, %s
             """;
 
-    /** The most names whose row is known to exist. Others are taken by the statement that can insert a row. */
-    private static final int MOST_KNOWN = 1_000;
-
     private static final List<String> RACES = List.of("40001", "40P01", "23505");
     private static final String LOCK_NOT_AVAILABLE = "55P03";
     private static final List<String> MISSING = List.of("42P01", "42703", "3F000");
@@ -145,7 +141,11 @@ public class PostgresDialect extends ServerDialect {
     private final boolean relaxed;
     private final boolean severalServers;
     private final String take;
-    private final Set<LockName> known = ConcurrentHashMap.newKeySet();
+    /**
+     * The names whose row exists, most likely. Others are taken by the statement that can insert a row. If the row was removed
+     * because it was idle, the transition that follows makes it anew.
+     */
+    private final RememberedNames known = new RememberedNames();
 
     /**
      * @param relaxed whether no commit waits for the disk
@@ -259,24 +259,11 @@ public class PostgresDialect extends ServerDialect {
         if (!updatesKnownRows() || !known.contains(name)) {
             long counter = super.acquireFree(statements, claim);
             if (counter != 0) {
-                remember(name);
+                known.saw(name, true);
             }
             return counter;
         }
-        long counter = take(statements, claim);
-        if (counter == 0) {
-            // It is not free, or its row was removed because it was idle.
-            known.remove(name);
-        }
-        return counter;
-    }
-
-    // With a new name for each job, most of them do not come again: then those that do are found out anew.
-    private void remember(LockName name) {
-        if (known.size() >= MOST_KNOWN) {
-            known.clear();
-        }
-        known.add(name);
+        return take(statements, claim);
     }
 
     /** Whether a free lock whose row exists is taken by another statement than one that may have none. */
@@ -473,8 +460,8 @@ public class PostgresDialect extends ServerDialect {
                 SELECT CAST(? AS bigint), CAST(? AS text), CAST(? AS text), CAST(? AS bigint), CAST(? AS integer),
                   CAST(? AS integer), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS text), CAST(? AS integer),
                   CAST(? AS text), CAST(? AS text), CAST(? AS bigint)
-                FROM (SELECT %s AS waits) AS c WHERE c.waits IS NOT NULL
-                """.formatted(NO_LONG_WAIT);
+                FROM (SELECT %s AS waits, %s AS durable) AS c WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL
+                """.formatted(NO_LONG_WAIT, durability());
     }
 
     private String durability() {

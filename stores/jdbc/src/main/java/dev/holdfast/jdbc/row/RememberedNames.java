@@ -10,8 +10,8 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class RememberedNames {
 
-    /** The most names that are remembered. Each name beyond this limit only costs what a guess would have saved. */
-    private static final int MAX_NAMES = 1_000;
+    /** The most names that are remembered. Then all are forgotten: with new names all the time, most of them do not come again. */
+    private static final int MAX_NAMES = 10_000;
 
     private final Set<LockName> names = ConcurrentHashMap.newKeySet();
 
@@ -22,7 +22,8 @@ public final class RememberedNames {
     public void saw(LockName name, boolean isTrue) {
         if (!isTrue) {
             names.remove(name);
-        } else if (names.size() < MAX_NAMES) {
+        } else if (names.add(name) && names.size() > MAX_NAMES) {
+            names.clear();
             names.add(name);
         }
     }

@@ -272,9 +272,11 @@ public final class PostgresNotifier implements WaiterNotifier {
         if (thread != null) {
             return isNew;
         }
-        thread = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
-        thread.setDaemon(true);
-        thread.start();
+        // If it cannot be started, for want of memory, whoever comes next tries again.
+        Thread started = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
+        started.setDaemon(true);
+        started.start();
+        thread = started;
         return false;
     }
 

@@ -136,9 +136,11 @@ public final class WaitPoller implements AutoCloseable {
             return;
         }
         if (thread == null) {
-            thread = new Thread(this::run, threadName);
-            thread.setDaemon(true);
-            thread.start();
+            // If it cannot be started, for want of memory, whoever comes next tries again.
+            Thread started = new Thread(this::run, threadName);
+            started.setDaemon(true);
+            started.start();
+            thread = started;
         } else if (isParked && clock.nanoTime() + within - parkedUntil < 0) {
             LockSupport.unpark(thread);
         }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.Properties;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -85,6 +86,14 @@ class DatabaseUrlTest {
             })
     void oneServerOrAReplicaThatIsAskedForMayBeReadOnly(String url) {
         assertThat(properties(url)).doesNotContainKey("initSql");
+    }
+
+    @Test
+    void postgresNotifiesWithoutAPauseUnlessTheUserHasSockets() {
+        assertThat(properties("jdbc:postgresql://a/db"))
+                .containsEntry("socketFactory", PromptSocketFactory.class.getName());
+        assertThat(properties("jdbc:postgresql://a/db?socketFactory=x.Y")).doesNotContainKey("socketFactory");
+        assertThat(properties("jdbc:mariadb://a/db")).doesNotContainKey("socketFactory");
     }
 
     /** By the driver's defaults a call could take half a minute while no server is there. */

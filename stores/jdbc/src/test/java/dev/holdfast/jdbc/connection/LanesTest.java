@@ -109,6 +109,33 @@ class LanesTest {
         }
     }
 
+    /** Nor if all others are busy, for a moment. */
+    @Test
+    void callThatFindsAllLanesBusyWaitsForOneThatDoesNotHang() throws Exception {
+        ManualClock clock = new ManualClock();
+        try (Lanes lanes = lanes(false, new TimeLimit(LIMIT), clock)) {
+            List<Hanging> all = new ArrayList<>();
+            for (int i = 0; all.size() < LANES; i++) {
+                Hanging call = new Hanging();
+                lanes.call(new LockName("busy-" + i), call::on);
+                call.begun.await();
+                all.add(call);
+                clock.advance(Duration.ofMillis(i == 0 ? 101 : 0));
+            }
+            List<CompletableFuture<Boolean>> waiting = new ArrayList<>();
+            for (int i = 0; i < 2 * LANES; i++) {
+                waiting.add(lanes.<Boolean>call(new LockName("late-" + i), work -> true)
+                        .toCompletableFuture());
+            }
+            all.subList(1, LANES).forEach(busy -> busy.end.countDown());
+            for (CompletableFuture<Boolean> late : waiting) {
+                boolean answered = done(late);
+                assertThat(answered).isTrue();
+            }
+            all.get(0).end.countDown();
+        }
+    }
+
     private static <T> T done(CompletionStage<T> call) throws Exception {
         return call.toCompletableFuture().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
     }
@@ -159,6 +186,10 @@ class LanesTest {
     }
 
     private Lanes lanes(boolean callerMayWork, TimeLimit turns) {
+        return lanes(callerMayWork, turns, MonotonicClock.SYSTEM);
+    }
+
+    private Lanes lanes(boolean callerMayWork, TimeLimit turns, MonotonicClock clock) {
         Path path = folder.resolve("locks.db");
         SqliteDialect dialect = new SqliteDialect(MonotonicClock.SYSTEM, "boot", path.toString());
         SqliteFile file = new SqliteFile(path, LIMIT, dialect);
@@ -167,7 +198,8 @@ class LanesTest {
                 () -> new SerialConnection(file, dialect, Duration.ofSeconds(5), LIMIT, MonotonicClock.SYSTEM),
                 "test",
                 callerMayWork,
-                turns);
+                turns,
+                clock);
     }
 
     private static void awaitUninterrupted(CountDownLatch latch) {
