@@ -3,7 +3,6 @@ package dev.holdfast.testkit.model;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 
 /** The time of a model run: one manual clock for both stores, or real time, which the model's clock follows. */
 public abstract class ModelTime {
@@ -24,6 +23,11 @@ public abstract class ModelTime {
             }
 
             @Override
+            long nanoTime() {
+                return clock.nanoTime();
+            }
+
+            @Override
             void pass(Duration duration) {
                 clock.advance(duration);
             }
@@ -35,9 +39,14 @@ public abstract class ModelTime {
 
     /** The store under test uses real time, and the model's clock is advanced to follow it. */
     public static ModelTime real() {
+        return followed(MonotonicClock.SYSTEM);
+    }
+
+    /** The same if real time is that of this clock. */
+    static ModelTime followed(MonotonicClock clock) {
         ManualClock modelClock = new ManualClock();
         return new ModelTime() {
-            private long followedUntil = System.nanoTime();
+            private long followedUntil = clock.nanoTime();
 
             @Override
             MonotonicClock modelClock() {
@@ -50,17 +59,22 @@ public abstract class ModelTime {
             }
 
             @Override
+            long nanoTime() {
+                return clock.nanoTime();
+            }
+
+            @Override
             void pass(Duration duration) {
-                long end = System.nanoTime() + duration.toNanos();
-                while (System.nanoTime() - end < 0) {
-                    LockSupport.parkNanos(this, end - System.nanoTime());
+                long end = clock.nanoTime() + duration.toNanos();
+                for (long left = duration.toNanos(); left > 0; left = end - clock.nanoTime()) {
+                    clock.parkNanos(this, left);
                 }
                 follow();
             }
 
             @Override
             void follow() {
-                long now = System.nanoTime();
+                long now = clock.nanoTime();
                 modelClock.advance(Duration.ofNanos(now - followedUntil));
                 followedUntil = now;
             }
@@ -72,6 +86,9 @@ public abstract class ModelTime {
 
     /** Whether both stores see the same time at any moment. */
     abstract boolean isExact();
+
+    /** The time of the store under test. */
+    abstract long nanoTime();
 
     /** Lets time pass for both stores. */
     abstract void pass(Duration duration);

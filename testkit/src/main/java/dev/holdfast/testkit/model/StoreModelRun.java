@@ -272,7 +272,7 @@ public final class StoreModelRun {
         long tooLong = twins.tested().traits().ticketTtl().toNanos() / 2;
         while (goesOn(twins.operations() - wasted)) {
             List<ModelName> names = newNames(NAMES_OF_A_GROUP);
-            long start = System.nanoTime();
+            long start = time.nanoTime();
             int before = twins.operations();
             Map<Met, Integer> eventsBefore = workload.met();
             phases++;
@@ -284,7 +284,7 @@ public final class StoreModelRun {
                 touch(names);
                 checkListeners(names);
             } catch (Difference difference) {
-                if (System.nanoTime() - start < tooLong) {
+                if (time.nanoTime() - start < tooLong) {
                     throw difference;
                 }
                 discard(twins.operations() - before, eventsSince(eventsBefore));
@@ -324,7 +324,7 @@ public final class StoreModelRun {
     }
 
     private void runInRealTime() {
-        touchedAt = System.nanoTime();
+        touchedAt = time.nanoTime();
         List<Group> groups = new ArrayList<>();
         for (int i = 0; i < numberOfGroups; i++) {
             groups.add(new Group(newNames(namesOfAGroup), touchedAt - share(3)));
@@ -351,13 +351,13 @@ public final class StoreModelRun {
         eventsSince(before).forEach((event, times) -> group.events.merge(event, times, Integer::sum));
         if (group.delayed) {
             discard(group.operations, group.events);
-            groups.set(number, new Group(newNames(namesOfAGroup), System.nanoTime() - share(3)));
+            groups.set(number, new Group(newNames(namesOfAGroup), time.nanoTime() - share(3)));
         }
         return groups.get(number);
     }
 
     private void wake(Group group, List<Group> groups) {
-        while (System.nanoTime() - group.restsSince < share(2.2)) {
+        while (time.nanoTime() - group.restsSince < share(2.2)) {
             time.pass(Duration.ofNanos(share(0.02)));
             touchResting(groups);
         }
@@ -366,7 +366,7 @@ public final class StoreModelRun {
         if (group.delayed) {
             return;
         }
-        long start = System.nanoTime();
+        long start = time.nanoTime();
         try {
             time.follow();
             touch(group.names);
@@ -391,13 +391,13 @@ public final class StoreModelRun {
     }
 
     private void phase(Group group, List<Group> groups) {
-        long start = System.nanoTime();
+        long start = time.nanoTime();
         int before = twins.operations();
         Map<Met, Integer> eventsBefore = workload.met();
         phases++;
         group.restsSince = start;
         try {
-            for (int i = 0; i < operationsOfAPhase && System.nanoTime() - start < share(0.08); i++) {
+            for (int i = 0; i < operationsOfAPhase && time.nanoTime() - start < share(0.08); i++) {
                 time.follow();
                 workload.step(group.names);
                 touchResting(groups);
@@ -406,18 +406,18 @@ public final class StoreModelRun {
         } catch (Difference | StoreException late) {
             giveUpIfTooLong(start, late);
         }
-        group.restsSince = System.nanoTime();
+        group.restsSince = time.nanoTime();
         group.operations = twins.operations() - before;
         group.events = eventsSince(eventsBefore);
         group.delayed |= isTooLong(start);
     }
 
     private boolean isTooLong(long start) {
-        return System.nanoTime() - start > share(0.12);
+        return time.nanoTime() - start > share(0.12);
     }
 
     private void touchResting(List<Group> groups) {
-        long now = System.nanoTime();
+        long now = time.nanoTime();
         long before = touchedAt;
         if (now - before < share(0.02)) {
             return;

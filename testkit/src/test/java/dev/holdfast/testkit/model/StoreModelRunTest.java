@@ -26,7 +26,6 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -82,13 +81,14 @@ class StoreModelRunTest {
 
     @Test
     void operationsThatAStopOfTheMachineHasSpoiledAreReplaced() {
+        MonotonicClock clock = new LonelyClock();
         List<SlowStore> stores = new ArrayList<>();
         String report = StoreModelRun.run(
                 slowness -> {
-                    stores.add(new SlowStore(Duration.ofMillis(500).multipliedBy(slowness), 20));
+                    stores.add(new SlowStore(clock, Duration.ofMillis(500).multipliedBy(slowness), 20));
                     return stores.get(stores.size() - 1);
                 },
-                ModelTime.real(),
+                ModelTime.followed(clock),
                 true,
                 "run-",
                 1_000,
@@ -108,13 +108,14 @@ class StoreModelRunTest {
 
     @Test
     void aRunThatAMachineIsTooSlowForBeginsAnewAtHalfThePace() {
+        MonotonicClock clock = new LonelyClock();
         List<Integer> paces = new ArrayList<>();
         String report = StoreModelRun.run(
                 slowness -> {
                     paces.add(slowness);
-                    return new SlowStore(Duration.ofMillis(500).multipliedBy(slowness), slowness == 1 ? 10_000 : 0);
+                    return new SlowStore(clock, Duration.ofMillis(500).multipliedBy(slowness), slowness == 1 ? 10_000 : 0);
                 },
-                ModelTime.real(),
+                ModelTime.followed(clock),
                 true,
                 "run-",
                 1_000,
@@ -125,9 +126,10 @@ class StoreModelRunTest {
 
     @Test
     void aMachineThatIsAlwaysTooSlowIsReported() {
+        MonotonicClock clock = new LonelyClock();
         assertThatThrownBy(() -> StoreModelRun.run(
-                        slowness -> new SlowStore(Duration.ofMillis(50).multipliedBy(slowness), 10_000),
-                        ModelTime.real(),
+                        slowness -> new SlowStore(clock, Duration.ofMillis(50).multipliedBy(slowness), 10_000),
+                        ModelTime.followed(clock),
                         true,
                         "run-",
                         1_000,
@@ -139,8 +141,9 @@ class StoreModelRunTest {
     /** Its quotas do not ask for what ends by time. */
     @Test
     void aRunThatIsToMeetNoExpiryNeedsNone() {
-        SlowStore store = new SlowStore(Duration.ofMinutes(1), 0);
-        String report = StoreModelRun.run(slowness -> store, ModelTime.real(), false, "run-", 1_000, SEED);
+        MonotonicClock clock = new LonelyClock();
+        SlowStore store = new SlowStore(clock, Duration.ofMinutes(1), 0);
+        String report = StoreModelRun.run(slowness -> store, ModelTime.followed(clock), false, "run-", 1_000, SEED);
         assertThat(report).contains("EXPIRY=0", "DEAD_WAITER=0", ", 0 of ");
     }
 
@@ -164,15 +167,43 @@ class StoreModelRunTest {
         }
     }
 
+    /**
+     * The time of a machine that has nothing to do but the run: it passes only while the run waits. On a busy machine, real time
+     * would give up more phases than the test has stopped.
+     */
+    private static final class LonelyClock implements MonotonicClock {
+        /** A thread that waits is woken a little late, so no deadline ends exactly with a wait. */
+        private static final Duration LATE = Duration.ofNanos(50_000);
+
+        private final ManualClock clock = new ManualClock(SEED);
+
+        @Override
+        public long nanoTime() {
+            return clock.nanoTime();
+        }
+
+        @Override
+        public long epochMicros() {
+            return clock.epochMicros();
+        }
+
+        @Override
+        public void parkNanos(Object blocker, long nanos) {
+            clock.advance(LATE.plusNanos(nanos));
+        }
+    }
+
     /** Stops the machine for half of a ticket with each 20th attempt, until the attempt with this number. */
     private static final class SlowStore extends ForwardingStore {
         private final AtomicInteger attempts = new AtomicInteger();
         private final AtomicInteger stops = new AtomicInteger();
+        private final MonotonicClock clock;
         private final Duration ticket;
         private final int last;
 
-        SlowStore(Duration ticket, int last) {
-            super(new MemoryLockStore(MonotonicClock.SYSTEM, ticket));
+        SlowStore(MonotonicClock clock, Duration ticket, int last) {
+            super(new MemoryLockStore(clock, ticket));
+            this.clock = clock;
             this.ticket = ticket;
             this.last = last;
         }
@@ -182,7 +213,7 @@ class StoreModelRunTest {
             int attempt = attempts.incrementAndGet();
             if (attempt % 20 == 0 && attempt <= last) {
                 stops.incrementAndGet();
-                LockSupport.parkNanos(ticket.toNanos() / 2);
+                clock.parkNanos(this, ticket.toNanos() / 2);
             }
             return super.tryAcquire(claim);
         }
