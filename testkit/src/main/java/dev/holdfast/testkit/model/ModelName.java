@@ -37,6 +37,9 @@ final class ModelName {
         @Nullable
         ListenerTwins listeners;
 
+        /** Its listeners were compared after it was gone. Those of a dead waiter may never be notified. */
+        boolean endIsCompared;
+
         Tracked(Claim claim) {
             this.claim = claim;
         }
@@ -77,7 +80,7 @@ final class ModelName {
         long gone = claims.stream().filter(this::isGone).count();
         for (int i = 0; i < claims.size() && gone > REMEMBERED_GONE; ) {
             Tracked tracked = claims.get(i);
-            if (isGone(tracked) && tracked.listeners == null) {
+            if (isGone(tracked) && (tracked.listeners == null || tracked.endIsCompared)) {
                 claims.remove(i);
                 gone--;
             } else {
@@ -126,7 +129,7 @@ final class ModelName {
         return candidates.isEmpty() ? null : candidates.get(random.nextInt(candidates.size()));
     }
 
-    private boolean isGone(Tracked tracked) {
+    boolean isGone(Tracked tracked) {
         return !has(holders, tracked.claim.id()) && !has(waiters, tracked.claim.id());
     }
 

@@ -149,13 +149,11 @@ final class ModelWorkload {
         List<Tracked> held = name.holding();
         List<Tracked> waited = name.waiting();
         compare(name);
-        List<Tracked> gone = name.gone();
-        for (Tracked tracked : gone) {
-            boolean granted = tracked.listeners != null && tracked.listeners.wasGranted();
-            if (held.contains(tracked) || (waited.contains(tracked) && granted)) {
-                meet(Met.EXPIRY);
-            } else if (waited.contains(tracked)) {
-                meet(Met.DEAD_WAITER);
+        held.stream().filter(name::isGone).forEach(expired -> meet(Met.EXPIRY));
+        for (Tracked tracked : waited) {
+            if (name.isGone(tracked)) {
+                boolean granted = tracked.listeners != null && tracked.listeners.wasGranted();
+                meet(granted ? Met.EXPIRY : Met.DEAD_WAITER);
             }
         }
     }
@@ -167,12 +165,12 @@ final class ModelWorkload {
      */
     boolean checkListeners(ModelName name) {
         timePassed = false;
-        List<Tracked> gone = name.gone();
         for (Tracked tracked : name.claims()) {
             ListenerTwins twinned = tracked.listeners;
             if (twinned != null) {
                 await(twinned::isComparable, "an outcome of " + TwinStores.shown(tracked.claim) + ": " + twinned);
-                twinned.compare(tracked.claim, gone.contains(tracked));
+                tracked.endIsCompared = name.isGone(tracked);
+                twinned.compare(tracked.claim, tracked.endIsCompared);
                 tracked.listeners = twinned.isOver() ? null : twinned;
             }
         }
