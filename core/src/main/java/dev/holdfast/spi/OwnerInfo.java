@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * Describes who made a claim, for people and for the detection of deadlocks. It is not part of a claim's identity,
  * and a renewal replaces it. Texts are cut to {@value #MAX_TEXT} characters, control characters become {@code ?},
- * and at most {@value #MAX_HELD} held names are kept.
+ * and at most {@value #MAX_HELD} held names are kept, of at most {@value LockName#MAX_BYTES} characters each.
  *
  * @param client the id of the client
  * @param host the host's name, or empty
@@ -23,11 +23,17 @@ public record OwnerInfo(String client, String host, long pid, String thread, Str
     public static final int MAX_HELD = 16;
 
     public OwnerInfo {
-        client = bounded(client);
-        host = bounded(host);
-        thread = bounded(thread);
-        label = bounded(label);
-        held = held.isEmpty() ? List.of() : List.copyOf(held.subList(0, Math.min(MAX_HELD, held.size())));
+        client = bounded(client, MAX_TEXT);
+        host = bounded(host, MAX_TEXT);
+        thread = bounded(thread, MAX_TEXT);
+        label = bounded(label, MAX_TEXT);
+        // No name of a lock is changed by that: it would not be found any more.
+        held = held.isEmpty()
+                ? List.of()
+                : held.stream()
+                        .limit(MAX_HELD)
+                        .map(name -> bounded(name, LockName.MAX_BYTES))
+                        .toList();
     }
 
     /** An owner with a client id only. */
@@ -54,12 +60,12 @@ public record OwnerInfo(String client, String host, long pid, String thread, Str
         return text.toString();
     }
 
-    private static String bounded(String text) {
-        boolean plain = text.length() <= MAX_TEXT && !hasControl(text);
+    private static String bounded(String text, int most) {
+        boolean plain = text.length() <= most && !hasControl(text);
         if (plain) {
             return text;
         }
-        int end = Math.min(text.length(), MAX_TEXT);
+        int end = Math.min(text.length(), most);
         if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
             end--; // do not keep half of a surrogate pair
         }
