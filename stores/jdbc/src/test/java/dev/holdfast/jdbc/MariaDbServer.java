@@ -36,7 +36,6 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
     public static synchronized MariaDbServer shared() {
         if (shared == null) {
             shared = start();
-            Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
         }
         return shared;
     }
@@ -161,8 +160,7 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
     /** Crashes it. */
     @Override
     public void kill() {
-        process.signal("KILL");
-        process.awaitEnd(process.helpers());
+        process.kill();
     }
 
     @Override

@@ -35,7 +35,6 @@ public final class MySqlServer implements AutoCloseable {
         if (shared == null) {
             shared = new MySqlServer();
             shared.start();
-            Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
         }
         return shared;
     }

@@ -70,8 +70,7 @@ public final class PgBouncer implements AutoCloseable {
     @Override
     public void close() {
         if (process.isAlive()) {
-            process.signal("KILL");
-            process.awaitEnd(process.helpers());
+            process.kill();
         }
         process.removeFolder();
     }

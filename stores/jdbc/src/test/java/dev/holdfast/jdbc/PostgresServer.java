@@ -32,6 +32,9 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
     /** The user that has its processes and files, where root runs the tests. */
     static final String USER = "postgres";
 
+    /** It ends at once without a checkpoint, and without leaving its shared memory as after a crash. */
+    private static final String REMOVES_SHARED_MEMORY = "QUIT";
+
     private final ServerProcess process;
     private final Path programs = programs();
 
@@ -41,13 +44,13 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
 
     private PostgresServer(ServerProcess process) {
         this.process = process;
+        process.endWithThisJvmBy(REMOVES_SHARED_MEMORY);
     }
 
     /** The server of this JVM. It is stopped when the JVM ends. */
     public static synchronized PostgresServer shared() {
         if (shared == null) {
             shared = start();
-            Runtime.getRuntime().addShutdownHook(new Thread(shared::close));
         }
         return shared;
     }
@@ -238,25 +241,19 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
 
     /** Stops it regularly: clients are disconnected. */
     void stop() {
-        end("INT");
+        process.end("INT");
     }
 
     /** Crashes it: nothing is written any more. */
     @Override
     public void kill() {
-        end("KILL");
-    }
-
-    private void end(String signal) {
-        List<ProcessHandle> helpers = process.helpers();
-        process.signal(signal);
-        process.awaitEnd(helpers);
+        process.kill();
     }
 
     @Override
     public void close() {
         if (process.isAlive()) {
-            end("QUIT");
+            process.end(REMOVES_SHARED_MEMORY);
         }
         process.removeFolder();
     }

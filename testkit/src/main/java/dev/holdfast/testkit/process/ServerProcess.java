@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A server process of a test. It uses free ports of the loopback address and its own data folder, and does not run
- * as root if it refuses that. It is ended by its process id. Not thread-safe.
+ * as root if it refuses that. It is ended by its process id, and does not outlive this JVM. Not thread-safe.
  */
 public final class ServerProcess {
 
@@ -39,7 +39,9 @@ public final class ServerProcess {
     private final String user;
     private final int port = Ports.reserve();
     private List<String> prefix = List.of();
-    private @Nullable Process process;
+    private String lastSignal = "KILL";
+    private volatile @Nullable Process process;
+    private final Thread endWithThisJvm = new Thread(this::leaveNothing);
 
     /** Prepares a server that may run as any user. */
     public ServerProcess(String name) {
@@ -64,6 +66,7 @@ public final class ServerProcess {
             if (isToChange()) {
                 run(folder, List.of("chown", user, folder.toString()));
             }
+            Runtime.getRuntime().addShutdownHook(endWithThisJvm);
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
@@ -90,6 +93,11 @@ public final class ServerProcess {
     /** From now on it is started with this before its command, such as {@code env NAME=VALUE}. It must replace itself by it. */
     public void startBehind(List<String> prefix) {
         this.prefix = List.copyOf(prefix);
+    }
+
+    /** If this JVM ends before the server, the server is ended with this signal instead of KILL. */
+    public void endWithThisJvmBy(String signal) {
+        lastSignal = signal;
     }
 
     /** Fails with a message that names the package to install if a program is missing. */
@@ -155,7 +163,8 @@ public final class ServerProcess {
     }
 
     public boolean isAlive() {
-        return process != null && process.isAlive();
+        Process current = process;
+        return current != null && current.isAlive();
     }
 
     public long pid() {
@@ -206,13 +215,35 @@ public final class ServerProcess {
 
     /** Ends the server at once, even if it is stopped, together with all processes that it has started. */
     public void kill() {
+        end("KILL");
+    }
+
+    /** Ends the server with a signal, and waits until it has ended together with all processes that it has started. */
+    public void end(String signal) {
         List<ProcessHandle> helpers = helpers();
-        signal("KILL");
+        signal(signal);
         awaitEnd(helpers);
+    }
+
+    /** A test run that is stopped does not close its servers. */
+    private void leaveNothing() {
+        if (isAlive()) {
+            end(lastSignal);
+        }
+        deleteFolder();
     }
 
     /** Deletes its data folder and its log. */
     public void removeFolder() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(endWithThisJvm);
+        } catch (IllegalStateException ending) {
+            return; // the hook deletes it
+        }
+        deleteFolder();
+    }
+
+    private void deleteFolder() {
         try (Stream<Path> files = Files.walk(folder)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
