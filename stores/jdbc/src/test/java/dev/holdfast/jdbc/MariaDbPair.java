@@ -30,18 +30,17 @@ final class MariaDbPair implements AutoCloseable {
     static MariaDbPair start(Replication replication) {
         CompletableFuture<MariaDbServer> replica = CompletableFuture.supplyAsync(
                 () -> start(2, "--read-only", "--log-slave-updates", "--rpl-semi-sync-slave-enabled"));
-        MariaDbServer primary =
-                start(1, "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000");
-        MariaDbPair pair = new MariaDbPair(primary, replica.join());
-        boolean follows = false;
+        CompletableFuture<MariaDbServer> primary = CompletableFuture.supplyAsync(() ->
+                start(1, "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000"));
         try {
+            MariaDbPair pair = new MariaDbPair(primary.join(), replica.join());
             pair.replicate(replication);
-            follows = true;
             return pair;
-        } finally {
-            if (!follows) {
-                pair.close();
-            }
+        } catch (RuntimeException | Error failure) {
+            // One that is still starting is closed when it has started.
+            primary.thenAccept(MariaDbServer::close);
+            replica.thenAccept(MariaDbServer::close);
+            throw failure;
         }
     }
 
