@@ -9,9 +9,9 @@ import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * A real server for a test, alone or as a member of a cluster. It listens on free ports of the loopback address,
@@ -21,8 +21,6 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/bin/etcd");
     private static final Path CONTROL = Path.of("/usr/bin/etcdctl");
-    private static final int TRIES = 1_000;
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     /** Longer than a busy machine lets a leader wait, or another one would be elected in the midst of a test. */
     private static final List<String> PATIENT = List.of("--heartbeat-interval=100", "--election-timeout=2000");
@@ -152,16 +150,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
     }
 
     void awaitHealth() {
-        try {
-            for (int i = 0; !isHealthy(); i++) {
-                if (i > TRIES || !process.isAlive()) {
-                    throw new AssertionError("The server did not start: " + process.logText());
-                }
-                Thread.sleep(20);
-            }
-        } catch (InterruptedException failure) {
-            throw new AssertionError(failure);
-        }
+        process.awaitReady(this::isHealthy);
     }
 
     private boolean isHealthy() {
@@ -240,28 +229,29 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
         return "etcd://" + address();
     }
 
-    /** Whether this member leads its cluster. */
-    boolean isLeader() {
-        String status = control("endpoint", "status", "--write-out=fields");
-        String member = field(status, "MemberID");
-        return member.equals(field(status, "Leader"));
+    /** Whether this member leads its cluster. One that is not ready does not. */
+    private boolean isLeader() {
+        try {
+            String status = control("endpoint", "status", "--write-out=fields");
+            return field(status, "MemberID").equals(field(status, "Leader"));
+        } catch (AssertionError notReady) {
+            return false;
+        }
     }
 
     /** Waits until one of them leads, and returns it. */
     static EtcdServer leader(List<EtcdServer> members) {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
-        while (System.nanoTime() - deadline < 0) {
-            for (EtcdServer member : members) {
-                try {
-                    if (member.isLeader()) {
-                        return member;
-                    }
-                } catch (AssertionError notReady) {
-                    StoreTest.pause(50);
-                }
-            }
-        }
-        throw new AssertionError("no leader");
+        AtomicReference<EtcdServer> leader = new AtomicReference<>();
+        StoreTest.awaitUntil(
+                () -> {
+                    members.stream()
+                            .filter(EtcdServer::isLeader)
+                            .findFirst()
+                            .ifPresent(leader::set);
+                    return leader.get() != null;
+                },
+                "no leader");
+        return leader.get();
     }
 
     private static String field(String status, String name) {
