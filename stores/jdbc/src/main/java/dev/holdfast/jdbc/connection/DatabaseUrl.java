@@ -12,6 +12,7 @@ import dev.holdfast.store.StoreUrl;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Properties;
 import java.util.regex.Pattern;
 
@@ -196,12 +197,20 @@ public record DatabaseUrl(String url, String shown) {
 
     /** Whether the user sets variables of the sessions, which takes the place of what {@link #properties} set. */
     private boolean setsSessions() {
-        return url.contains(SESSION_VARIABLES + "=");
+        return sets(SESSION_VARIABLES);
     }
 
     private void put(Properties properties, String name, String value) {
-        if (!url.contains(name + "=")) {
+        if (!sets(name)) {
             properties.setProperty(name, value);
         }
+    }
+
+    /** Whether the user sets an option. MariaDB's driver takes its name in any case; the others ignore one in another case. */
+    private boolean sets(String option) {
+        String setting = option + "=";
+        return isMaria()
+                ? url.toLowerCase(Locale.ROOT).contains(setting.toLowerCase(Locale.ROOT))
+                : url.contains(setting);
     }
 }

@@ -81,6 +81,7 @@ class DatabaseUrlTest {
                 "jdbc:mariadb://address=(host=a)(port=1)/db",
                 "jdbc:mysql://a,b/db",
                 "jdbc:mariadb://a,b/db?initSql=DO%201",
+                "jdbc:mariadb://a,b/db?initsql=DO%201",
                 "jdbc:mariadb:replication://a,b/db",
                 "jdbc:mariadb:loadbalance://address=(host=a)(type=replica),address=(host=b)/db",
             })
@@ -94,6 +95,13 @@ class DatabaseUrlTest {
                 .containsEntry("socketFactory", PromptSocketFactory.class.getName());
         assertThat(properties("jdbc:postgresql://a/db?socketFactory=x.Y")).doesNotContainKey("socketFactory");
         assertThat(properties("jdbc:mariadb://a/db")).doesNotContainKey("socketFactory");
+
+    /** What a driver would take from the URL, whichever of the two it prefers. */
+    @ParameterizedTest
+    @CsvSource({"mariadb,false", "mysql,true", "postgresql,true"})
+    void nameOfAnOptionInAnotherCaseCountsIfTheDriverTakesIt(String product, boolean oursIsSet) {
+        String url = "jdbc:" + product + "://h/db?SOCKETTIMEOUT=7";
+        assertThat(properties(url).containsKey("socketTimeout")).isEqualTo(oursIsSet);
     }
 
     /** By the driver's defaults a call could take half a minute while no server is there. */
