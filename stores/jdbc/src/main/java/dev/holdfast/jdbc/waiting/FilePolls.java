@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -42,17 +43,14 @@ final class FilePolls implements PollSchedule {
         /** Since when it is like this. */
         long since;
 
-        void set(int newPosition, long now) {
-            position = newPosition;
-            since = now;
-        }
-
         long pause(long now) {
             return Math.max((1L + position) * SHORTEST_NANOS, (now - since) / PART);
         }
     }
 
     private final Map<LockName, Wait> names = new HashMap<>();
+    /** Those whose pause may be shorter than the longest one. It only grows until the wait is set again. */
+    private final Set<Wait> brisk = new HashSet<>();
     /** Names of which somebody was enqueued: they are looked at once, even if nothing has changed since the last poll. */
     private final Set<LockName> fresh = new HashSet<>();
 
@@ -74,12 +72,18 @@ final class FilePolls implements PollSchedule {
         Wait wait = names.get(name);
         if (wait == null) {
             wait = new Wait();
-            wait.set(position, now);
             names.put(name, wait);
+            set(wait, position, now);
         } else if (position < wait.position) {
-            wait.set(position, now);
+            set(wait, position, now);
         }
         fresh.add(name);
+    }
+
+    private void set(Wait wait, int position, long now) {
+        wait.position = position;
+        wait.since = now;
+        brisk.add(wait);
     }
 
     @Override
@@ -125,7 +129,7 @@ final class FilePolls implements PollSchedule {
     @Override
     public void read(LockName name, int position, boolean granted, long now) {
         if (position < 0) {
-            names.remove(name);
+            brisk.remove(names.remove(name));
             unread.remove(name);
             if (queueReadAt.size() > MOST_REMEMBERED) {
                 queueReadAt.remove(name);
@@ -134,7 +138,7 @@ final class FilePolls implements PollSchedule {
         }
         Wait wait = names.get(name);
         if (wait != null && (granted || position != wait.position)) {
-            wait.set(position, now);
+            set(wait, position, now);
         }
     }
 
@@ -155,8 +159,12 @@ final class FilePolls implements PollSchedule {
     @Override
     public long pauseNanos(long now) {
         long pause = LONGEST_NANOS;
-        for (Wait wait : names.values()) {
-            pause = Math.min(pause, wait.pause(now));
+        for (Iterator<Wait> waits = brisk.iterator(); waits.hasNext(); ) {
+            long its = waits.next().pause(now);
+            if (its >= LONGEST_NANOS) {
+                waits.remove();
+            }
+            pause = Math.min(pause, its);
         }
         return pause;
     }
