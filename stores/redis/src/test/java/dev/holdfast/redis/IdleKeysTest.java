@@ -7,6 +7,7 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -78,15 +79,21 @@ class IdleKeysTest extends WithServer {
         granted(store, idle);
         Claim renewed = alice.mutex(new LockName(name + "-renewed")).withLease(A_WHILE);
         long counter = granted(store, renewed).counter();
+        // Nobody holds a wait set, so its record stays for the sake of who waits there.
+        LockStore patient = open("?ticketTtl=" + A_WHILE.toMillis() + "ms&keep=1s");
+        Claim waiter = alice.claim(new LockName(name + "-waited"), 1, 0).withLease(A_WHILE);
+        waiting(patient, waiter);
         try (Jedis jedis = server.connect()) {
             awaitUntil(() -> {
                 assertThat(((Granted) renewed(store, renewed)).counter()).isEqualTo(counter);
+                assertThat(renewed(patient, waiter)).isInstanceOf(Renewed.Waiting.class);
                 return !jedis.exists("holdfast:{" + idle.name() + "}");
             });
         }
         assertThat(((Granted) renewed(store, renewed)).counter()).isEqualTo(counter);
         assertThat(get(store.tryAcquire(buried))).as("still refused").isInstanceOf(Attempt.Busy.class);
         assertThat(released(store, holder)).isTrue();
+        assertThat(released(patient, waiter)).isTrue();
     }
 
     /** A record from the future is what is left when the server's clock was set back. */
