@@ -244,10 +244,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
         AtomicReference<EtcdServer> leader = new AtomicReference<>();
         StoreTest.awaitUntil(
                 () -> {
-                    members.stream()
-                            .filter(EtcdServer::isLeader)
-                            .findFirst()
-                            .ifPresent(leader::set);
+                    members.stream().filter(EtcdServer::isLeader).findFirst().ifPresent(leader::set);
                     return leader.get() != null;
                 },
                 "no leader");
