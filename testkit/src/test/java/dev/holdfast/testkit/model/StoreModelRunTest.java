@@ -29,12 +29,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The model run passes on a correct store and finds mutants. */
-@Timeout(120)
 class StoreModelRunTest {
 
     private static final long SEED = Seeds.of("model run");
