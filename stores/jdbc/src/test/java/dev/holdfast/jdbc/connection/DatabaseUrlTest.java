@@ -95,6 +95,7 @@ class DatabaseUrlTest {
                 .containsEntry("socketFactory", PromptSocketFactory.class.getName());
         assertThat(properties("jdbc:postgresql://a/db?socketFactory=x.Y")).doesNotContainKey("socketFactory");
         assertThat(properties("jdbc:mariadb://a/db")).doesNotContainKey("socketFactory");
+    }
 
     /** What a driver would take from the URL, whichever of the two it prefers. */
     @ParameterizedTest
