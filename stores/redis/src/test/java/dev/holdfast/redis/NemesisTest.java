@@ -57,6 +57,17 @@ class NemesisTest {
         }
     }
 
+    /** The same of a cluster, whose replicas replace their primaries by themselves. */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenANodeOfAClusterIsCutOffFromTheOthers() {
+        try (ClusterNetwork network = new ClusterNetwork(RedisClusterTarget.SERVERS);
+                RedisClusterTarget servers = new RedisClusterTarget(network)) {
+            FaultRun.run(Scenario.onCluster(servers, RedisClusterTarget.LEASE, RedisClusterTarget.BOUND)
+                    .withoutExclusion());
+        }
+    }
+
     @Test
     @OnDemand
     void aClientThatHasHadNoMemoryGoesOn() {

@@ -2,15 +2,17 @@ package dev.holdfast.redis;
 
 import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import redis.clients.jedis.Jedis;
@@ -19,17 +21,29 @@ import redis.clients.jedis.Transaction;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.params.MigrateParams;
 
-/** A real cluster for a test: some primaries with a replica each, on free ports of the loopback address. */
+/**
+ * A real cluster for a test: some primaries with a replica each, on free ports of the loopback address or at the places
+ * of a {@link ClusterNetwork}.
+ */
 public final class RedisCluster implements AutoCloseable {
 
     private static final int SLOTS = 16_384;
+    private static final String NODE_TIMEOUT = "--cluster-node-timeout";
     /** Longer than a busy machine lets a node wait, or its replica would be promoted in the midst of a test. */
-    private static final String NODE_TIMEOUT_MILLIS = "5000";
+    private static final String CALM_MILLIS = "5000";
+
+    /** The same where primaries are to be replaced. */
+    private static final String SOON_MILLIS = "1000";
 
     private static final long PATIENCE_NANOS = 60_000_000_000L;
 
     private final int primaries;
     private final List<RedisServer> servers = new ArrayList<>();
+
+    /** Starts the server of a place. */
+    private interface Starter {
+        RedisServer start(int place, String... settings);
+    }
 
     private RedisCluster(int primaries) {
         this.primaries = primaries;
@@ -37,15 +51,24 @@ public final class RedisCluster implements AutoCloseable {
 
     /** Starts one of three primaries, with further settings for each node. */
     public static RedisCluster start(String... settings) {
-        return start(3, RedisServer::start, settings);
+        return start(3, (place, all) -> RedisServer.start(all), settings);
+    }
+
+    /** Starts one in a network, with replicas that soon replace a primary. */
+    static RedisCluster startIn(ClusterNetwork network) {
+        return start(
+                network.size() / 2,
+                (place, all) -> RedisServer.startIn(network, place, false, all),
+                NODE_TIMEOUT,
+                SOON_MILLIS);
     }
 
     /** Starts one of two primaries, which run Redis 6.2.7 like their replicas. */
     static RedisCluster startOld() {
-        return start(2, RedisServer::startOld);
+        return start(2, (place, all) -> RedisServer.startOld(all));
     }
 
-    private static RedisCluster start(int primaries, Function<String[], RedisServer> starter, String... settings) {
+    private static RedisCluster start(int primaries, Starter starter, String... settings) {
         RedisCluster cluster = new RedisCluster(primaries);
         boolean ready = false;
         try {
@@ -63,19 +86,16 @@ public final class RedisCluster implements AutoCloseable {
         }
     }
 
-    private void startServers(Function<String[], RedisServer> starter, List<String> settings)
-            throws InterruptedException {
-        List<String> all =
-                new ArrayList<>(List.of("--cluster-enabled", "yes", "--cluster-node-timeout", NODE_TIMEOUT_MILLIS));
+    private void startServers(Starter starter, List<String> settings) throws InterruptedException {
+        List<String> all = new ArrayList<>(List.of("--cluster-enabled", "yes", NODE_TIMEOUT, CALM_MILLIS));
         all.addAll(settings);
-        CountDownLatch started = new CountDownLatch(2 * primaries);
-        for (int i = 0; i < 2 * primaries; i++) {
+        AtomicReferenceArray<RedisServer> places = new AtomicReferenceArray<>(2 * primaries);
+        CountDownLatch started = new CountDownLatch(places.length());
+        for (int i = 0; i < places.length(); i++) {
+            int place = i;
             new Thread(() -> {
                         try {
-                            RedisServer server = starter.apply(all.toArray(new String[0]));
-                            synchronized (servers) {
-                                servers.add(server);
-                            }
+                            places.set(place, starter.start(place, all.toArray(new String[0])));
                         } finally {
                             started.countDown();
                         }
@@ -83,7 +103,11 @@ public final class RedisCluster implements AutoCloseable {
                     .start();
         }
         started.await();
-        if (servers.size() < 2 * primaries) {
+        IntStream.range(0, places.length())
+                .mapToObj(places::get)
+                .filter(Objects::nonNull)
+                .forEach(servers::add);
+        if (servers.size() < places.length()) {
             throw new AssertionError("Not all nodes of the cluster have started");
         }
     }
@@ -99,7 +123,7 @@ public final class RedisCluster implements AutoCloseable {
                             .toArray());
                 }
                 if (i > 0) {
-                    jedis.clusterMeet("127.0.0.1", servers.get(0).peerPort());
+                    jedis.clusterMeet(servers.get(0).host(), servers.get(0).peerPort());
                 }
             }
         }
@@ -157,7 +181,7 @@ public final class RedisCluster implements AutoCloseable {
         return "redis://"
                 + servers.stream()
                         .filter(RedisServer::isRunning)
-                        .map(server -> "127.0.0.1:" + server.port())
+                        .map(server -> server.host() + ":" + server.port())
                         .collect(Collectors.joining(","));
     }
 

@@ -39,7 +39,18 @@ public enum Injection {
     /** The system drops each packet between the leader of a cluster and the rest; clients reach them all. */
     CUT_OFF_LEADER(Needs.A_WORD, 3),
     /** The system drops each packet between another server of a cluster and the rest; clients reach them all. */
-    CUT_OFF_FOLLOWER(Needs.A_WORD, 3);
+    CUT_OFF_FOLLOWER(Needs.A_WORD, 3),
+    /**
+     * The system drops what the leader of a cluster sends to the rest: each packet, or, at random, all but
+     * acknowledgements, with which the other direction goes on.
+     */
+    DROP_FROM_LEADER(Needs.A_WORD, 3),
+    /** The same of what the rest sends to the leader. */
+    DROP_TO_LEADER(Needs.A_WORD, 3),
+    /** The same of what another server sends to the rest. */
+    DROP_FROM_FOLLOWER(Needs.A_WORD, 3),
+    /** The same of what the rest sends to another server. */
+    DROP_TO_FOLLOWER(Needs.A_WORD, 3);
 
     /** What a scenario must have for a kind of fault. */
     enum Needs {

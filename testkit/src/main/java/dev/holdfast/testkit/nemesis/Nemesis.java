@@ -235,7 +235,12 @@ final class Nemesis {
             case KILL_HOLDER -> ambush.compareAndSet(null, new Ambush(kind));
             case END_SESSION -> endsSession();
             case FREEZE_SERVER, KILL_SERVER, CLOCK_FORWARD, CLOCK_BACK, FULL_DISK -> disturbsServer(kind);
-            case CUT_OFF_LEADER, CUT_OFF_FOLLOWER -> cutsOff(kind);
+            case CUT_OFF_LEADER,
+                    CUT_OFF_FOLLOWER,
+                    DROP_FROM_LEADER,
+                    DROP_TO_LEADER,
+                    DROP_FROM_FOLLOWER,
+                    DROP_TO_FOLLOWER -> cutsOff(kind);
             default -> {
                 Member victim = victim();
                 if (victim == null) {
@@ -406,11 +411,7 @@ final class Nemesis {
             return false;
         }
         serverIsAfflicted = true;
-        if (kind == Injection.CUT_OFF_LEADER) {
-            cluster.cutOffLeader();
-        } else {
-            cluster.cutOffFollower();
-        }
+        cluster.cutOff(kind, random);
         healAfter(anyTime(), () -> work(cluster::heal));
         count(kind);
         return true;

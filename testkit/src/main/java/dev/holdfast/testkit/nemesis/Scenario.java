@@ -65,9 +65,9 @@ public final class Scenario {
     }
 
     /**
-     * Frozen holders, and a server of a cluster at a time that is cut off from the others. Some turns are as long as
-     * that may keep others waiting: a client whose server is cut off has to learn in the midst of its turn that it
-     * holds no more.
+     * Frozen holders, and a server of a cluster at a time that is cut off from the others, in both directions or in one.
+     * Some turns are as long as that may keep others waiting: a client whose server is cut off has to learn in the midst
+     * of its turn that it holds no more.
      *
      * @param lease the lease of the lock
      * @param bound how long a server that is cut off may keep the clients of others waiting: an election, and a session
@@ -76,7 +76,14 @@ public final class Scenario {
         Scenario scenario = new Scenario(port -> cluster.url(), null, lease, bound);
         scenario.cluster = cluster;
         scenario.longTurn = bound;
-        return scenario.with(Injection.CUT_OFF_LEADER, Injection.CUT_OFF_FOLLOWER, Injection.FREEZE_HOLDER);
+        return scenario.with(
+                Injection.FREEZE_HOLDER,
+                Injection.CUT_OFF_LEADER,
+                Injection.CUT_OFF_FOLLOWER,
+                Injection.DROP_FROM_LEADER,
+                Injection.DROP_TO_LEADER,
+                Injection.DROP_FROM_FOLLOWER,
+                Injection.DROP_TO_FOLLOWER);
     }
 
     /** With a resource that checks no token: something must get lost. */

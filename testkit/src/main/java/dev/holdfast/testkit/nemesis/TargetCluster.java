@@ -1,12 +1,17 @@
 package dev.holdfast.testkit.nemesis;
 
 import dev.holdfast.testkit.process.ClusterNetwork;
+import dev.holdfast.testkit.process.ClusterNetwork.Way;
+import java.util.Random;
 
 /**
  * The servers of one cluster of a {@link Scenario}, which belongs to the test alone. One of them at a time is cut off
- * from the others, while clients reach all of them. Used by one thread at a time.
+ * from the others, in both directions or one, while clients reach all of them. Used by one thread at a time.
  */
 public abstract class TargetCluster implements AutoCloseable {
+
+    /** The lock under which clients add. */
+    protected static final String LOCK = Adder.LOCK;
 
     private final ClusterNetwork network;
 
@@ -18,7 +23,7 @@ public abstract class TargetCluster implements AutoCloseable {
     /** The URL of a store in it for the next client: of one server that it never leaves, or of all. */
     protected abstract String url();
 
-    /** Waits until there is a leader, and returns its place in the network. */
+    /** Waits until there is a leader of those who serve the lock, and returns its place in the network. */
     protected abstract int leader();
 
     /** Waits until all servers serve clients. */
@@ -28,12 +33,20 @@ public abstract class TargetCluster implements AutoCloseable {
     @Override
     public abstract void close();
 
-    final void cutOffLeader() {
-        network.cutOff(leader());
-    }
-
-    final void cutOffFollower() {
-        network.cutOff((leader() + 1) % ClusterNetwork.SERVERS);
+    /** Cuts a server off, as the kind of the fault says. */
+    final void cutOff(Injection kind, Random random) {
+        int leader = leader();
+        int follower = (leader + 1 + random.nextInt(network.size() - 1)) % network.size();
+        boolean acknowledgementsToo = random.nextBoolean();
+        switch (kind) {
+            case CUT_OFF_LEADER -> network.cutOff(leader);
+            case CUT_OFF_FOLLOWER -> network.cutOff(follower);
+            case DROP_FROM_LEADER -> network.drop(leader, Way.FROM_SERVER, acknowledgementsToo);
+            case DROP_TO_LEADER -> network.drop(leader, Way.TO_SERVER, acknowledgementsToo);
+            case DROP_FROM_FOLLOWER -> network.drop(follower, Way.FROM_SERVER, acknowledgementsToo);
+            case DROP_TO_FOLLOWER -> network.drop(follower, Way.TO_SERVER, acknowledgementsToo);
+            default -> throw new AssertionError(kind);
+        }
     }
 
     /** Connects it again, and waits until all servers serve clients. */

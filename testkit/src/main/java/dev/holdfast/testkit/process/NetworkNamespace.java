@@ -2,6 +2,7 @@ package dev.holdfast.testkit.process;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 
@@ -11,6 +12,9 @@ import org.junit.jupiter.api.Assumptions;
  * thread at a time.
  */
 public final class NetworkNamespace implements AutoCloseable {
+
+    /** What a process in it calls the end of the second cable. */
+    static final String SECOND = "second";
 
     private static final String PROGRAM = "ip";
 
@@ -69,10 +73,10 @@ public final class NetworkNamespace implements AutoCloseable {
     /** Leads a second cable from it to a bridge, and returns the name of that end. */
     String connect(String bridge, String addressThere) {
         String end = cable + "b";
-        ip("link", "add", end, "type", "veth", "peer", "name", "second", "netns", name);
+        ip("link", "add", end, "type", "veth", "peer", "name", SECOND, "netns", name);
         ip("link", "set", end, "master", bridge, "up");
-        ip("-n", name, "address", "add", addressThere + "/24", "dev", "second");
-        ip("-n", name, "link", "set", "second", "up");
+        ip("-n", name, "address", "add", addressThere + "/24", "dev", SECOND);
+        ip("-n", name, "link", "set", SECOND, "up");
         return end;
     }
 
@@ -103,9 +107,12 @@ public final class NetworkNamespace implements AutoCloseable {
     }
 
     static void ip(String... arguments) {
-        String[] command = new String[arguments.length + 1];
-        command[0] = PROGRAM;
-        System.arraycopy(arguments, 0, command, 1, arguments.length);
+        List<String> command = new ArrayList<>(List.of(PROGRAM));
+        command.addAll(List.of(arguments));
+        run(command);
+    }
+
+    static void run(List<String> command) {
         try {
             Process process =
                     new ProcessBuilder(command).redirectErrorStream(true).start();
@@ -114,7 +121,7 @@ public final class NetworkNamespace implements AutoCloseable {
                 throw new AssertionError(String.join(" ", command) + ": " + said.strip());
             }
         } catch (IOException failure) {
-            throw new AssertionError("There is no program " + PROGRAM + ": apt-get install iproute2", failure);
+            throw new AssertionError("There is no program " + command.get(0) + ": apt-get install iproute2", failure);
         } catch (InterruptedException failure) {
             throw new AssertionError(failure);
         }
