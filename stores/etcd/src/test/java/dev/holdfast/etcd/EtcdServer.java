@@ -101,7 +101,7 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
     private void moveTo(String newHost, List<String> prefix) {
         host = newHost;
         cluster = name + "=" + peer();
-        process.startBehind(prefix);
+        process.startIn(prefix);
     }
 
     private static void startCluster(List<EtcdServer> members) {

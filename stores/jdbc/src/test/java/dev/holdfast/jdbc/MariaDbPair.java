@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.ServerProcess;
 import java.util.concurrent.CompletableFuture;
 
@@ -27,11 +28,27 @@ final class MariaDbPair implements AutoCloseable {
         this.database = primary.newDatabase();
     }
 
+    /** Starts a server with settings. */
+    private interface Starter {
+        MariaDbServer start(int place, String... settings);
+    }
+
     static MariaDbPair start(Replication replication) {
+        return start(
+                replication,
+                (place, settings) -> MariaDbServer.start(new ServerProcess("mariadb", MariaDbServer.USER), settings));
+    }
+
+    /** The same of one whose servers are at the first places of a network, the primary before the replica. */
+    static MariaDbPair startIn(ClusterNetwork network, Replication replication) {
+        return start(replication, (place, settings) -> MariaDbServer.startIn(network, place, settings));
+    }
+
+    private static MariaDbPair start(Replication replication, Starter starter) {
         CompletableFuture<MariaDbServer> replica = CompletableFuture.supplyAsync(
-                () -> start(2, "--read-only", "--log-slave-updates", "--rpl-semi-sync-slave-enabled"));
-        CompletableFuture<MariaDbServer> primary = CompletableFuture.supplyAsync(() ->
-                start(1, "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000"));
+                () -> start(starter, 1, "--read-only", "--log-slave-updates", "--rpl-semi-sync-slave-enabled"));
+        CompletableFuture<MariaDbServer> primary = CompletableFuture.supplyAsync(() -> start(
+                starter, 0, "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000"));
         try {
             MariaDbPair pair = new MariaDbPair(primary.join(), replica.join());
             pair.replicate(replication);
@@ -44,20 +61,20 @@ final class MariaDbPair implements AutoCloseable {
         }
     }
 
-    private static MariaDbServer start(int id, String... settings) {
+    private static MariaDbServer start(Starter starter, int place, String... settings) {
         String[] all = new String[settings.length + 3];
-        all[0] = "--server-id=" + id;
+        all[0] = "--server-id=" + (place + 1);
         all[1] = "--log-bin=log";
         all[2] = "--gtid-strict-mode";
         System.arraycopy(settings, 0, all, 3, settings.length);
-        return MariaDbServer.start(new ServerProcess("mariadb", MariaDbServer.USER), all);
+        return starter.start(place, all);
     }
 
     private void replicate(Replication replication) {
-        primary.run("", "CREATE USER app@'127.0.0.1'", "GRANT ALL ON " + database + ".* TO app@'127.0.0.1'");
+        primary.run("", "CREATE USER app@'%'", "GRANT ALL ON " + database + ".* TO app@'%'");
         replica.run(
                 "",
-                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=" + primary.port()
+                "CHANGE MASTER TO MASTER_HOST='" + primary.host() + "', MASTER_PORT=" + primary.port()
                         + ", MASTER_USER='root', MASTER_USE_GTID=slave_pos",
                 "START SLAVE");
         if (replication == Replication.SEMI_SYNCHRONOUS) {
@@ -88,7 +105,7 @@ final class MariaDbPair implements AutoCloseable {
     }
 
     private String url(String scheme) {
-        return scheme + "//127.0.0.1:" + replica.port() + ",127.0.0.1:" + primary.port() + "/" + database + "?user=app";
+        return scheme + "//" + replica.address() + "," + primary.address() + "/" + database + "?user=app";
     }
 
     String urlOfReplica() {

@@ -1,7 +1,11 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.ServerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -25,10 +29,12 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
     static final String USER = "mysql";
 
     private final ServerProcess process;
+    private final String host;
     private final List<String> settings;
 
-    private MariaDbServer(ServerProcess process, List<String> settings) {
+    private MariaDbServer(ServerProcess process, String host, List<String> settings) {
         this.process = process;
+        this.host = host;
         this.settings = settings;
     }
 
@@ -47,9 +53,35 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
 
     /** A server in a process that was prepared, with further settings. */
     static MariaDbServer start(ServerProcess process, String... settings) {
+        return start(process, "127.0.0.1", List.of(settings));
+    }
+
+    /** A server at a place in a network. Whoever reaches it may do everything. */
+    static MariaDbServer startIn(ClusterNetwork network, int place, String... settings) {
+        ServerProcess process = new ServerProcess("mariadb", USER);
+        process.startIn(network.prefix(place));
+        List<String> all = new ArrayList<>(List.of(settings));
+        all.add("--init-file=" + letInAll(process.folder()));
+        return start(process, network.host(place), all);
+    }
+
+    private static Path letInAll(Path folder) {
+        try {
+            return Files.write(
+                    folder.resolve("init.sql"),
+                    List.of(
+                            "SET SESSION sql_log_bin = 0;",
+                            "CREATE USER IF NOT EXISTS root@'%';",
+                            "GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;"));
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    private static MariaDbServer start(ServerProcess process, String host, List<String> settings) {
         ServerProcess.require(PROGRAM, "mariadb-server");
         ServerProcess.require(INSTALL, "mariadb-server");
-        MariaDbServer server = new MariaDbServer(process, List.of(settings));
+        MariaDbServer server = new MariaDbServer(process, host, settings);
         server.process.runAsUser(
                 INSTALL.toString(),
                 "--no-defaults",
@@ -77,7 +109,7 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
                 "--no-defaults",
                 "--datadir=" + data(),
                 ownTemporaryFiles(),
-                "--bind-address=127.0.0.1",
+                "--bind-address=" + host,
                 "--port=" + process.port(),
                 "--socket=" + process.folder().resolve("socket"),
                 "--pid-file=" + process.folder().resolve("pid"),
@@ -104,12 +136,21 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
 
     /** The URL of MariaDB's own driver. */
     public String mariaUrl(String database) {
-        return "jdbc:mariadb://127.0.0.1:" + process.port() + "/" + database + "?user=root";
+        return "jdbc:mariadb://" + address() + "/" + database + "?user=root";
     }
 
     /** The URL of MySQL's driver, Connector/J. */
     public String mysqlUrl(String database) {
-        return "jdbc:mysql://127.0.0.1:" + process.port() + "/" + database + "?user=root";
+        return "jdbc:mysql://" + address() + "/" + database + "?user=root";
+    }
+
+    /** The host and the port at which it is found. */
+    String address() {
+        return host + ":" + process.port();
+    }
+
+    String host() {
+        return host;
     }
 
     Connection connect(String database) throws SQLException {

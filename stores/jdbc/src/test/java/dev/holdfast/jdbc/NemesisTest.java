@@ -6,6 +6,7 @@ import dev.holdfast.testkit.nemesis.FaultRun;
 import dev.holdfast.testkit.nemesis.Injection;
 import dev.holdfast.testkit.nemesis.OnDemand;
 import dev.holdfast.testkit.nemesis.Scenario;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -43,6 +44,16 @@ class NemesisTest {
     @Test
     void nothingIsLostAndNoTwoHoldAtOnceOnMariaDb() {
         FaultRun.run(Scenario.onServer(new MariaDbTarget(MariaDbServer.shared()), LEASE, LEASE));
+    }
+
+    /** Clients reach both servers meanwhile; what the primary has decided waits for the replica. */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenTheReplicaIsCutOffFromThePrimaryOnMariaDb() {
+        try (ClusterNetwork network = new ClusterNetwork(MariaDbPairTarget.SERVERS);
+                MariaDbPairTarget servers = new MariaDbPairTarget(network)) {
+            FaultRun.run(Scenario.onCluster(servers, LEASE, LEASE.multipliedBy(4)));
+        }
     }
 
     @Test

@@ -79,7 +79,7 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
     /** Starts a server, or a Sentinel that watches nothing yet, at a place in a network. */
     static RedisServer startIn(ClusterNetwork network, int place, boolean sentinel, String... settings) {
         ServerProcess process = new ServerProcess("redis");
-        process.startBehind(network.prefix(place));
+        process.startIn(network.prefix(place));
         return start(new RedisServer(process, network.host(place), installed(), sentinel, List.of(settings)));
     }
 

@@ -38,6 +38,7 @@ public final class ServerProcess {
     private final Path folder;
     private final String user;
     private final int port = Ports.reserve();
+    private List<String> network = List.of();
     private List<String> prefix = List.of();
     private String lastSignal = "KILL";
     private volatile @Nullable Process process;
@@ -100,6 +101,11 @@ public final class ServerProcess {
         lastSignal = signal;
     }
 
+    /** From now on it is started with this before all else, which needs root: the prefix of a network. */
+    public void startIn(List<String> network) {
+        this.network = List.copyOf(network);
+    }
+
     /** Fails with a message that names the package to install if a program is missing. */
     public static void require(Path program, String debianPackage) {
         if (!Files.isExecutable(program)) {
@@ -133,10 +139,12 @@ public final class ServerProcess {
 
     /** Starts the server, possibly again. The caller has to check whether it is ready. */
     public void start(List<String> command) {
-        List<String> whole = new ArrayList<>(prefix);
-        whole.addAll(command);
+        List<String> inside = new ArrayList<>(prefix);
+        inside.addAll(command);
+        List<String> whole = new ArrayList<>(network);
+        whole.addAll(asUser(inside));
         try {
-            process = new ProcessBuilder(asUser(whole))
+            process = new ProcessBuilder(whole)
                     .redirectErrorStream(true)
                     .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
                     .directory(folder.toFile())
