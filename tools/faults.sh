@@ -4,7 +4,7 @@
 #   tools/faults.sh redis 1000
 # STORE is sqlite, postgres, mariadb, redis, zookeeper, etcd or memcached. INJECTIONS is how many faults each of its scenarios
 # gets (default 1000); ./test gives each kind once. What was injected is printed with the seed, which -Dholdfast.seed sets.
-# Where networks are cut, root and the program ip are needed, or the scenario is skipped.
+# Where networks are cut, root and the programs ip and tc are needed, or the scenario is skipped.
 set -euo pipefail
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
