@@ -19,27 +19,33 @@ final class RedisDetailsUrl {
     private RedisDetailsUrl() {}
 
     /**
+     * @param tls whether the application asks for TLS with the certificates that the JVM trusts, other than by the details
      * @param client what follows the scheme
      * @param options further options of the store
      * @throws NoLockStoreException if Boot's settings cannot be written as a URL
      */
-    static String of(DataRedisConnectionDetails details, String client, String options) {
+    static String of(DataRedisConnectionDetails details, boolean tls, String client, String options) {
         Sentinel sentinel = details.getSentinel();
         Cluster cluster = details.getCluster();
         Standalone standalone = details.getStandalone();
+        String scheme = scheme(details.getSslBundle(), tls);
         if (sentinel != null) {
             return of(
-                    scheme("redis", details.getSslBundle()) + "-sentinel" + client,
+                    scheme + "-sentinel" + client,
                     details,
                     hosts(sentinel.getNodes()) + "/" + encoded(sentinel.getMaster()) + "/" + sentinel.getDatabase(),
                     sentinelOptions(sentinel, options));
         }
         if (cluster != null) {
-            return of(
-                    scheme("redis", details.getSslBundle()) + client,
-                    details,
-                    hosts(cluster.getNodes()),
-                    joined("cluster=true", options));
+            return of(scheme + client, details, hosts(cluster.getNodes()), joined("cluster=true", options));
+        }
+        // Before the one server: Boot's own details name localhost there, if nothing else is set.
+        if (details.getMasterReplica() != null) {
+            throw new NoLockStoreException(
+                    "The Redis of this application is a master with replicas that are listed"
+                            + " (spring.data.redis.masterreplica.nodes), where locks do not know which server is the master",
+                    "Set holdfast.url=redis://MASTER to the one that takes writes; or let Sentinels name it"
+                            + " (spring.data.redis.sentinel.*), which locks follow to another master");
         }
         if (standalone == null) {
             throw new NoLockStoreException(
@@ -47,11 +53,7 @@ final class RedisDetailsUrl {
                     "Set holdfast.url to the server that keeps the locks");
         }
         String server = hosts(List.of(new Node(standalone.getHost(), standalone.getPort())));
-        return of(
-                scheme("redis", details.getSslBundle()) + client,
-                details,
-                server + "/" + standalone.getDatabase(),
-                options);
+        return of(scheme + client, details, server + "/" + standalone.getDatabase(), options);
     }
 
     private static String of(String scheme, DataRedisConnectionDetails details, String rest, String options) {
@@ -62,9 +64,9 @@ final class RedisDetailsUrl {
     }
 
     // Certificates of Boot's own cannot be told to a store by its URL.
-    private static String scheme(String scheme, @Nullable SslBundle bundle) {
+    private static String scheme(@Nullable SslBundle bundle, boolean tls) {
         if (bundle == null) {
-            return scheme;
+            return tls ? "rediss" : "redis";
         }
         if (bundle.getStores().getTrustStore() != null || bundle.getStores().getKeyStore() != null) {
             throw new NoLockStoreException(
@@ -72,7 +74,7 @@ final class RedisDetailsUrl {
                     "Define a bean of the type LockStore: LettuceRedis.over(client, uri, \"\") with a client that has the certificates."
                             + " Or let the JVM trust the server (javax.net.ssl.trustStore) and set holdfast.url=rediss://..");
         }
-        return scheme + "s";
+        return "rediss";
     }
 
     private static String sentinelOptions(Sentinel sentinel, String options) {

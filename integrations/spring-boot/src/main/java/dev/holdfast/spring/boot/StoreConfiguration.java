@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -22,6 +23,7 @@ import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDeta
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 import redis.clients.jedis.Jedis;
 
 /** The places where a store is looked for. Each is asked only if those before it have none. */
@@ -58,8 +60,13 @@ final class StoreConfiguration {
     static class OverLettuce {
 
         @Bean
-        LockStore holdfastLockStore(DataRedisConnectionDetails details, HoldfastProperties properties) {
-            return open(RedisDetailsUrl.of(details, "+lettuce", properties.storeOptions()));
+        LockStore holdfastLockStore(
+                DataRedisConnectionDetails details,
+                HoldfastProperties properties,
+                ConfigurableListableBeanFactory beans,
+                Environment environment) {
+            ApplicationRedis redis = new ApplicationRedis(beans, environment);
+            return open(redis.url(details, "+lettuce", properties.storeOptions()));
         }
     }
 
@@ -72,8 +79,13 @@ final class StoreConfiguration {
     static class OverJedis {
 
         @Bean
-        LockStore holdfastLockStore(DataRedisConnectionDetails details, HoldfastProperties properties) {
-            return open(RedisDetailsUrl.of(details, "", properties.storeOptions()));
+        LockStore holdfastLockStore(
+                DataRedisConnectionDetails details,
+                HoldfastProperties properties,
+                ConfigurableListableBeanFactory beans,
+                Environment environment) {
+            ApplicationRedis redis = new ApplicationRedis(beans, environment);
+            return open(redis.url(details, "", properties.storeOptions()));
         }
     }
 
@@ -83,6 +95,7 @@ final class StoreConfiguration {
     @ConditionalOnBean(DataSource.class)
     static class InDatabase {
 
+        // makes.
         @Bean
         LockStore holdfastLockStore(
                 ObjectProvider<DataSource> databases,

@@ -13,18 +13,18 @@ class RedisDetailsUrlTest {
 
     @Test
     void oneServer() {
-        assertThat(RedisDetailsUrl.of(new Server(null, null, null), "+lettuce", ""))
+        assertThat(RedisDetailsUrl.of(new Server(null, null, null), false, "+lettuce", ""))
                 .isEqualTo("redis+lettuce://[::1]:6380/3");
-        assertThat(RedisDetailsUrl.of(new Server("app", "p@ss wörd", null), "", "prefix=a:"))
+        assertThat(RedisDetailsUrl.of(new Server("app", "p@ss wörd", null), false, "", "prefix=a:"))
                 .isEqualTo("redis://app:p%40ss%20w%C3%B6rd@[::1]:6380/3?prefix=a:");
-        assertThat(RedisDetailsUrl.of(new Server(null, "secret", SslBundle.systemDefault()), "", ""))
+        assertThat(RedisDetailsUrl.of(new Server(null, "secret", SslBundle.systemDefault()), false, "", ""))
                 .isEqualTo("rediss://:secret@[::1]:6380/3");
     }
 
     @Test
     void certificatesOfABundleAreRefused() {
         SslBundle bundle = SslBundle.of(SslStoreBundle.of(emptyStore(), null, null));
-        assertThatThrownBy(() -> RedisDetailsUrl.of(new Server(null, null, bundle), "", ""))
+        assertThatThrownBy(() -> RedisDetailsUrl.of(new Server(null, null, bundle), false, "", ""))
                 .isInstanceOf(NoLockStoreException.class)
                 .hasMessageContaining("SSL bundle")
                 .hasMessageContaining("LockStore");
@@ -42,14 +42,14 @@ class RedisDetailsUrlTest {
 
     @Test
     void sentinels() {
-        assertThat(RedisDetailsUrl.of(new Sentinels(), "+lettuce", "prefix=a:"))
+        assertThat(RedisDetailsUrl.of(new Sentinels(), false, "+lettuce", "prefix=a:"))
                 .isEqualTo(
                         "redis-sentinel+lettuce://one:1,two:2/main/5?sentinelUser=guard&sentinelPassword=a%26b&prefix=a:");
     }
 
     @Test
     void aCluster() {
-        assertThat(RedisDetailsUrl.of(new Nodes(), "", "")).isEqualTo("redis://one:1?cluster=true");
+        assertThat(RedisDetailsUrl.of(new Nodes(), false, "", "")).isEqualTo("redis://one:1?cluster=true");
     }
 
     private record Server(String getUsername, String getPassword, SslBundle getSslBundle)
