@@ -20,6 +20,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
@@ -95,8 +96,10 @@ final class StoreConfiguration {
     @ConditionalOnBean(DataSource.class)
     static class InDatabase {
 
+        // Flyway refuses a schema that has tables already, and a store that only checks its tables needs those that it
         // makes.
         @Bean
+        @DependsOnDatabaseInitialization
         LockStore holdfastLockStore(
                 ObjectProvider<DataSource> databases,
                 @HoldfastDataSource ObjectProvider<DataSource> marked,
