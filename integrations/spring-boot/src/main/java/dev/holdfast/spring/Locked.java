@@ -28,10 +28,12 @@ import org.springframework.core.annotation.AliasFor;
  *       {@link #of} or with an asynchronous result hold a lease instead, which belongs to no thread: other locked methods that the
  *       thread calls meanwhile join it, and {@code DistributedLock.lock()} would wait for it.
  *   <li><b>Called in a transaction.</b> If the caller's transaction is open already, the lock is taken inside of it, and is held
- *       until that transaction has ended: a lock that is released before the commit protects nothing.
+ *       until that transaction has ended: a lock that is released before the commit protects nothing. If the method returns
+ *       a future, both must be over. Further calls in the transaction join the lock once that future is complete.
  *   <li><b>Results.</b> If the method returns a {@code CompletableFuture}, {@code CompletionStage}, {@code Mono} or {@code Flux},
  *       the lock is held until that completes. With a {@code Mono} or {@code Flux} it is waited for without a thread, each time
- *       somebody subscribes. Other results that are not complete when the method returns are refused.
+ *       somebody subscribes, and the method runs on no thread that has a transaction of the subscriber's. Other results that
+ *       are not complete when the method returns are refused.
  *   <li><b>A parameter of the type {@code Lease}</b> gets the lease: its token, and listeners. Callers pass null.
  *   <li><b>What cannot be done.</b> Spring intercepts calls from one bean to another. A method that is private, static or final is
  *       not intercepted, and the application does not start. A call inside the same object is not intercepted either: it
@@ -112,13 +114,14 @@ public @interface Locked {
     /**
      * For how long the lock stays taken, counted from when it was acquired, if the method ends earlier: a job that is due at the
      * same moment in several processes is then done by one of them, though their clocks differ. It is also the shortest lease, so
-     * that it stays taken if the process dies. It is given back early if the application is closed.
+     * that it stays taken if the process dies; {@link #maxHold} must not be less. It is given back early if the application
+     * is closed.
      */
     String lockAtLeast() default "";
 
     /**
-     * Whether the thread that runs the method is interrupted if the lock is lost. Not for asynchronous results: those are cancelled
-     * in any case.
+     * Whether the thread that runs the method is interrupted if the lock is lost before the method has ended. Not for
+     * asynchronous results: those are cancelled in any case.
      */
     boolean interruptOnLoss() default false;
 }

@@ -21,6 +21,11 @@ final class HeldLocks {
         all.push(held);
     }
 
+    static boolean contains(HeldLock held) {
+        Deque<HeldLock> all = OF_THREAD.get();
+        return all != null && all.contains(held);
+    }
+
     /** Not always the innermost: a lock that is held until the end of a transaction outlives its call. */
     static void remove(HeldLock held) {
         Deque<HeldLock> all = OF_THREAD.get();

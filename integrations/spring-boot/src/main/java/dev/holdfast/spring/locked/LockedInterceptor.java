@@ -4,6 +4,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
@@ -42,8 +43,8 @@ public final class LockedInterceptor implements MethodInterceptor {
         return switch (method.result()) {
             case VALUE -> value(request, invocation);
             case FUTURE -> future(request, invocation);
-            case MONO -> ReactiveCall.mono(request, invocation);
-            case FLUX -> ReactiveCall.flux(request, invocation);
+            case MONO -> ReactiveCall.mono(request, invocation, transactions.get());
+            case FLUX -> ReactiveCall.flux(request, invocation, transactions.get());
         };
     }
 
@@ -118,28 +119,55 @@ public final class LockedInterceptor implements MethodInterceptor {
     }
 
     private @Nullable Object future(LockRequest request, MethodInvocation invocation) throws Throwable {
-        if (HeldLocks.covering(request) != null) {
-            throw new LockException(
-                    "Lock " + request.shown() + " of " + request.method() + " is held by a method that calls it:"
-                            + " its result would outlive that lock, and it would wait for itself. Nothing was run; call it without the"
-                            + " lock, or wait for the result in the method");
-        }
-        LeaseHold held = (LeaseHold) acquire(request);
+        WorkHold held = holdForWork(request);
         if (held == null) {
             return ResultKind.nothing(request.method().method());
         }
         passLease(request, held, invocation);
-        HeldLocks.push(held);
-        CompletionStage<?> stage = null;
+        return beginWork(held, invocation);
+    }
+
+    private @Nullable WorkHold holdForWork(LockRequest request) throws InterruptedException {
+        HeldLock covering = HeldLocks.covering(request);
+        if (covering instanceof WorkHold inTransaction && inTransaction.isIdle()) {
+            return inTransaction;
+        }
+        if (covering != null) {
+            throw new LockException(
+                    "Lock " + request.shown() + " of " + request.method() + " is held by a method that calls it, or by"
+                            + " one before it in this transaction: its result would outlive that lock, or it would wait for"
+                            + " itself. Nothing was run; call it without the lock, or wait for the other's result");
+        }
+        LeaseHold acquired = (LeaseHold) acquire(request);
+        return acquired == null ? null : new WorkHold(acquired);
+    }
+
+    private <T> @Nullable CompletableFuture<T> beginWork(WorkHold held, MethodInvocation invocation) throws Throwable {
+        boolean isKept = HeldLocks.contains(held);
+        if (!isKept) {
+            HeldLocks.push(held);
+            isKept = holdUntilCommit(() -> {
+                HeldLocks.remove(held);
+                held.release();
+            });
+        }
+        WorkHold.Work<T> work = held.begin();
+        CompletionStage<T> stage = null;
         try {
-            stage = (CompletionStage<?>) invocation.proceed();
+            stage = stage(invocation.proceed());
         } finally {
-            HeldLocks.remove(held);
-            if (stage == null) {
+            work.returned(stage);
+            if (!isKept) {
+                HeldLocks.remove(held);
                 held.releaseAsync();
             }
         }
-        return stage == null ? null : LockedFuture.of(stage, held);
+        return stage == null ? null : work.result(stage);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T> @Nullable CompletionStage<T> stage(@Nullable Object result) {
+        return (CompletionStage<T>) result;
     }
 
     private static @Nullable HeldLock acquire(LockRequest request) throws InterruptedException {

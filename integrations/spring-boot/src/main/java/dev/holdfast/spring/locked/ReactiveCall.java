@@ -10,6 +10,8 @@ import org.reactivestreams.Publisher;
 import org.springframework.aop.ProxyMethodInvocation;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * Runs a method whose result is a Mono or a Flux: with each subscription the lock is waited for, the method is called, and the lock is
@@ -19,11 +21,13 @@ final class ReactiveCall {
 
     private ReactiveCall() {}
 
-    static Mono<?> mono(LockRequest request, MethodInvocation invocation) {
+    static Mono<?> mono(LockRequest request, MethodInvocation invocation, TransactionBoundary transactions) {
         return Mono.usingWhen(
                         acquire(request),
                         held -> Mono.firstWithSignal(
-                                Mono.defer(() -> Mono.from(work(request, held, invocation))), loss(held)),
+                                Mono.defer(() -> Mono.from(work(request, held, invocation)))
+                                        .subscribeOn(outside(transactions)),
+                                loss(held)),
                         ReactiveCall::release,
                         (held, failure) -> release(held),
                         ReactiveCall::release)
@@ -31,11 +35,12 @@ final class ReactiveCall {
                 .doOnDiscard(LeaseHold.class, LeaseHold::releaseAsync);
     }
 
-    static Flux<?> flux(LockRequest request, MethodInvocation invocation) {
+    static Flux<?> flux(LockRequest request, MethodInvocation invocation, TransactionBoundary transactions) {
         return Flux.usingWhen(
                         acquire(request),
                         // An error of the other publisher would not cancel the work, its end does.
                         held -> Flux.<Object>defer(() -> Flux.from(work(request, held, invocation)))
+                                .subscribeOn(outside(transactions))
                                 .takeUntilOther(loss(held).onErrorComplete())
                                 .concatWith(Mono.defer(() -> lossSoFar(held))),
                         ReactiveCall::release,
@@ -55,6 +60,12 @@ final class ReactiveCall {
         return request.method().skips()
                 ? acquired.onErrorResume(LockTimeoutException.class, busy -> Mono.empty())
                 : acquired;
+    }
+
+    // Mostly the grant comes on another thread than the subscriber's. If it does not, and that thread has a
+    // transaction, what the method writes would be committed after the lock was given up.
+    private static Scheduler outside(TransactionBoundary transactions) {
+        return transactions.isOpen() ? Schedulers.boundedElastic() : Schedulers.immediate();
     }
 
     private static Publisher<?> work(LockRequest request, LeaseHold held, MethodInvocation invocation) {

@@ -15,9 +15,13 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 public final class SpringTransactions implements TransactionBoundary, BeanPostProcessor, TransactionExecutionListener {
 
     @Override
+    public boolean isOpen() {
+        return TransactionSynchronizationManager.isActualTransactionActive();
+    }
+
+    @Override
     public boolean holdUntilEnd(Runnable check, Runnable release) {
-        if (!TransactionSynchronizationManager.isActualTransactionActive()
-                || !TransactionSynchronizationManager.isSynchronizationActive()) {
+        if (!isOpen() || !TransactionSynchronizationManager.isSynchronizationActive()) {
             return false;
         }
         TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {

@@ -4,7 +4,20 @@ package dev.holdfast.spring.locked;
 public interface TransactionBoundary {
 
     /** An application without transactions. */
-    TransactionBoundary NONE = (check, release) -> false;
+    TransactionBoundary NONE = new TransactionBoundary() {
+        @Override
+        public boolean isOpen() {
+            return false;
+        }
+
+        @Override
+        public boolean holdUntilEnd(Runnable check, Runnable release) {
+            return false;
+        }
+    };
+
+    /** Whether a transaction is open on this thread. */
+    boolean isOpen();
 
     /**
      * Holds a lock until the end of the transaction that is open on this thread.

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.Holdfast;
+import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockObserver;
 import dev.holdfast.spring.Locked;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -30,6 +32,8 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionTemplate;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /** A lock around a transaction, with the locks and the data in one H2 database. */
 class LockedTransactionTest {
@@ -118,6 +122,140 @@ class LockedTransactionTest {
         });
     }
 
+    /** What a method has written on the caller's thread is committed with the caller's transaction, after its future is complete. */
+    @Test
+    void theLockOfAFutureIsHeldUntilTheEndOfTheTransaction() {
+        runner.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            List<String> events = context.getBean(Diary.class).events;
+            context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                accounts.payLater(2, done()).join();
+                events.add("both");
+            });
+            assertThat(events.subList(events.indexOf("both"), events.size()))
+                    .containsExactly("both", "committed", "unlocked");
+            assertThat(balance(context)).isEqualTo(2);
+            accounts.payLater(3, done()).join();
+            assertThat(balance(context)).isEqualTo(5);
+        });
+    }
+
+    @Test
+    void theLockOfAFutureIsHeldUntilTheEndOfATransactionThatBeganBefore() {
+        runner.withUserConfiguration(TransactionsFurtherOut.class)
+                .withPropertyValues("holdfast.locked.order=6")
+                .run(context -> {
+                    context.getBean(Accounts.class).payInTransaction(5).join();
+                    assertThat(context.getBean(Diary.class).events)
+                            .containsExactly("begun", "locked", "paid", "committed", "unlocked");
+                });
+    }
+
+    @Test
+    void theLockOfAFutureThatFailsIsHeldUntilTheRollBack() {
+        runner.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            context.getBean(Diary.class).after = () -> {
+                throw new IllegalStateException("out of money");
+            };
+            TransactionTemplate outer = context.getBean(TransactionTemplate.class);
+            assertThatThrownBy(() -> outer.executeWithoutResult(status -> accounts.payLater(5, done())))
+                    .isInstanceOf(IllegalStateException.class);
+            assertThat(context.getBean(Diary.class).events)
+                    .containsExactly("begun", "locked", "paid", "rolled back", "unlocked");
+        });
+    }
+
+    @Test
+    void aTransactionDoesNotCommitAfterTheLockOfAFutureWasLost() {
+        runner.run(context -> {
+            TransactionTemplate outer = context.getBean(TransactionTemplate.class);
+            assertThatThrownBy(() -> outer.executeWithoutResult(status -> {
+                        context.getBean(Accounts.class).payLater(5, done()).join();
+                        context.getBean(Holdfast.class).lock("account").forceRelease();
+                    }))
+                    .isInstanceOf(LockLostException.class);
+            assertThat(balance(context)).isZero();
+        });
+    }
+
+    @Test
+    void workThatGoesOnAfterTheTransactionKeepsTheLock() {
+        runner.run(context -> {
+            CompletableFuture<Void> work = new CompletableFuture<>();
+            CompletableFuture<Void> result = context.getBean(TransactionTemplate.class)
+                    .execute(status -> context.getBean(Accounts.class).payLater(5, work));
+            assertThat(balance(context)).isEqualTo(5);
+            assertThat(result).isNotDone();
+            assertThat(context.getBean(Holdfast.class).lock("account").isLocked())
+                    .isTrue();
+            work.complete(null);
+            assertThat(result).succeedsWithin(Duration.ofSeconds(10));
+            assertThat(context.getBean(Holdfast.class).lock("account").isLocked())
+                    .isFalse();
+            assertThat(context.getBean(Diary.class).events)
+                    .containsExactly("begun", "locked", "paid", "committed", "unlocked");
+        });
+    }
+
+    /** Each would wait for itself otherwise; but none runs beside work that goes on. */
+    @Test
+    void laterCallsOfATransactionJoinTheLockOfAFuture() {
+        runner.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                CompletableFuture<Void> work = new CompletableFuture<>();
+                CompletableFuture<Void> result = accounts.payLater(1, work);
+                assertThatThrownBy(() -> accounts.pay(10))
+                        .isInstanceOf(LockException.class)
+                        .hasMessageContaining("wait for its result");
+                assertThatThrownBy(() -> accounts.payLater(10, done()))
+                        .isInstanceOf(LockException.class)
+                        .hasMessageContaining("wait for");
+                work.complete(null);
+                result.join();
+                accounts.pay(2);
+                accounts.payLater(3, done()).join();
+            });
+            assertThat(context.getBean(Diary.class).events)
+                    .containsExactly("begun", "locked", "paid", "paid", "paid", "committed", "unlocked");
+            assertThat(balance(context)).isEqualTo(6);
+        });
+    }
+
+    /** Its lock is given up when it is complete, so it must not write what the caller commits later. */
+    @Test
+    void aMonoRunsOnAThreadWithoutTheTransactionOfItsSubscriber() {
+        runner.withBean(
+                        "open",
+                        TransactionBoundary.class,
+                        OpenOnEachThread::new,
+                        definition -> definition.setPrimary(true))
+                .run(context -> {
+                    Accounts accounts = context.getBean(Accounts.class);
+                    assertThat(accounts.thread().block()).startsWith("boundedElastic");
+                    assertThat(accounts.threads().blockLast()).startsWith("boundedElastic");
+                });
+    }
+
+    /** A grant mostly comes on another thread than the subscriber's: this takes each for one that has a transaction. */
+    private static final class OpenOnEachThread implements TransactionBoundary {
+
+        @Override
+        public boolean isOpen() {
+            return true;
+        }
+
+        @Override
+        public boolean holdUntilEnd(Runnable check, Runnable release) {
+            return false;
+        }
+    }
+
+    private static CompletableFuture<Void> done() {
+        return CompletableFuture.completedFuture(null);
+    }
+
     private static int balance(ApplicationContext context) {
         return context.getBean(JdbcTemplate.class).queryForObject("SELECT balance FROM account", Integer.class);
     }
@@ -152,6 +290,30 @@ class LockedTransactionTest {
             jdbc.update("UPDATE account SET balance = balance + ?", amount);
             diary.events.add("paid");
             diary.after.run();
+        }
+
+        @Locked("account")
+        public CompletableFuture<Void> payLater(int amount, CompletableFuture<Void> work) {
+            jdbc.update("UPDATE account SET balance = balance + ?", amount);
+            diary.events.add("paid");
+            diary.after.run();
+            return work;
+        }
+
+        @Locked("account")
+        @Transactional
+        public CompletableFuture<Void> payInTransaction(int amount) {
+            return payLater(amount, done());
+        }
+
+        @Locked("account")
+        public Mono<String> thread() {
+            return Mono.fromSupplier(() -> Thread.currentThread().getName());
+        }
+
+        @Locked("account")
+        public Flux<String> threads() {
+            return Flux.from(thread());
         }
     }
 
