@@ -16,11 +16,14 @@ import org.jspecify.annotations.Nullable;
  * @param request what it was taken for
  * @param lease the lease
  * @param since when it was acquired, by the monotonic clock
+ * @param interrupt what a loss does to the thread of the method
  */
-record LeaseHold(LockRequest request, Lease lease, long since) implements HeldLock {
+record LeaseHold(LockRequest request, Lease lease, long since, LossInterrupt interrupt) implements HeldLock {
 
     static LeaseHold of(LockRequest request, Lease lease) {
-        return new LeaseHold(request, lease, MonotonicClock.SYSTEM.nanoTime());
+        long now = MonotonicClock.SYSTEM.nanoTime();
+        boolean interrupts = request.method().options().interruptOnLoss();
+        return new LeaseHold(request, lease, now, interrupts ? LossInterrupt.begin(lease) : LossInterrupt.none());
     }
 
     @Override
@@ -43,6 +46,7 @@ record LeaseHold(LockRequest request, Lease lease, long since) implements HeldLo
 
     @Override
     public void release() {
+        interrupt.end();
         Duration rest = rest();
         if (rest.isZero()) {
             lease.release();
@@ -75,7 +79,10 @@ record LeaseHold(LockRequest request, Lease lease, long since) implements HeldLo
         return rest.isNegative() ? Duration.ZERO : rest;
     }
 
+    // On the JDK's timer thread, which this does not block; tasks of the program may keep all threads of its pool.
     private void releaseAfter(Duration rest) {
-        CompletableFuture.delayedExecutor(rest.toNanos(), TimeUnit.NANOSECONDS).execute(lease::releaseAsync);
+        new CompletableFuture<Void>()
+                .completeOnTimeout(null, rest.toNanos(), TimeUnit.NANOSECONDS)
+                .thenCompose(over -> lease.releaseAsync());
     }
 }

@@ -4,6 +4,7 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.DistributedReadWriteLock;
 import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Holdfast;
+import dev.holdfast.LockOptions;
 import java.util.HashSet;
 import java.util.List;
 
@@ -16,20 +17,25 @@ import java.util.List;
  */
 record LockRequest(Holdfast locks, LockedMethod method, List<String> names) {
 
+    // A lease may outlast its method, so that the thread is interrupted by LossInterrupt and not by the lease.
+    private LockOptions options() {
+        return method.needsLease() ? method.options().withInterruptOnLoss(false) : method.options();
+    }
+
     /** The lock; not for a semaphore. */
     DistributedLock lock() {
         if (names.size() > 1) {
-            return locks.multiLock(names, method.options());
+            return locks.multiLock(names, options());
         }
         return switch (method.kind()) {
-            case MUTEX -> locks.lock(names.get(0), method.options());
+            case MUTEX -> locks.lock(names.get(0), options());
             case READ -> readWriteLock().readLock();
             case WRITE -> readWriteLock().writeLock();
         };
     }
 
     DistributedSemaphore semaphore() {
-        return locks.semaphore(names.get(0), method.of(), method.options());
+        return locks.semaphore(names.get(0), method.of(), options());
     }
 
     /** Whether a call that has this lock keeps out everybody whom the other one would keep out. */
@@ -44,7 +50,7 @@ record LockRequest(Holdfast locks, LockedMethod method, List<String> names) {
     }
 
     private DistributedReadWriteLock readWriteLock() {
-        return locks.readWriteLock(names.get(0), method.options());
+        return locks.readWriteLock(names.get(0), options());
     }
 
     /** {@code "order:1"} or {@code "a", "b"}, for messages. */

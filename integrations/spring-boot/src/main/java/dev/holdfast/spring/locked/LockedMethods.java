@@ -161,6 +161,11 @@ public final class LockedMethods {
             } catch (IllegalArgumentException e) {
                 throw wrong("has a wrong time: " + e.getMessage(), "Correct it");
             }
+            Duration maxHold = options.maxHold().orElse(atLeast);
+            check(
+                    maxHold.compareTo(atLeast) >= 0,
+                    "has lockAtLeast = " + atLeast + ", but the lock is taken away after " + maxHold,
+                    "Give maxHold more time (unless the annotation has one, holdfast.max-hold counts), or lockAtLeast less");
             return locked.interruptOnLoss() ? options.withInterruptOnLoss(true) : options;
         }
 

@@ -48,6 +48,7 @@ class LockedBeansTest {
                 Arguments.of(LazyStream.class, "would be over before its work is"),
                 Arguments.of(BadDuration.class, "maxWait = \"soon\", which is no duration"),
                 Arguments.of(ShortLease.class, "100 ms"),
+                Arguments.of(EndsTooEarly.class, "lockAtLeast = PT1M, but the lock is taken away after PT30S"),
                 Arguments.of(TooManyPermits.class, "takes 3 permits of 2"),
                 Arguments.of(PermitsOfNothing.class, "does not say of how many"),
                 Arguments.of(SeveralReadLocks.class, "only a mutex"),
@@ -90,6 +91,26 @@ class LockedBeansTest {
             assertThat(context.getBean(PackagePrivate.class).locked(context.getBean(dev.holdfast.Holdfast.class)))
                     .isTrue();
         });
+    }
+
+    @Test
+    void maxHoldOfTheConfigurationCountsForLockAtLeast() {
+        Contexts.inMemory()
+                .withBean(KeptForLong.class)
+                .withPropertyValues("holdfast.max-hold=30s")
+                .run(context -> assertThat(Contexts.rootCause(context.getStartupFailure()))
+                        .hasMessageContaining("lockAtLeast = PT1M")
+                        .hasMessageContaining("holdfast.max-hold"));
+    }
+
+    static class EndsTooEarly {
+        @Locked(name = "a", maxHold = "30s", lockAtLeast = "1m")
+        public void run() {}
+    }
+
+    static class KeptForLong {
+        @Locked(name = "a", lockAtLeast = "1m")
+        public void run() {}
     }
 
     static class PackagePrivate {
