@@ -3,6 +3,7 @@ package dev.holdfast.spring.actuate;
 import dev.holdfast.Holdfast;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
@@ -24,9 +25,13 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
      * @param timeout how long the answer is waited for
      */
     public HoldfastHealthIndicator(Holdfast locks, Duration timeout) {
+        this(locks, timeout, Thread::new);
+    }
+
+    HoldfastHealthIndicator(Holdfast locks, Duration timeout, ThreadFactory threads) {
         super("The store of the locks does not answer");
         this.locks = locks;
-        this.probe = new StoreProbe(locks);
+        this.probe = new StoreProbe(locks, threads);
         this.timeout = timeout;
     }
 

@@ -4,6 +4,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,10 +17,12 @@ final class StoreProbe {
     static final String NAME = "holdfast-health";
 
     private final Holdfast locks;
+    private final ThreadFactory threads;
     private @Nullable CompletableFuture<Duration> underWay;
 
-    StoreProbe(Holdfast locks) {
+    StoreProbe(Holdfast locks, ThreadFactory threads) {
         this.locks = locks;
+        this.threads = threads;
     }
 
     /** How long the store took to answer the question that is under way, or else a new one; or why it did not. */
@@ -35,18 +38,24 @@ final class StoreProbe {
 
     // Some stores keep the thread that asks until they answer, so this must not be a thread of the server's.
     private void begin(CompletableFuture<Duration> answer) {
-        Thread thread = new Thread(
-                () -> {
-                    long begun = MonotonicClock.SYSTEM.nanoTime();
-                    try {
-                        locks.state(NAME);
-                        answer.complete(Duration.ofNanos(MonotonicClock.SYSTEM.nanoTime() - begun));
-                    } catch (Throwable failure) {
-                        answer.completeExceptionally(failure);
-                    }
-                },
-                NAME);
-        thread.setDaemon(true);
-        thread.start();
+        try {
+            Thread thread = threads.newThread(() -> ask(answer));
+            thread.setName(NAME);
+            thread.setDaemon(true);
+            thread.start();
+        } catch (Throwable failure) {
+            // No thread can be had for the moment: the next one who asks must not wait for this question.
+            answer.completeExceptionally(failure);
+        }
+    }
+
+    private void ask(CompletableFuture<Duration> answer) {
+        long begun = MonotonicClock.SYSTEM.nanoTime();
+        try {
+            locks.state(NAME);
+            answer.complete(Duration.ofNanos(MonotonicClock.SYSTEM.nanoTime() - begun));
+        } catch (Throwable failure) {
+            answer.completeExceptionally(failure);
+        }
     }
 }

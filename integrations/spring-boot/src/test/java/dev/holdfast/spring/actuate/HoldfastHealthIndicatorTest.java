@@ -2,6 +2,7 @@ package dev.holdfast.spring.actuate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Holdfast;
 import dev.holdfast.memory.MemoryLockStore;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
@@ -10,12 +11,14 @@ import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spring.boot.HoldfastAutoConfiguration;
 import dev.holdfast.testkit.fault.ForwardingStore;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.info.InfoContributor;
@@ -82,6 +85,28 @@ class HoldfastHealthIndicatorTest {
         runner.run(context -> assertThat(
                         context.getBean(HoldfastHealthIndicator.class).health().getStatus())
                 .isEqualTo(Status.UP));
+    }
+
+    /** As when the limit of threads is reached for a moment. */
+    @Test
+    void aThreadThatCannotBeStartedIsDownOnce() {
+        AtomicInteger threads = new AtomicInteger();
+        runner.run(context -> {
+            HoldfastHealthIndicator indicator = new HoldfastHealthIndicator(
+                    context.getBean(Holdfast.class), Duration.ofSeconds(10), task -> new Thread(task) {
+                        @Override
+                        public void start() {
+                            if (threads.incrementAndGet() == 1) {
+                                throw new InternalError("unable to create native thread");
+                            }
+                            super.start();
+                        }
+                    });
+            Health health = indicator.health();
+            assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+            assertThat((String) health.getDetails().get("error")).contains("unable to create native thread");
+            assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+        });
     }
 
     @Test
