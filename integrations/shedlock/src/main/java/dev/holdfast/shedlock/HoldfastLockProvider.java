@@ -69,7 +69,8 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
      *
      * @return empty if another node has it, or had it until less than {@code lockAtLeastFor} ago
      * @throws IllegalArgumentException if {@code lockAtMostFor} is longer than 24 h, or the name is longer than 246 bytes
-     * @throws dev.holdfast.StoreUnavailableException if the store did not answer within 10 s
+     * @throws dev.holdfast.StoreUnavailableException if the store did not answer within 10 s; or if it is a quorum, and {@code
+     *     lockAtMostFor} with a hundredth of it is longer than its {@code maxLease}, a minute by default
      */
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {

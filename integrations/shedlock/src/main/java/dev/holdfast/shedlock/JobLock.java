@@ -38,8 +38,7 @@ final class JobLock extends AbstractSimpleLock implements OwnJobLock {
             release();
         } else if (rest.compareTo(Claim.MIN_LEASE) < 0) {
             // No store has such a short lease. If this process dies meanwhile, that is as if the job had run.
-            CompletableFuture.delayedExecutor(rest.toNanos(), TimeUnit.NANOSECONDS)
-                    .execute(lease::releaseAsync);
+            releaseAfter(rest, lease);
         } else if (lease.isValid()) {
             // In this order, so that at every moment one of the two is held. If the first fails, the lock of the job
             // stays until lockAtMostFor.
@@ -94,6 +93,13 @@ final class JobLock extends AbstractSimpleLock implements OwnJobLock {
     @Override
     public void release() {
         release(lease, lockConfiguration);
+    }
+
+    // On the JDK's timer thread, which this does not block; tasks of the program may keep all threads of its pool.
+    static void releaseAfter(Duration rest, Lease lease) {
+        new CompletableFuture<Void>()
+                .completeOnTimeout(null, rest.toNanos(), TimeUnit.NANOSECONDS)
+                .thenCompose(over -> lease.releaseAsync());
     }
 
     /** Releases the lock of a job. If it was lost, a warning is logged, and the job does not learn of it. */

@@ -60,8 +60,7 @@ final class SessionJobLock extends AbstractSimpleLock implements OwnJobLock {
             JobLock.release(lease, lockConfiguration);
         } else {
             // A lease that outlives the client cannot be had here, so the lock itself is kept.
-            CompletableFuture.delayedExecutor(rest.toNanos(), TimeUnit.NANOSECONDS)
-                    .execute(lease::releaseAsync);
+            JobLock.releaseAfter(rest, lease);
         }
     }
 

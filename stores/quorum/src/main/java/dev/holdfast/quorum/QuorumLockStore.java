@@ -247,7 +247,9 @@ public final class QuorumLockStore implements LockStore {
     private StoreException tooLong(Claim claim) {
         return StoreException.refused(
                 "The lease of \"" + claim.name() + "\" is " + claim.lease() + ", but this quorum's option maxLease is "
-                        + options.maxLease() + ": shorten the lease, or set maxLease to the same value in all clients",
+                        + options.maxLease() + ": shorten the lease (that of a ShedLock job is its lockAtMostFor and a"
+                        + " hundredth of it), or set maxLease to the same value in all clients, such as #maxLease="
+                        + claim.lease().plusMillis(999).toSeconds() + "s at the end of the URL",
                 null);
     }
 

@@ -320,7 +320,9 @@ class QuorumTest extends StoreTest {
         StoreException semaphore = failure(store.tryAcquire(carol.claim(name, 1, 2)));
         assertThat(semaphore).hasMessageContaining("semaphore of 2").hasMessageContaining(name.value());
         StoreException lease = failure(store.tryAcquire(carol.mutex(name).withLease(MAX_LEASE.plusMillis(1))));
-        assertThat(lease).hasMessageContaining("maxLease");
+        assertThat(lease)
+                .hasMessageContaining("lockAtMostFor")
+                .hasMessageContaining("#maxLease=" + (MAX_LEASE.toSeconds() + 1) + "s");
         for (StoreException refusal : List.of(semaphore, lease)) {
             assertThat(refusal.effect()).isEqualTo(Effect.NONE);
             assertThat(refusal.retryable()).isFalse();
