@@ -2,6 +2,7 @@ package dev.holdfast.spring.locked;
 
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spring.InvalidLockedMethodException;
 import dev.holdfast.spring.Locked;
 import java.lang.reflect.Method;
@@ -151,8 +152,9 @@ public final class LockedMethods {
                 if (lease.isPresent()) {
                     options = options.withLease(lease.get());
                 }
-                if (atLeast.compareTo(options.lease()) > 0) {
-                    options = options.withLease(atLeast);
+                Duration shortest = options.autoRenew() ? atLeast : withMargin(atLeast);
+                if (shortest.compareTo(options.lease()) > 0) {
+                    options = options.withLease(shortest);
                 }
                 Optional<Duration> maxHold = duration("maxHold", locked.maxHold());
                 if (maxHold.isPresent()) {
@@ -167,6 +169,13 @@ public final class LockedMethods {
                     "has lockAtLeast = " + atLeast + ", but the lock is taken away after " + maxHold,
                     "Give maxHold more time (unless the annotation has one, holdfast.max-hold counts), or lockAtLeast less");
             return locked.interruptOnLoss() ? options.withInterruptOnLoss(true) : options;
+        }
+
+        // A client takes a lease that is not renewed for lost, and gives it back, a hundredth and 2 ms before it is over.
+        private Duration withMargin(Duration time) {
+            Duration lease = time.plus(time.dividedBy(99)).plusMillis(3);
+            boolean isCut = lease.compareTo(Claim.MAX_LEASE) > 0 && time.compareTo(Claim.MAX_LEASE) <= 0;
+            return isCut ? Claim.MAX_LEASE : lease;
         }
 
         private int leaseParameter() {

@@ -585,4 +585,17 @@ class LockedTest {
                 .isNotNull();
         assertThat(methods.find(Object.class.getMethod("hashCode"), Shop.class)).isNull();
     }
+
+    /** The client gives a lease that is not renewed back a hundredth before its end, which must not be before lockAtLeast. */
+    @Test
+    void aLeaseThatIsNotRenewedLastsForLockAtLeast() throws Exception {
+        LockedMethods methods = new LockedMethods(
+                new DefaultListableBeanFactory(),
+                () -> new LockedMethods.Defaults(
+                        LockOptions.defaults().withFixedLease(Duration.ofSeconds(30)), Duration.ofSeconds(1)));
+        LockedMethod nightly = methods.find(Shop.class.getMethod("nightly"), Shop.class);
+        assertThat(nightly).isNotNull();
+        Duration lease = nightly.options().lease();
+        assertThat(lease.minus(lease.dividedBy(100)).minusMillis(2)).isGreaterThanOrEqualTo(Duration.ofHours(1));
+    }
 }
