@@ -171,7 +171,7 @@ public final class LockedMethods {
             return locked.interruptOnLoss() ? options.withInterruptOnLoss(true) : options;
         }
 
-        // A client takes a lease that is not renewed for lost, and gives it back, a hundredth and 2 ms before it is over.
+        // A lease that is not renewed is taken for lost, and given back, a hundredth and 2 ms before it is over.
         private Duration withMargin(Duration time) {
             Duration lease = time.plus(time.dividedBy(99)).plusMillis(3);
             boolean isCut = lease.compareTo(Claim.MAX_LEASE) > 0 && time.compareTo(Claim.MAX_LEASE) <= 0;
