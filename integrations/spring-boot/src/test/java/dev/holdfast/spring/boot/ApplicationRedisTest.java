@@ -54,16 +54,6 @@ class ApplicationRedisTest {
                 .contains("rediss+lettuce://" + NOBODY);
     }
 
-    /** Boot's clients use the URL's scheme for Sentinels, too. */
-    @Test
-    void theUrlsSchemeCountsForSentinels() {
-        assertThat(opened(runner.withPropertyValues(
-                        "spring.data.redis.url=rediss://:secret@127.0.0.1:6379",
-                        "spring.data.redis.sentinel.master=main",
-                        "spring.data.redis.sentinel.nodes=" + NOBODY)))
-                .contains("rediss-sentinel+lettuce://");
-    }
-
     /** Boot's details name localhost as the one server then. */
     @Test
     void aMasterWithListedReplicasIsRefused() {

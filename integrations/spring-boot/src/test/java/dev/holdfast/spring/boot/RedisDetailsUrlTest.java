@@ -47,6 +47,16 @@ class RedisDetailsUrlTest {
                         "redis-sentinel+lettuce://one:1,two:2/main/5?sentinelUser=guard&sentinelPassword=a%26b&prefix=a:");
     }
 
+    /** Boot's clients use it with Sentinels and clusters, too. */
+    @Test
+    void tlsThatTheDetailsDoNotKnowOf() {
+        assertThat(RedisDetailsUrl.of(new Server(null, "secret", null), true, "", ""))
+                .isEqualTo("rediss://:secret@[::1]:6380/3");
+        assertThat(RedisDetailsUrl.of(new Sentinels(), true, "+lettuce", ""))
+                .startsWith("rediss-sentinel+lettuce://one:1,two:2/main/5");
+        assertThat(RedisDetailsUrl.of(new Nodes(), true, "", "")).isEqualTo("rediss://one:1?cluster=true");
+    }
+
     @Test
     void aCluster() {
         assertThat(RedisDetailsUrl.of(new Nodes(), false, "", "")).isEqualTo("redis://one:1?cluster=true");
