@@ -89,6 +89,9 @@ public final class ZooKeeperLockStore implements LockStore {
     /** How often the first request is repeated at most. */
     private static final int CHECK_REPEATS = 3;
 
+    /** How often a closed store looks whether anything of it is left in a session that lives on. */
+    private static final Duration LOOK_WHAT_IS_LEFT = Duration.ofSeconds(1);
+
     private final StoreContext context;
     private final LossListeners losses;
     private final TimeLimit timeLimit;
@@ -275,8 +278,25 @@ public final class ZooKeeperLockStore implements LockStore {
         return call("a list", () -> inspect.list(prefix, limit));
     }
 
+    // With the session of the store's own client all nodes end. That of a user's client lives on, and with it each node
+    // that nobody
+    // deletes: what waits is deleted now, what holds when its lease is over, and what was to be deleted as soon as it
+    // can be.
     @Override
     public void close() {
+        if (context.sessions().outlivesStore()) {
+            context.sessions().refuseCalls();
+            context.leaseExpiry().endWaiting();
+        }
+        endWhenNothingIsLeft();
+    }
+
+    private void endWhenNothingIsLeft() {
+        boolean isLeft = context.claims().count() > 0 || !context.orphans().isIdle();
+        if (isLeft && context.sessions().outlivesStore()) {
+            context.timer().after(LOOK_WHAT_IS_LEFT, this::endWhenNothingIsLeft);
+            return;
+        }
         context.claims().clear();
         context.timer().close();
         context.sessions().close();

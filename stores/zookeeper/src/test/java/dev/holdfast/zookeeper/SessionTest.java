@@ -15,6 +15,7 @@ import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.process.FaultProxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -191,6 +192,54 @@ class SessionTest extends WithServer {
         second.close();
         busy(other, bob.mutex(name));
         assertThat(released(store, claim.again())).isTrue();
+    }
+
+    /** The one far back knows only that node, which does not change otherwise when its claim is granted. */
+    @Test
+    void waiterFarBackLearnsThatTheOneBeforeItIsGrantedAlthoughItsConnectionBroke() {
+        Proxy proxy = proxy();
+        AtomicInteger marks = new AtomicInteger();
+        LockStore fragile = open(proxy.hosts());
+        List<Claim> before = new ArrayList<>();
+        for (int i = 0; i < 9; i++) {
+            before.add(bob.claim(name, 1, 2));
+            enqueued(other, before.get(i));
+        }
+        Claim broken = alice.claim(name, 1, 2);
+        RecordingListener ofBroken = waiting(fragile, broken);
+        Claim far = alice.claim(name, 1, 2);
+        RecordingListener ofFar = waiting(store, far);
+        proxy.onRequest(kind ->
+                kind.equals("setData") && marks.incrementAndGet() == 1 ? Proxy.Action.CUT_BEFORE : Proxy.Action.PASS);
+        before.subList(0, 8)
+                .forEach(claim -> awaitUntil(() -> get(other.release(claim)).wasOwner()));
+        awaitGrant(ofBroken);
+        released(other, before.get(8));
+        awaitGrant(ofFar);
+        assertThat(marks.get()).isGreaterThan(1);
+    }
+
+    /** As in one that was let expire: nobody renews or releases it. */
+    @Test
+    void leaseEndsAlsoIfTheStoreOverAUsersClientIsClosed() {
+        LockStore second = ZooKeeperLockStore.over(client);
+        granted(second, alice.mutex(name).withLease(Duration.ofSeconds(2)));
+        second.close();
+        awaitUntil(() -> get(other.tryAcquire(bob.mutex(name))) instanceof Granted);
+    }
+
+    @Test
+    void waitersOfAClosedStoreOverAUsersClientLeaveTheQueueUnnotified() {
+        Claim holder = bob.mutex(name);
+        granted(other, holder);
+        LockStore second = ZooKeeperLockStore.over(client);
+        RecordingListener waiter = waiting(second, alice.mutex(name));
+        second.close();
+        awaitUntil(() -> get(other.inspect(name)).orElseThrow().waiters().isEmpty());
+        released(other, holder);
+        awaitUntil(() -> get(other.tryAcquire(bob.mutex(name))) instanceof Granted);
+        assertThat(waiter.outcome()).isEmpty();
+        assertThat(failure(second.tryAcquire(alice.mutex(name)))).hasMessageContaining("closed");
     }
 
     @Test

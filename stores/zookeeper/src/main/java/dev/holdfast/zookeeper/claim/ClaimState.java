@@ -215,6 +215,11 @@ public final class ClaimState {
         releasing = true;
     }
 
+    /** Whether somebody has asked to release it. */
+    public synchronized boolean isReleasing() {
+        return releasing;
+    }
+
     /** Whether the claim holds, and nobody has asked to release it. */
     public synchronized boolean isHeld() {
         return state == State.HELD && !releasing;

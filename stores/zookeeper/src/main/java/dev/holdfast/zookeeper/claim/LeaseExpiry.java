@@ -63,17 +63,29 @@ public final class LeaseExpiry {
         }
     }
 
+    /** Ends all claims that wait or were sent, without notifying their listeners. Those that hold end with their leases. */
+    public void endWaiting() {
+        for (ClaimState claimState : claims.all()) {
+            if (claimState.state() != ClaimState.State.HELD || claimState.isReleasing()) {
+                end(claimState);
+            }
+        }
+    }
+
     private void end(ClaimState claimState) {
         String path = claimState.path();
-        if (!claims.remove(claimState) || path == null) {
+        if (!claims.remove(claimState)) {
             return;
         }
-        if (claimState.claim().repeated()) {
+        if (path == null || claimState.claim().repeated()) {
             // A request that makes or replaces its node may have worked, or may still do so, without a reply.
             orphans.expectLateNode(claimState.id(), claimState.parent());
         }
+        if (path == null) {
+            return;
+        }
         try {
-            orphans.remove(sessions.current(), path);
+            orphans.remove(sessions.inBackground(), path);
         } catch (StoreException notConnected) {
             orphans.removeLater(path);
         }

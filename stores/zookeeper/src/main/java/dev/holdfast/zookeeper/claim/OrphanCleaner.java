@@ -71,6 +71,11 @@ public final class OrphanCleaner {
         schedule();
     }
 
+    /** Whether there is nothing to delete. */
+    public boolean isIdle() {
+        return pendingDeletes.isEmpty() && lateNodes.isEmpty();
+    }
+
     /** Whether a node is being deleted already. */
     public boolean isDeletePending(String path) {
         return pendingDeletes.contains(path);
@@ -116,10 +121,10 @@ public final class OrphanCleaner {
             timer.after(interval, () -> {
                 scheduled.set(false);
                 try {
-                    sweep(sessions.current());
+                    sweep(sessions.inBackground());
                 } catch (StoreException notConnected) {
                     // A later sweep tries again.
-                    if (sessions.isClosed()) {
+                    if (sessions.isEnded()) {
                         return;
                     }
                 }

@@ -49,6 +49,9 @@ public final class PredecessorWatch {
     /** The delay before a failed list is retried. */
     private static final Duration LIST_RETRY_DELAY = Duration.ofMillis(50);
 
+    /** The pause before a mark is written again that could not be written: so long a client needs to connect again. */
+    private static final Duration MARK_AGAIN = Duration.ofMillis(200);
+
     private final StoreContext context;
     private final NodeWatches watches;
     private final QueueLists queueLists;
@@ -348,10 +351,20 @@ public final class PredecessorWatch {
         }
     }
 
-    private static void mark(SessionClient client, ClaimState claimState) {
+    private void mark(SessionClient client, ClaimState claimState) {
         String path = claimState.path();
         if (path != null && claimState.mark()) {
-            client.setData(path, claimState.data().bytes());
+            writeMark(client, claimState, path);
         }
+    }
+
+    // Until it is written: waiters that are far back read nothing else of the queue, and would wait for this one's
+    // release.
+    void writeMark(SessionClient client, ClaimState claimState, String path) {
+        client.setData(path, claimState.data().bytes()).thenAccept(reply -> {
+            if (!reply.isOk() && !reply.isMissing() && claimState.isHeld()) {
+                context.timer().after(MARK_AGAIN, () -> writeMark(client, claimState, path));
+            }
+        });
     }
 }

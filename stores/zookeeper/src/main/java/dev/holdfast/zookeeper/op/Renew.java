@@ -243,6 +243,10 @@ public final class Renew {
                 NodeData data = claimState.data();
                 client.setData(
                         path, new NodeData(claim.lease(), data.counter(), data.granted(), claim.owner()).bytes());
+                if (claimState.data().granted() != data.granted()) {
+                    // It was marked meanwhile, and this would undo it.
+                    predecessorWatch.writeMark(client, claimState, path);
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.States;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +40,7 @@ public final class Sessions implements AutoCloseable {
     private final boolean owned;
     private final int timeoutMillis;
     private volatile boolean closed;
+    private volatile boolean ended;
     private volatile @Nullable SessionClient last;
 
     /**
@@ -116,6 +118,15 @@ public final class Sessions implements AutoCloseable {
         if (closed) {
             throw ZooKeeperErrors.closed();
         }
+        return inBackground();
+    }
+
+    /**
+     * The current session, for what is done behind the calls, also after the store was closed.
+     *
+     * @throws StoreException with effect NONE if there is none
+     */
+    public SessionClient inBackground() {
         ZooKeeper zooKeeper;
         try {
             zooKeeper = client.getZookeeperClient().getZooKeeper();
@@ -143,8 +154,14 @@ public final class Sessions implements AutoCloseable {
         }
     }
 
-    public boolean isClosed() {
-        return closed;
+    /** Whether the session outlives the store, and with it all nodes: it is that of the user's client, which is not closed. */
+    public boolean outlivesStore() {
+        return !owned && client.getState() == CuratorFrameworkState.STARTED;
+    }
+
+    /** Whether nothing is done in the background any more. */
+    public boolean isEnded() {
+        return ended;
     }
 
     /** The time-out of the first session, as granted by the server. */
@@ -165,9 +182,15 @@ public final class Sessions implements AutoCloseable {
         return guaranteedLifetime(granted > 0 ? Duration.ofMillis(granted) : timeout());
     }
 
+    /** Has all further calls fail. What is done in the background goes on. */
+    public void refuseCalls() {
+        closed = true;
+    }
+
     @Override
     public void close() {
         closed = true;
+        ended = true;
         if (owned) {
             client.close();
         }
