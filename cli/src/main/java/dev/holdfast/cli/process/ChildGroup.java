@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The command, with a process group of its own that can be signalled as a whole, and a sentinel that kills the group
@@ -19,7 +21,7 @@ import java.util.Map;
  * </pre>
  *
  * The command is a direct child of the JVM, so that its exit status arrives unchanged. A process that leaves the
- * group by setsid(2) is found as a descendant, unless its parent ended before: then it cannot be found.
+ * session by setsid(2) is found as a descendant, unless its parent ended before: then it cannot be found.
  */
 public final class ChildGroup {
 
@@ -27,10 +29,17 @@ public final class ChildGroup {
 
     private final ControlPipe control;
     private final Process process;
+    private final CommandSession session;
+    /**
+     * The descendants when a signal was to end the group. They are remembered, because the children of a dead process
+     * are no longer its descendants.
+     */
+    private final Set<ProcessHandle> signalled = ConcurrentHashMap.newKeySet();
 
     private ChildGroup(ControlPipe control, Process process) {
         this.control = control;
         this.process = process;
+        this.session = new CommandSession(CommandSession.PROC, process.pid());
     }
 
     /**
@@ -146,16 +155,30 @@ public final class ChildGroup {
         process.descendants().forEach(ProcessHandle::isAlive);
     }
 
-    /** Kills the group, and those descendants that have left it. */
-    public void kill() {
-        // They are listed first, because the children of a dead process are no longer its descendants.
-        List<ProcessHandle> descendants = process.descendants().toList();
-        signal("KILL");
-        process.destroyForcibly();
-        descendants.forEach(ProcessHandle::destroyForcibly);
+    /** Asks the group to end. */
+    void terminate() {
+        process.descendants().forEach(signalled::add);
+        signal("TERM");
     }
 
-    /** Ends the sentinel; call it after {@link #await}. What the command left in the background keeps running. */
+    /** Kills the group, and those descendants that have left it. */
+    public void kill() {
+        process.descendants().forEach(signalled::add);
+        signal("KILL");
+        process.destroyForcibly();
+        signalled.forEach(ProcessHandle::destroyForcibly);
+        session.kill();
+    }
+
+    /**
+     * Whether nothing is left that could still work: nothing in the session, and none of the descendants that had
+     * left it when a signal was to end the group.
+     */
+    boolean isGone() {
+        return !process.isAlive() && signalled.stream().noneMatch(session::isRunning) && session.isEmpty();
+    }
+
+    /** Ends the sentinel; call it when nothing is to be signalled any more. What the command left in the background keeps running. */
     public void dismiss() {
         control.send("end");
     }

@@ -23,7 +23,8 @@ public record GuardedCommand(NewSession session, List<String> command, SignalRel
     public record Ended(int status, boolean byGuard) {}
 
     /**
-     * Runs it to its end.
+     * Runs it to its end, which is that of its first process if this ends by itself. If the guard has signalled it to end,
+     * it is that of all whom the signal was meant for: whoever is left would work on beside the next holder.
      *
      * @param pipe for this command only
      * @param environment variables to set; an empty value removes one
@@ -46,14 +47,15 @@ public record GuardedCommand(NewSession session, List<String> command, SignalRel
         } catch (RuntimeException | Error noGuard) {
             // Without a guard nobody would end the command in time, so it must not run.
             child.kill();
+            child.await();
             throw noGuard;
         }
         trace.say("started process " + child.pid());
         int status = child.await();
+        boolean byGuard = guard.finish();
         signals.commandEnded();
-        guard.stop();
         child.dismiss();
         trace.say("the command ended with " + status);
-        return new Ended(status, guard.hasActed());
+        return new Ended(status, byGuard);
     }
 }

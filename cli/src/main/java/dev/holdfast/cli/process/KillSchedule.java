@@ -93,12 +93,17 @@ public final class KillSchedule {
         return terminated || killed;
     }
 
+    /** Whether the child runs on when the lock is lost. */
+    boolean ignoresLoss() {
+        return onLost == OnLost.IGNORE;
+    }
+
     /**
      * @param now the local monotonic clock
      * @param leftNanos what is left of the lease; 0 if the lock is not held any more
      */
     Step next(long now, long leftNanos) {
-        if (onLost == OnLost.IGNORE) {
+        if (ignoresLoss()) {
             return new Step(Action.NONE, LONGEST_WAIT.toNanos());
         }
         if (killed || leftNanos <= marginNanos || (terminated && now - killAt >= 0)) {

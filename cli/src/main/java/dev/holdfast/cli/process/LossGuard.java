@@ -19,11 +19,14 @@ public final class LossGuard implements Runnable {
         Duration remaining();
     }
 
+    /** How often it looks whether all have ended, once the command's first process has. */
+    private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
+
     private final Holding holding;
     private final KillSchedule schedule;
     private final ChildGroup child;
     private final Thread thread = new Thread(this, "holdfast-guard");
-    private volatile boolean stopped;
+    private volatile boolean leaderEnded;
     private volatile boolean acted;
 
     private LossGuard(Holding holding, KillSchedule schedule, ChildGroup child) {
@@ -47,12 +50,14 @@ public final class LossGuard implements Runnable {
     @Override
     public void run() {
         boolean warm = false;
-        while (!stopped) {
+        // Others who were signalled may outlive the first process, and work on. The lock must not be free before they
+        // end.
+        while (!leaderEnded || (acted && !child.isGone())) {
             KillSchedule.Step step = schedule.next(System.nanoTime(), leftNanos());
             switch (step.action()) {
                 case TERMINATE -> {
                     acted = true;
-                    child.signal("TERM");
+                    child.terminate();
                 }
                 case KILL -> {
                     acted = true;
@@ -60,7 +65,9 @@ public final class LossGuard implements Runnable {
                 }
                 case NONE -> {}
             }
-            if (warm || step.waitNanos() < WARM_UP_AFTER.toNanos()) {
+            if (leaderEnded) {
+                LockSupport.parkNanos(this, Math.min(step.waitNanos(), LOOK_AGAIN.toNanos()));
+            } else if (warm || step.waitNanos() < WARM_UP_AFTER.toNanos()) {
                 LockSupport.parkNanos(this, step.waitNanos());
             } else {
                 LockSupport.parkNanos(this, WARM_UP_AFTER.toNanos());
@@ -74,25 +81,31 @@ public final class LossGuard implements Runnable {
         return holding.remaining().toNanos();
     }
 
-    /** Whether a stopped child may go on: its lock is still held. */
+    /** Whether a stopped child may go on: its lock is still held, or nobody minds. */
     public boolean mayContinue() {
-        return !acted && leftNanos() > 0;
+        return schedule.ignoresLoss() || leftNanos() > 0;
     }
 
-    /** Whether the child was signalled to end. */
-    public boolean hasActed() {
-        return acted;
-    }
-
-    /** Ends the guard. Call it when the child has ended, because nothing may be killed from then on. */
-    public void stop() {
-        stopped = true;
+    /**
+     * Ends the guard when the command's first process has ended: at once if it ended by itself. If it was signalled to
+     * end, the guard goes on until all that it signalled are gone, and kills them when that is due.
+     *
+     * @return whether it was signalled to end
+     */
+    public boolean finish() {
+        leaderEnded = true;
         LockSupport.unpark(thread);
-        try {
-            thread.join();
-        } catch (InterruptedException signalled) {
-            // The thread ends at once in any case; it only reads a flag.
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException termIsOver) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
             Thread.currentThread().interrupt();
         }
+        return acted;
     }
 }

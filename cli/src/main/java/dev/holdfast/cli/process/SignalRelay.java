@@ -39,7 +39,8 @@ public final class SignalRelay implements SignalHandler {
     private boolean paused;
     private boolean over;
 
-    private SignalRelay(Thread waiter) {
+    /** It catches no signals yet. */
+    public SignalRelay(Thread waiter) {
         this.waiter = waiter;
     }
 
