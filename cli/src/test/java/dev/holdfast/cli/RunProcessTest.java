@@ -43,19 +43,24 @@ class RunProcessTest extends ToolTest {
     /** Everybody on the machine can see the arguments of a process. */
     @Test
     void passwordOfTheVariableIsInNoArgumentAndNoOutput() {
-        tool.with("HOLDFAST_STORE", "jdbc:h2:" + folder.resolve("db") + ";USER=me;PASSWORD=hunter2");
+        tool.with("HOLDFAST_STORE", "jdbc:h2:" + folder.resolve("db") + ";USER=me;PASSWORD=hunter2")
+                .with("spring.datasource.password", "hunter2");
         Running run = tool.start("-v", "run", "x", "--", "sh", "-c", Tool.untilLetEnd(0));
         tool.await("pid");
-        // The tool itself, its sentinel and the command, whose children end at any moment.
-        List<String> seen = Stream.concat(
-                        Stream.of(run.process().toHandle()), run.process().descendants())
+        // The sentinel is no child of the tool; it has the folder of the test in its arguments.
+        List<String> seen = Stream.of(
+                        Stream.of(run.process().toHandle()), run.process().descendants(), tool.leftRunning().stream())
+                .flatMap(some -> some)
                 .map(Tool::arguments)
                 .filter(arguments -> !arguments.isEmpty())
                 .toList();
         tool.letEnd();
         Result result = run.await();
         assertThat(result.exit()).as(result.err()).isZero();
-        assertThat(seen).hasSizeGreaterThanOrEqualTo(3).anyMatch(arguments -> arguments.contains("Main"));
+        assertThat(seen)
+                .anyMatch(arguments -> arguments.contains("Main"))
+                .anyMatch(arguments -> arguments.contains("holdfast-sentinel"))
+                .anyMatch(arguments -> arguments.contains("> pid"));
         assertThat(seen).noneMatch(arguments -> arguments.contains("hunter2"));
         assertThat(result.out() + result.err()).doesNotContain("hunter2");
     }
@@ -112,6 +117,41 @@ class RunProcessTest extends ToolTest {
     private static long number(String environment, String name) {
         int at = environment.indexOf("\n" + name + "=") + name.length() + 2;
         return Long.parseLong(environment.substring(at, environment.indexOf('\n', at)));
+    }
+
+    /** Shells drop variables with such names, or cannot export them. */
+    @Test
+    void keepsVariablesWithOddNames() {
+        List<String> names = List.of(
+                "spring.datasource.password",
+                "BASH_FUNC_module%%",
+                "-u",
+                "1st",
+                "with space",
+                "new\nline",
+                "it's",
+                "back\\slash",
+                "back\\'",
+                "`$(reboot)${HOME}\"#",
+                "HOLDFAST_VARIABLE_0.x");
+        String value = "() { ' \" ` $HOME ${HOME} \\\\ \\n = #";
+        names.forEach(name -> tool.with(name, name + value));
+        String environment = tool.with("HOLDFAST_VARIABLE_2", "of the user")
+                .run("run", "x", "--", "env", "-0")
+                .out();
+        assertThat(environment.split("\0"))
+                .contains(names.stream().map(name -> name + "=" + name + value).toArray(String[]::new))
+                .contains("HOLDFAST_VARIABLE_2=of the user")
+                .filteredOn(variable -> variable.startsWith("HOLDFAST_VARIABLE_"))
+                .hasSize(2);
+    }
+
+    @Test
+    void aProgramMayHaveAnEqualsSignInItsPathBesideThem() throws IOException {
+        Files.writeString(tool.file("a=b"), "#!/bin/sh\nenv; exit 3\n");
+        assertThat(tool.file("a=b").toFile().setExecutable(true)).isTrue();
+        Result result = tool.with("spring.profiles.active", "kept").run("run", "x", "--", "./a=b");
+        assertThat(result.exit()).as(result.err()).isEqualTo(3);
     }
 
     @Test

@@ -69,41 +69,13 @@ public final class ChildGroup {
                 environment.put(name, value);
             }
         });
-        argv.addAll(keepingOddNames(environment));
+        argv.add(OddNames.replace(environment));
         argv.addAll(command);
         try {
             return new ChildGroup(control, builder.start());
         } catch (IOException failed) {
             throw new Failure(ExitCode.INTERNAL, "cannot start " + SHELL + ": " + failed.getMessage(), failed);
         }
-    }
-
-    /**
-     * Some shells drop variables whose names they do not accept, such as {@code spring.profiles.active}; env(1) sets
-     * them.
-     */
-    private static List<String> keepingOddNames(Map<String, String> environment) {
-        List<String> words = new ArrayList<>();
-        environment.forEach((name, value) -> {
-            if (!isShellName(name)) {
-                words.add(name + "=" + value);
-            }
-        });
-        if (!words.isEmpty()) {
-            words.add(0, "env");
-        }
-        return words;
-    }
-
-    private static boolean isShellName(String name) {
-        for (int i = 0; i < name.length(); i++) {
-            char c = name.charAt(i);
-            boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-            if (!letter && !(i > 0 && c >= '0' && c <= '9')) {
-                return false;
-            }
-        }
-        return true;
     }
 
     /**

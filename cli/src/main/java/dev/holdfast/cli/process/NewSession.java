@@ -15,7 +15,10 @@ import java.util.Optional;
  */
 public record NewSession(List<String> words, String shell) {
 
-    private static final String PERL = "use POSIX; POSIX::setsid(); exec {$ARGV[0]} @ARGV; exit 127";
+    /** It unblocks SIGQUIT, too, which the JVM blocks in its threads. */
+    private static final String PERL =
+            "use POSIX; sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGQUIT)); POSIX::setsid(); exec {$ARGV[0]} @ARGV;"
+                    + " exit 127";
 
     /** setsid(1), which every Linux has, or perl, which macOS has. */
     public static NewSession find(CommandPath path) {
