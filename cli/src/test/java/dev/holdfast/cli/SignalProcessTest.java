@@ -2,12 +2,16 @@ package dev.holdfast.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.holdfast.cli.Tool.Result;
 import dev.holdfast.cli.Tool.Running;
+import dev.holdfast.testkit.process.Signals;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -85,6 +89,62 @@ class SignalProcessTest extends ToolTest {
         tool.letEnd();
         running.signal("CONT");
         assertThat(running.await().exit()).isEqualTo(4);
+    }
+
+    @Test
+    void ctrlZForLongerThanTheLeaseContinuesACommandThatIgnoresTheLoss() {
+        Running running =
+                tool.start("run", "--lease", "1s", "--on-lost", "ignore", "x", "--", "sh", "-c", Tool.untilLetEnd(4));
+        String command = tool.await("pid");
+        running.signal("TSTP");
+        Tool.await(
+                "both stopped",
+                () -> isStopped(command)
+                        && isStopped(Long.toString(running.process().pid())));
+        assertThat(tool.run("run", "x", "--", "true").exit())
+                .as("it waits for the lease")
+                .isZero();
+        tool.letEnd();
+        running.signal("CONT");
+        Result result = running.await();
+        assertThat(result.exit()).isEqualTo(79);
+        assertThat(result.err()).contains("ended with 4");
+    }
+
+    /** Nothing can stop the first process of a container, and so nobody would continue the command. */
+    @Test
+    void ctrlZHasNoEffectAsTheFirstProcessOfAContainer() {
+        List<String> command = new ArrayList<>(List.of("unshare", "--pid", "--fork", "--mount-proc"));
+        assumeTrue(tool.startCommand("", with(command, "true")).await().exit() == 0, "new containers are allowed");
+        command.addAll(tool.java());
+        String script = "trap 'echo here > here' USR1; " + Tool.untilLetEnd(4);
+        Running running = tool.startCommand("", with(command, "run", "x", "--", "sh", "-c", script));
+        tool.await("pid");
+        long first = running.process().children().findAny().orElseThrow().pid();
+        Signals.send("TSTP", first);
+        Signals.send("USR1", first);
+        tool.await("here");
+        tool.letEnd();
+        assertThat(running.await().exit()).isEqualTo(4);
+    }
+
+    private static List<String> with(List<String> words, String... more) {
+        List<String> all = new ArrayList<>(words);
+        all.addAll(List.of(more));
+        return all;
+    }
+
+    /** The JVM blocks it in its threads, and a process inherits that from the one that starts it. */
+    @Test
+    void quitCanBeSentToTheCommand() {
+        assumeTrue(
+                tool.startCommand("", List.of("env", "--default-signal=QUIT", "true"))
+                                .await()
+                                .exit()
+                        == 0,
+                "env(1) can unblock signals");
+        Result result = tool.run("run", "x", "--", "sh", "-c", "ulimit -c 0; kill -QUIT $$; echo blocked");
+        assertThat(result).isEqualTo(new Result(128 + 3, "", ""));
     }
 
     private static boolean isStopped(String pid) {

@@ -90,9 +90,14 @@ public final class SignalRelay implements SignalHandler {
     /**
      * Call it before the command is started: Ctrl-Z no longer stops the tool alone, as it does while the tool waits for
      * the lock. A command that runs while nobody renews its lock would be left without it.
+     *
+     * <p>The first process of a container cannot be stopped, so that nothing would ever continue the command. Ctrl-Z has
+     * no effect there, as on every such process.
      */
     public void commandStarts() {
-        take("TSTP");
+        if (ProcessHandle.current().pid() != 1) {
+            take("TSTP");
+        }
         take("CONT");
     }
 
