@@ -47,7 +47,7 @@ class GuardedCommandTest extends ToolTest {
     /** Runs a command whose first process ends by SIGTERM, and starts the child in this way. */
     private CompletableFuture<Outcome> start(OnLost onLost, String shell, String how) {
         String script =
-                how.replace("CHILD", "sh -c '" + child() + "'") + " & echo $$ > " + tool.file("outer") + "; wait";
+                how.replace("CHILD", "sh -c '" + child() + "' 2>&-") + " & echo $$ > " + tool.file("outer") + "; wait";
         CompletableFuture<Outcome> outcome = CompletableFuture.supplyAsync(() -> {
             SignalRelay signals = new SignalRelay(Thread.currentThread());
             try (ControlPipe pipe = ControlPipe.create()) {
