@@ -63,9 +63,17 @@ public final class QueueReader {
         return ask(whole, queue, 0);
     }
 
-    /** Reads the first claim of a queue, which is the only holder if it is exclusive. */
+    /**
+     * Reads the first claim of a queue, which is the only holder if it is exclusive. The oldest key may belong to a longer
+     * name of another program: then that says nothing about the queue, and all of it is read.
+     */
     CompletionStage<Seen> readFirst(ByteString queue) {
-        return range(Txns.oldest(queue)).thenApply(answer -> seen(queue, answer));
+        return range(Txns.oldest(queue)).thenCompose(answer -> {
+            Seen first = seen(queue, answer);
+            boolean isOfAnotherName =
+                    answer.getKvsCount() > 0 && first.queue().entries().isEmpty();
+            return isOfAnotherName ? readAll(queue) : CompletableFuture.completedStage(first);
+        });
     }
 
     /** Reads the claims of a queue whose keys were created last, but not after a revision. */
