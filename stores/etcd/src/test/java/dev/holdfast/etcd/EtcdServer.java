@@ -198,12 +198,17 @@ final class EtcdServer implements ControlledServer, AutoCloseable {
 
     /** Revokes the lease that a claim's key is attached to, as if the client had died. */
     void revokeLeaseOf(Claim claim) {
+        control("lease", "revoke", leaseOf(claim));
+    }
+
+    /** The number of the lease that a claim's key is attached to. */
+    String leaseOf(Claim claim) {
         List<String> lines = control("get", "holdfast/" + claim.name() + "/", "--prefix")
                 .lines()
                 .toList();
         String key = lines.get(lines.indexOf(claim.id().toString()) - 2);
         String rest = key.substring(key.lastIndexOf('/') + 1);
-        control("lease", "revoke", rest.replaceAll("-.*", ""));
+        return rest.replaceAll("-.*", "");
     }
 
     static Process run(List<String> command) {

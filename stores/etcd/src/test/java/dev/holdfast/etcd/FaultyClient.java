@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 /** Loses what the test chooses: a request before it is sent, the answer to it, or what watches report. */
 final class FaultyClient implements EtcdClient {
 
+    private static final StoreException LOST = StoreException.unavailable(Effect.UNKNOWN, "lost by the test", null);
+
     private final EtcdClient delegate;
     volatile Predicate<TxnRequest> losesRequest = request -> false;
     volatile Predicate<TxnRequest> losesAnswer = request -> false;
@@ -41,6 +43,9 @@ final class FaultyClient implements EtcdClient {
 
     /** Answers to renewals of leases are kept until this is complete. */
     volatile CompletionStage<?> keepAlivesWaitFor = CompletableFuture.completedStage(null);
+
+    /** Renewals and ends of leases are lost before they are sent. */
+    volatile boolean losesSession;
 
     /** Runs when the server has answered about a lease, before the client hears it. */
     volatile Runnable beforeLeaseAnswer = () -> {};
@@ -83,19 +88,18 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes) {
-        StoreException lost = StoreException.unavailable(Effect.UNKNOWN, "lost by the test", null);
         if (holdsBack.test(request)) {
             heldBack.add(request);
-            return CompletableFuture.failedStage(lost);
+            return CompletableFuture.failedStage(LOST);
         }
         if (losesRequest.test(request)) {
-            return CompletableFuture.failedStage(lost);
+            return CompletableFuture.failedStage(LOST);
         }
         CompletionStage<TxnResponse> answer = delegate.txn(request, writes);
         if (delaysAnswer.test(request)) {
             return answer.thenCombine(delayedWaitFor, (response, open) -> response);
         }
-        return losesAnswer.test(request) ? answer.thenCompose(ignored -> CompletableFuture.failedStage(lost)) : answer;
+        return losesAnswer.test(request) ? answer.thenCompose(ignored -> CompletableFuture.failedStage(LOST)) : answer;
     }
 
     @Override
@@ -106,6 +110,9 @@ final class FaultyClient implements EtcdClient {
     @Override
     public CompletionStage<Long> keepAlive(long lease) {
         beforeKeepAlive.run();
+        if (losesSession) {
+            return CompletableFuture.failedStage(LOST);
+        }
         Long answer = keepAliveAnswer;
         if (answer != null) {
             return CompletableFuture.completedStage(answer);
@@ -123,7 +130,7 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Void> revoke(long lease) {
-        return delegate.revoke(lease);
+        return losesSession ? CompletableFuture.failedStage(LOST) : delegate.revoke(lease);
     }
 
     @Override

@@ -244,6 +244,9 @@ public final class QueueWait {
         if (queue.isAdmitted(index)) {
             return session.leftOf(own.session(), life, sentAt).thenAccept(left -> admitted(state, own, left));
         }
+        if (own.session() != life.lease()) {
+            return putAnew(state, claim, life, own);
+        }
         claimTable.change(then -> {
             if (!claimTable.has(state) || state.phase == ClaimState.Phase.HELD) {
                 return;
@@ -260,6 +263,22 @@ public final class QueueWait {
         return DONE;
     }
 
+    // The key waits under an earlier session, which this client has given up and does not renew. It may end at any time, so a
+    // grant of it would be worth nothing.
+    private CompletionStage<Void> putAnew(ClaimState state, Claim claim, Session.Life life, QueueEntry old) {
+        return client.txn(deleting(old), true).thenCompose(done -> {
+            claimTable.keyDeleted(state);
+            return put(state, claim, life, MAX_SLOTS);
+        });
+    }
+
+    private static TxnRequest deleting(QueueEntry entry) {
+        return TxnRequest.newBuilder()
+                .addCompare(Txns.createdAt(entry.key(), entry.created()))
+                .addSuccess(Txns.delete(entry.key()))
+                .build();
+    }
+
     private void admitted(ClaimState state, QueueEntry own, Duration left) {
         claimTable.change(then -> {
             if (claimTable.has(state)) {
@@ -272,11 +291,7 @@ public final class QueueWait {
 
     // The listener is notified after the key was deleted, so that "no effect" is true.
     private CompletionStage<Void> undo(ClaimState state, QueueEntry own, StoreException refusal) {
-        TxnRequest request = TxnRequest.newBuilder()
-                .addCompare(Txns.createdAt(own.key(), own.created()))
-                .addSuccess(Txns.delete(own.key()))
-                .build();
-        return client.txn(request, true).handle((done, failure) -> {
+        return client.txn(deleting(own), true).handle((done, failure) -> {
             claimTable.failed(state, refusal);
             if (failure != null) {
                 sweepRequest.run();
@@ -404,8 +419,9 @@ public final class QueueWait {
             return;
         }
         Duration most = Session.shorter(state.claim.lease(), ticketTtl);
-        // The engine counts the reported time from the last answer "still waiting".
-        Duration left = state.session == life.lease() ? life.leftAt(state.waitsSince) : most;
+        // The engine counts the reported time from the last answer "still waiting". How long another session lives, of which
+        // a renewal has found the key, is not known before it is renewed.
+        Duration left = state.session == life.lease() ? life.leftAt(state.waitsSince) : Duration.ZERO;
         claimTable.granted(state, state.session, Session.shorter(most, left), most, then);
     }
 

@@ -177,16 +177,24 @@ public final class Renew {
                 batch.or(
                         List.of(answer),
                         batch.left(own.session(), life)
-                                .thenAccept(left ->
-                                        answer.renewed().complete(fromQueue(answer.claim(), seen, index, left))));
+                                .thenAccept(left -> answer.renewed()
+                                        .complete(fromQueue(answer.claim(), seen, index, life, left))));
             }));
         }
 
-        private Renewed fromQueue(Claim claim, QueueReader.Seen seen, int index, Duration left) {
+        private Renewed fromQueue(
+                Claim claim, QueueReader.Seen seen, int index, Session.Life life, Duration left) {
             AdmissionQueue queue = seen.queue();
             QueueEntry own = queue.entries().get(index);
             ClaimState state = claimTable.begin(claim, null);
+            boolean[] over = new boolean[1];
             claimTable.change(then -> {
+                over[0] = own.session() == life.lease() && !session.isAlive(life);
+                if (over[0]) {
+                    // It has ended since the queue was read, and with it the claims that it had then; this one is new.
+                    claimTable.gone(state, Renewed.Reason.EXPIRED, then);
+                    return;
+                }
                 state.claim = new Claim(
                         claim.name(),
                         claim.id(),
@@ -206,6 +214,9 @@ public final class Renew {
                     then.add(() -> queueWait.rewrite(state));
                 }
             });
+            if (over[0]) {
+                return new Renewed.Gone(Renewed.Reason.EXPIRED);
+            }
             if (!queue.isAdmitted(index)) {
                 return new Renewed.Waiting(queue.position(index), Duration.ZERO);
             }

@@ -16,6 +16,7 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.Stages;
 import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.TxnRequest;
@@ -237,8 +238,10 @@ public final class TryAcquire {
             long lease = own == null ? life.lease() : own.session();
             return session.leftOf(lease, life, sentAt).thenApply(left -> {
                 Duration[] kept = {claim.lease()};
+                boolean[] lives = new boolean[1];
                 claimTable.change(then -> {
-                    if (!claimTable.has(state)) {
+                    lives[0] = claimTable.has(state);
+                    if (!lives[0]) {
                         return;
                     }
                     if (state.phase == ClaimState.Phase.HELD) {
@@ -260,6 +263,11 @@ public final class TryAcquire {
                             then);
                     state.modified = own == null || own.permits() > claim.permits() ? revision : own.modified();
                 });
+                if (!lives[0]) {
+                    // The servers may not have ended the session yet.
+                    throw StoreException.unavailable(
+                            Effect.UNKNOWN, "The claim was granted when its session was over", null);
+                }
                 return new Granted(created, Session.shorter(kept[0], left));
             });
         }

@@ -144,6 +144,16 @@ public final class ClaimTable {
         }
     }
 
+    /** The key that the claim had was deleted, and another one is about to be put. */
+    public void keyDeleted(ClaimState state) {
+        change(then -> {
+            state.key = ByteString.EMPTY;
+            state.created = 0;
+            state.phase = ClaimState.Phase.SENT;
+            closeWatches(state, then);
+        });
+    }
+
     private void takeSlot(ClaimState state) {
         BitSet used = slots.computeIfAbsent(state.claim.name(), unused -> new BitSet());
         state.slot = used.nextClearBit(0);

@@ -69,6 +69,12 @@ public final class Session {
         return known != null && known.deadline() - clock.nanoTime() > 0 ? known : null;
     }
 
+    /** Whether this lease is still the one of the client. */
+    public boolean isAlive(Life known) {
+        Life now = life();
+        return now != null && now.lease() == known.lease();
+    }
+
     /** The lease, or a new one if there is none; concurrent callers share one request. */
     public CompletionStage<Life> open() {
         Life known = life();
