@@ -9,8 +9,10 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,6 +26,9 @@ class SessionTimeTest extends WithPlainServer {
     private static final Duration SESSION = Duration.ofSeconds(60);
     private static final Duration ON_ITS_WAY = Duration.ofSeconds(10);
 
+    /** The engine takes clocks to differ by a hundredth at most. */
+    private static final int MARGIN_PART = 100;
+
     private final ManualClock clock = new ManualClock();
     private FaultyClient client;
 
@@ -36,6 +41,16 @@ class SessionTimeTest extends WithPlainServer {
         return closing(EtcdLockStore.opened(client, EtcdOptions.parse("session=60s"), clock));
     }
 
+    /** What the engine makes of a lease, but for a fixed time of its own. */
+    private static Duration validFor(Granted granted) {
+        return withoutMargin(granted.lease());
+    }
+
+    /** Rounded to microseconds, since two divisions are. */
+    private static Duration withoutMargin(Duration time) {
+        return time.minus(time.dividedBy(MARGIN_PART)).plusNanos(500).truncatedTo(ChronoUnit.MICROS);
+    }
+
     private void answersAreOnTheirWay() {
         client.beforeLeaseAnswer = () -> clock.advance(ON_ITS_WAY);
     }
@@ -43,7 +58,20 @@ class SessionTimeTest extends WithPlainServer {
     @Test
     void newSessionCountsFromItsRequest() {
         answersAreOnTheirWay();
-        assertThat(granted(open(), alice.mutex(name)).lease()).isEqualTo(SESSION.minus(ON_ITS_WAY));
+        assertThat(validFor(granted(open(), alice.mutex(name)))).isEqualTo(withoutMargin(SESSION).minus(ON_ITS_WAY));
+    }
+
+    /** Before, the margin was for the rest of the session only, and not for the time since its last renewal. */
+    @Test
+    void clocksMayHaveDriftedApartSinceTheLastRenewal() {
+        LockStore store = open();
+        client.losesSession = true;
+        clock.advance(SESSION.dividedBy(2));
+        Claim holder = alice.mutex(name);
+        assertThat(validFor(granted(store, holder))).isEqualTo(withoutMargin(SESSION).minus(SESSION.dividedBy(2)));
+        clock.advance(withoutMargin(SESSION).minus(SESSION.dividedBy(2)));
+        client.losesSession = false;
+        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
     }
 
     /** Before, the thread that renews the session ended, and each session of the client ended after its time. */

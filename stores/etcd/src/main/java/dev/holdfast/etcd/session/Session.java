@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The one lease of a client, to which all its keys are attached, and the time until which it is certain to live:
- * the time to live, counted from just before the last answered renewal was sent. The servers count from later,
- * because that request had to arrive first.
+ * the time to live, less a hundredth, counted from just before the last answered renewal was sent. The servers count from
+ * later, because that request had to arrive first.
  *
  * <p>A lease that is not renewed by then counts as lost and is given up: later keys get a new one. Thread-safe; no
  * request is sent and no listener is called while the monitor is held.
@@ -24,6 +24,9 @@ public final class Session {
 
     /** The session is renewed after its time to live divided by this, which leaves time for two more attempts. */
     static final int RENEW_PART = 3;
+
+    /** By which part of the time the clocks of this client and of the servers may drift apart. */
+    private static final int DRIFT_PART = 100;
 
     private final EtcdClient client;
     private final MonotonicClock clock;
@@ -42,13 +45,17 @@ public final class Session {
      */
     public record Life(long lease, long ttl, long begun) {
 
+        /** Clocks may differ by a hundredth, also in the time that is over. */
         long deadline() {
-            return begun + ttl;
+            return begun + ttl - ttl / DRIFT_PART;
         }
 
-        /** The time for which it is certain to live from a given moment on. */
+        /**
+         * For how long a claim lasts from a given moment on, as a store reports it: who is granted it takes off a hundredth of
+         * that, and is at the deadline then.
+         */
         public Duration leftAt(long now) {
-            return Duration.ofNanos(Math.max(0, deadline() - now));
+            return Duration.ofNanos(Math.max(0, (deadline() - now) * DRIFT_PART / (DRIFT_PART - 1)));
         }
     }
 
