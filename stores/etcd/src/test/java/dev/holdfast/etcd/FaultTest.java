@@ -11,6 +11,7 @@ import dev.holdfast.etcd.config.EtcdOptions;
 import dev.holdfast.etcd.config.EtcdUrl;
 import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.etcd.rpc.EtcdClient;
+import dev.holdfast.etcd.rpc.Txns;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
@@ -24,6 +25,7 @@ import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.process.Ports;
 import io.etcd.jetcd.api.Event;
+import io.etcd.jetcd.api.TxnRequest;
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.internal.BackoffPolicy;
@@ -35,6 +37,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -238,6 +241,34 @@ class FaultTest extends WithPlainServer {
             assertThat(reported.poll(10, TimeUnit.SECONDS)).isEqualTo("3");
             assertThat(reported).isEmpty();
         }
+    }
+
+    /** Before, the server's refusal of the second page was taken for one of the call. */
+    @Test
+    void queueThatIsCompactedBetweenTwoPagesIsReadAnew() {
+        FaultyClient client = new FaultyClient(EtcdChannels.open(EtcdUrl.parse(server.url())));
+        LockStore store = closing(EtcdLockStore.opened(client, EtcdOptions.DEFAULTS, MonotonicClock.SYSTEM));
+        putStrangers(client, 0, 120);
+        putStrangers(client, 120, 240);
+        AtomicInteger compactions = new AtomicInteger();
+        client.losesRequest = request -> {
+            if (request.getSuccess(0).getRequestRange().getRevision() > 0 && compactions.getAndIncrement() == 0) {
+                long now = revisionOf(server.control("put", "compacted", "1", "--write-out=json"));
+                server.control("compact", Long.toString(now));
+            }
+            return false;
+        };
+        assertThat(get(store.inspect(name)).orElseThrow().waiters()).hasSize(239);
+        assertThat(compactions).hasValue(2);
+    }
+
+    private void putStrangers(EtcdClient client, int from, int to) {
+        TxnRequest.Builder request = TxnRequest.newBuilder();
+        for (int i = from; i < to; i++) {
+            request.addSuccess(Txns.put(
+                    ByteString.copyFromUtf8(EtcdOptions.DEFAULTS.prefix() + name + "/" + i), ByteString.EMPTY, 0));
+        }
+        get(client.txn(request.build(), true));
     }
 
     @Test

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.queue.AdmissionQueue;
 import dev.holdfast.etcd.queue.QueueEntry;
 import dev.holdfast.etcd.rpc.EtcdClient;
+import dev.holdfast.etcd.rpc.EtcdErrors;
 import dev.holdfast.etcd.rpc.Txns;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -150,7 +151,7 @@ public final class QueueReader {
 
     private void send(Map<ByteString, Line> lines, ByteString queue, Due due) {
         CompletionStage<Seen> read = lines == whole
-                ? page(queue, queue, FIRST_PAGE, 0, new ArrayList<>(), due.result())
+                ? pages(queue, due.result())
                 : newest(queue, due);
         read.whenComplete((seen, failure) -> {
             Due following;
@@ -175,6 +176,16 @@ public final class QueueReader {
     private CompletionStage<Seen> newest(ByteString queue, Due due) {
         int limit = Math.min(MOST_NEWEST, NEWEST + NEWEST_FOR_EACH * due.askers());
         return readNewest(queue, due.upTo(), limit);
+    }
+
+    /** Reads all pages, and begins anew if their revision is compacted meanwhile. */
+    private CompletionStage<Seen> pages(ByteString queue, CompletableFuture<Seen> result) {
+        return page(queue, queue, FIRST_PAGE, 0, new ArrayList<>(), result).exceptionallyCompose(failure -> {
+            StoreException cause = EtcdErrors.of(failure, false, client.toString());
+            return EtcdErrors.isCompacted(cause) && !result.isDone()
+                    ? pages(queue, result)
+                    : CompletableFuture.failedStage(cause);
+        });
     }
 
     /** Reads a page and those after it. All pages are of one revision, so together they are the queue as it was. */

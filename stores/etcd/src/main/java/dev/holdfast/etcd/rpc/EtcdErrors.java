@@ -38,6 +38,16 @@ public final class EtcdErrors {
         return cause != null && isLeaseGone(Status.fromThrowable(cause));
     }
 
+    /** Whether a failure that this class has created is that the revision which was read is not kept any more. */
+    public static boolean isCompacted(StoreException failure) {
+        Throwable cause = failure.getCause();
+        return cause != null && isCompacted(Status.fromThrowable(cause));
+    }
+
+    private static boolean isCompacted(Status status) {
+        return status.getCode() == Status.Code.OUT_OF_RANGE && text(status).contains("compacted");
+    }
+
     /**
      * Whether the server does not know the token, or no longer knows it, or has changed its users or roles since it
      * signed the token. A refused request had no effect, and a new token may help.
@@ -79,6 +89,9 @@ public final class EtcdErrors {
             // Also after a new log-in: users were changed again, or this server has not learned of the log-in yet.
             return StoreException.unavailable(
                     Effect.NONE, "The token was refused; the next call logs in again" + said, cause);
+        }
+        if (isCompacted(status)) {
+            return StoreException.unavailable(Effect.NONE, "What was read has been compacted meanwhile" + said, cause);
         }
         if (text(status).contains("database space exceeded")) {
             return StoreException.unavailable(
