@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,10 @@ final class FaultyClient implements EtcdClient {
     volatile Predicate<TxnRequest> holdsBack = request -> false;
 
     private final List<TxnRequest> heldBack = new CopyOnWriteArrayList<>();
+    /** Events of watches on these keys are kept until {@link #deliverEvents}. */
+    volatile Predicate<ByteString> delaysEvents = key -> false;
+
+    private final List<Runnable> delayedEvents = new CopyOnWriteArrayList<>();
     volatile boolean silencesWatches;
     volatile boolean refusesWatches;
     /** What a watch's server says to have reported; null for the truth. */
@@ -86,6 +91,16 @@ final class FaultyClient implements EtcdClient {
                 request -> delegate.txn(request, true).toCompletableFuture().join());
     }
 
+    int delayedEvents() {
+        return delayedEvents.size();
+    }
+
+    /** Reports the events that were kept, unless their watches were closed meanwhile. */
+    void deliverEvents() {
+        delaysEvents = key -> false;
+        delayedEvents.forEach(Runnable::run);
+    }
+
     @Override
     public CompletionStage<TxnResponse> txn(TxnRequest request, boolean writes) {
         if (holdsBack.test(request)) {
@@ -142,10 +157,17 @@ final class FaultyClient implements EtcdClient {
         Runnable first = beforeFirstWatch;
         beforeFirstWatch = () -> {};
         first.run();
-        return delegate.watch(key, isPrefix, fromRevision, new WatchListener() {
+        AtomicBoolean closed = new AtomicBoolean();
+        Watch watch = delegate.watch(key, isPrefix, fromRevision, new WatchListener() {
             @Override
             public void onEvents(List<Event> events) {
-                if (!silencesWatches) {
+                if (delaysEvents.test(key)) {
+                    delayedEvents.add(() -> {
+                        if (!closed.get()) {
+                            listener.onEvents(events);
+                        }
+                    });
+                } else if (!silencesWatches) {
                     listener.onEvents(events);
                 }
             }
@@ -162,6 +184,10 @@ final class FaultyClient implements EtcdClient {
                 listener.onClosed();
             }
         });
+        return () -> {
+            closed.set(true);
+            watch.close();
+        };
     }
 
     @Override

@@ -5,12 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.etcd.config.EtcdUrl;
 import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.RecordingListener.Event;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -31,11 +35,15 @@ class OwnKeyTest extends WithPlainServer {
         other = open("?session=5m");
     }
 
-    private void deleteKeyOf(Claim claim) {
+    private String keyOf(Claim claim) {
         List<String> lines = server.control("get", "holdfast/" + claim.name() + "/", "--prefix")
                 .lines()
                 .toList();
-        server.control("del", lines.get(lines.indexOf(claim.id().toString()) - 2));
+        return lines.get(lines.indexOf(claim.id().toString()) - 2);
+    }
+
+    private void deleteKeyOf(Claim claim) {
+        server.control("del", keyOf(claim));
     }
 
     @Test
@@ -61,6 +69,31 @@ class OwnKeyTest extends WithPlainServer {
         released(store, holder);
         awaitGrant(next);
         assertEnds(listener);
+    }
+
+    /**
+     * The server orders the events of each watch, and not those of two. Before, the waiter held until its first renewal beside the
+     * next one.
+     */
+    @Test
+    void whoseEndIsReportedAfterThatOfTheClaimBeforeIt() {
+        Map<ClaimId, Reason> losses = new ConcurrentHashMap<>();
+        closing(store.watchLosses((of, id, reason) -> losses.put(id, reason)));
+        Claim holder = alice.mutex(name);
+        granted(other, holder);
+        Claim waiter = bob.mutex(name);
+        RecordingListener listener = waiting(store, waiter);
+        awaitUntil(() -> client.isAtRestWith(2));
+        String key = keyOf(waiter);
+        faulty.delaysEvents = of -> of.toStringUtf8().equals(key);
+        deleteKeyOf(waiter);
+        awaitUntil(() -> faulty.delayedEvents() == 1);
+        released(other, holder);
+        awaitGrant(listener);
+        faulty.deliverEvents();
+        awaitUntil(() -> losses.containsKey(waiter.id()));
+        assertThat(losses).containsExactly(Map.entry(waiter.id(), Reason.RELEASED));
+        awaitUntil(() -> renewed(store, waiter) instanceof Renewed.Gone);
     }
 
     private static void assertEnds(RecordingListener listener) {

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Watches the key of each claim that holds, from its first renewal on, and reports when it is gone. A claim that is
- * released sooner, as most are, is not watched, and costs nothing. A watch that was closed is made again with the next
- * renewal, which looks for the key itself.
+ * released sooner, as most are, is not watched, and costs nothing. One that was granted by an event keeps the watch that it
+ * had as a waiter. A watch that was closed is made again with the next renewal, which looks for the key itself.
  *
  * <p>A watch <em>covers</em> its key if no deletion after the first renewal can have escaped it: the server has started it,
  * and either nothing was written since the renewal saw the key, or the key was read again after the start and was the
@@ -45,9 +45,9 @@ final class HolderWatch {
     void renewed(ClaimState state, long revision) {
         claimTable.change(then -> {
             if (holds(state) && state.ownWatch == null) {
-                KeyWatch watch = new KeyWatch(state);
+                KeyWatch watch = new HeldKeyWatch(state);
                 state.ownWatch = watch;
-                then.add(() -> watch.begin(revision + 1));
+                then.add(() -> watch.begin(client, revision + 1));
             }
         });
     }
@@ -59,57 +59,31 @@ final class HolderWatch {
                 && !state.releasing
                 && state.ownWatch instanceof KeyWatch watch
                 && watch.created == state.created
-                && watch.covers;
+                && watch.covers();
     }
 
     private boolean holds(ClaimState state) {
         return claimTable.has(state) && state.phase == ClaimState.Phase.HELD;
     }
 
-    private final class KeyWatch implements EtcdClient.WatchListener, EtcdClient.Watch {
+    private final class HeldKeyWatch extends KeyWatch {
 
-        private final ClaimState state;
-        private final long created;
-        private EtcdClient.@Nullable Watch running;
-        private boolean closed;
         /** Guarded by the mutex of the table. */
         private boolean covers;
 
-        private KeyWatch(ClaimState state) {
-            this.state = state;
-            this.created = state.created;
-        }
-
-        private void begin(long fromRevision) {
-            EtcdClient.Watch begun = client.watch(state.key, false, fromRevision, this);
-            synchronized (this) {
-                if (!closed) {
-                    running = begun;
-                    return;
-                }
-            }
-            begun.close();
+        private HeldKeyWatch(ClaimState state) {
+            super(state);
         }
 
         @Override
-        public void close() {
-            EtcdClient.Watch open;
-            synchronized (this) {
-                closed = true;
-                open = running;
-            }
-            if (open != null) {
-                open.close();
-            }
+        boolean covers() {
+            return covers;
         }
 
         @Override
         public void onEvents(List<Event> events) {
-            boolean gone = events.stream()
-                    .anyMatch(event -> event.getType() == Event.EventType.DELETE
-                            || event.getKv().getCreateRevision() > created);
-            if (gone) {
-                lost();
+            if (isEnded(events)) {
+                lost(state, created);
             }
         }
 
@@ -129,7 +103,7 @@ final class HolderWatch {
                 }
                 List<KeyValue> found = answer.getResponses(0).getResponseRange().getKvsList();
                 if (found.isEmpty() || found.get(0).getCreateRevision() != created) {
-                    lost();
+                    lost(state, created);
                 } else {
                     claimTable.change(then -> covers = true);
                 }
@@ -140,25 +114,26 @@ final class HolderWatch {
         public void onClosed() {
             claimTable.change(then -> state.ownWatch = state.ownWatch == this ? null : state.ownWatch);
         }
+    }
 
-        private void lost() {
-            CompletableFuture<Reason> loss = state.releasing ? null : holderLoss.begin(state, created);
-            if (loss == null) {
-                return;
-            }
-            session.renew().handle((life, failure) -> lives(life)).thenAccept(lives -> {
-                Claim claim = state.claim;
-                Reason reason = HolderLoss.ofKey(lives);
-                // First of all the engine: after that, no renewal asks for a claim that is not in the table.
-                losses.lost(claim.name(), claim.id(), reason);
-                holderLoss.end(state, loss, reason);
-            });
+    /** The key of a claim that holds has ended. */
+    void lost(ClaimState state, long created) {
+        CompletableFuture<Reason> loss = state.releasing ? null : holderLoss.begin(state, created);
+        if (loss == null) {
+            return;
         }
+        session.renew().handle((life, failure) -> lives(state, life)).thenAccept(lives -> {
+            Claim claim = state.claim;
+            Reason reason = HolderLoss.ofKey(lives);
+            // First of all the engine: after that, no renewal asks for a claim that is not in the table.
+            losses.lost(claim.name(), claim.id(), reason);
+            holderLoss.end(state, loss, reason);
+        });
+    }
 
-        // If the servers cannot be asked, the lease is as alive as it is by the clock of this client.
-        private boolean lives(Session.@Nullable Life renewed) {
-            Session.Life life = renewed == null ? session.life() : renewed;
-            return life != null && life.lease() == state.session;
-        }
+    // If the servers cannot be asked, the lease is as alive as it is by the clock of this client.
+    private boolean lives(ClaimState state, Session.@Nullable Life renewed) {
+        Session.Life life = renewed == null ? session.life() : renewed;
+        return life != null && life.lease() == state.session;
     }
 }

@@ -30,6 +30,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,6 +75,7 @@ public final class QueueWait {
     private final FarWaiters farWaiters;
     private final MissedEvents missedEvents;
     private Runnable sweepRequest = () -> {};
+    private ObjLongConsumer<ClaimState> whenHolderEnded = (state, created) -> {};
 
     public QueueWait(
             EtcdClient client,
@@ -97,6 +99,11 @@ public final class QueueWait {
     /** Sets the listener that is called when a key may have been left behind. */
     public void whenSweepNeeded(Runnable listener) {
         sweepRequest = listener;
+    }
+
+    /** Sets the listener that is called if the key of a claim has ended that holds by now, with its create revision. */
+    void whenHolderEnded(ObjLongConsumer<ClaimState> listener) {
+        whenHolderEnded = listener;
     }
 
     public void enqueue(Claim claim, ClaimListener listener) {
@@ -307,15 +314,17 @@ public final class QueueWait {
         AdmissionQueue.Blocker blocker = queue == null || index < 0 ? null : queue.blockerOf(index);
         EtcdClient.Watch old = state.blockerWatch;
         boolean same = blocker != null && old != null && blocker.equals(state.blocker);
-        if (state.ownWatch == null) {
+        boolean isNew = state.ownWatch == null;
+        if (isNew) {
             state.ownStart = 0;
             state.ownIsSure = false;
-            OwnKeyListener listener = new OwnKeyListener(state);
-            then.add(() -> keepOwnWatch(listener, client.watch(state.key, false, revision + 1, listener)));
+            OwnKeyWatch own = new OwnKeyWatch(state);
+            state.ownWatch = own;
+            then.add(() -> own.begin(client, revision + 1));
         }
         if (same) {
             // Nothing else would show that the trouble is over.
-            state.failures = state.ownWatch == null ? state.failures : 0;
+            state.failures = isNew ? state.failures : 0;
             return;
         }
         int watchNumber = ++state.watchNumber;
@@ -336,19 +345,6 @@ public final class QueueWait {
                             revision + 1,
                             new BlockerListener(state, watchNumber))));
         }
-    }
-
-    // A watch may have been closed before it was returned.
-    private void keepOwnWatch(OwnKeyListener listener, EtcdClient.Watch watch) {
-        ClaimState state = listener.state;
-        claimTable.change(then -> {
-            boolean waits = claimTable.has(state) && state.phase == ClaimState.Phase.WAITING;
-            if (waits && state.ownWatch == null && !listener.closed) {
-                state.ownWatch = watch;
-            } else {
-                then.add(watch::close);
-            }
-        });
     }
 
     private void keepBlockerWatch(ClaimState state, int watchNumber, EtcdClient.Watch watch) {
@@ -588,22 +584,31 @@ public final class QueueWait {
         }
     }
 
-    private final class OwnKeyListener implements EtcdClient.WatchListener {
+    /**
+     * The watch on the own key of a waiter. A claim that is granted by an event keeps it: etcd orders the events of one watch, and
+     * not those of two, so that the end of its own key may be reported after the later end of the claim before it.
+     */
+    private final class OwnKeyWatch extends KeyWatch {
 
-        private final ClaimState state;
-        /** Guarded by the mutex of the table. */
-        private boolean closed;
+        private OwnKeyWatch(ClaimState state) {
+            super(state);
+        }
 
-        private OwnKeyListener(ClaimState state) {
-            this.state = state;
+        @Override
+        boolean covers() {
+            return state.ownIsSure;
         }
 
         @Override
         public void onEvents(List<Event> events) {
             claimTable.change(then -> {
-                boolean deleted = events.stream().anyMatch(event -> event.getType() == Event.EventType.DELETE);
-                if (deleted && claimTable.has(state) && state.phase == ClaimState.Phase.WAITING) {
+                if (isOver() || !isEnded(events)) {
+                    return;
+                }
+                if (state.phase == ClaimState.Phase.WAITING) {
                     claimTable.gone(state, session.life() == null ? Reason.EXPIRED : Reason.RELEASED, then);
+                } else {
+                    then.add(() -> whenHolderEnded.accept(state, created));
                 }
             });
         }
@@ -611,6 +616,9 @@ public final class QueueWait {
         @Override
         public void onStarted(boolean missed) {
             claimTable.change(then -> {
+                if (isOver()) {
+                    return;
+                }
                 state.failures = 0;
                 state.ownStart = ++state.ownStarts;
                 state.ownIsSure = !missed;
@@ -626,14 +634,20 @@ public final class QueueWait {
         @Override
         public void onClosed() {
             claimTable.change(then -> {
-                closed = true;
+                if (isOver()) {
+                    return;
+                }
+                state.ownWatch = null;
                 state.ownStart = 0;
                 state.ownIsSure = false;
-                if (claimTable.has(state) && state.phase == ClaimState.Phase.WAITING) {
-                    state.ownWatch = null;
+                if (state.phase == ClaimState.Phase.WAITING) {
                     readQueueSoon(state);
                 }
             });
+        }
+
+        private boolean isOver() {
+            return !claimTable.has(state) || state.ownWatch != this;
         }
     }
 

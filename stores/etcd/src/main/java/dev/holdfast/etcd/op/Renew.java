@@ -60,6 +60,7 @@ public final class Renew {
         this.queueWait = queueWait;
         this.holderLoss = new HolderLoss(client, reader, claimTable, keys);
         HolderWatch holderWatch = new HolderWatch(client, session, claimTable, holderLoss, losses);
+        queueWait.whenHolderEnded(holderWatch::lost);
         this.holderRenewal = new HolderRenewal(client, claimTable, queueWait, holderWatch, holderLoss, clock);
         this.keys = keys;
         this.clock = clock;

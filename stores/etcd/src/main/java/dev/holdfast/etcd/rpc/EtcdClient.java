@@ -69,8 +69,9 @@ public interface EtcdClient extends AutoCloseable {
     }
 
     /**
-     * Receives the events of the watched keys in the order of revisions. Its methods are called without locks and
-     * must not block.
+     * Receives the events of the watched keys in the order of revisions. That is the order within one watch: of two watches on
+     * different keys, one may report a later revision before the other reports an earlier one. Its methods are called without
+     * locks and must not block.
      */
     interface WatchListener {
 

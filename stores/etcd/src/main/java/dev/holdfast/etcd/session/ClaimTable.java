@@ -229,6 +229,8 @@ public final class ClaimTable {
             List<Runnable> then) {
         boolean mayHaveWaited = state.phase == ClaimState.Phase.WAITING || state.phase == ClaimState.Phase.UNKNOWN;
         boolean isNewKey = state.phase != ClaimState.Phase.HELD || state.created != created;
+        boolean keepsOwnWatch =
+                state.phase == ClaimState.Phase.WAITING && state.created == created && state.ownIsSure;
         ClaimListener listener = state.listener;
         state.listener = null;
         state.claim = claim;
@@ -241,7 +243,10 @@ public final class ClaimTable {
             then.add(() -> onAdmitted.accept(state));
         }
         if (isNewKey) {
-            closeWatches(state, then);
+            closeBlockerWatch(state, then);
+        }
+        if (isNewKey && !keepsOwnWatch) {
+            closeOwnWatch(state, then);
         }
         state.seen = null;
         if (listener != null) {
@@ -396,18 +401,27 @@ public final class ClaimTable {
     }
 
     private static void closeWatches(ClaimState state, List<Runnable> then) {
+        closeBlockerWatch(state, then);
+        closeOwnWatch(state, then);
+    }
+
+    private static void closeBlockerWatch(ClaimState state, List<Runnable> then) {
         state.watchNumber++;
         state.blocker = null;
         state.readAt = Long.MAX_VALUE;
-        EtcdClient.Watch blocker = state.blockerWatch;
-        EtcdClient.Watch own = state.ownWatch;
+        EtcdClient.Watch open = state.blockerWatch;
         state.blockerWatch = null;
-        state.ownWatch = null;
-        if (blocker != null) {
-            then.add(blocker::close);
+        if (open != null) {
+            then.add(open::close);
         }
-        if (own != null) {
-            then.add(own::close);
+    }
+
+    private static void closeOwnWatch(ClaimState state, List<Runnable> then) {
+        EtcdClient.Watch open = state.ownWatch;
+        state.ownWatch = null;
+        state.ownIsSure = false;
+        if (open != null) {
+            then.add(open::close);
         }
     }
 }
