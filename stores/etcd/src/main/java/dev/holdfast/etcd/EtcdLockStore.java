@@ -2,6 +2,7 @@ package dev.holdfast.etcd;
 
 import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.config.EtcdOptions;
+import dev.holdfast.etcd.op.CallLimit;
 import dev.holdfast.etcd.op.Inspect;
 import dev.holdfast.etcd.op.QueueReader;
 import dev.holdfast.etcd.op.QueueWait;
@@ -32,6 +33,7 @@ import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
@@ -72,9 +74,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EtcdLockStore implements LockStore {
 
-    /** The largest number of calls of the client, one after the other, in one call of the store. */
-    private static final int MAX_CALLS = TryAcquire.MAX_ROUNDS + 2;
-
     /** How often the first session is attempted at most, on one server after the other. */
     private static final int MAX_OPENINGS = 3;
 
@@ -85,6 +84,7 @@ public final class EtcdLockStore implements LockStore {
     private final ClaimTable claimTable;
     private final Session session;
     private final QueueReader reader;
+    private final CallLimit callLimit;
     private final QueueWait queueWait;
     private final TryAcquire tryAcquire;
     private final Renew renew;
@@ -97,9 +97,10 @@ public final class EtcdLockStore implements LockStore {
         this.keys = new LockKeys(options.prefix());
         this.claimTable = new ClaimTable(keys, clock, ttl);
         this.reader = new QueueReader(client);
-        this.queueWait = new QueueWait(client, reader, session, claimTable, keys, clock, ttl);
+        this.callLimit = new CallLimit(client.timeout());
+        this.queueWait = new QueueWait(client, reader, session, claimTable, keys, clock, ttl, callLimit);
         this.tryAcquire = new TryAcquire(client, reader, session, claimTable, keys, clock);
-        this.renew = new Renew(client, reader, session, claimTable, queueWait, losses, keys, clock);
+        this.renew = new Renew(client, reader, session, claimTable, queueWait, losses, keys, clock, callLimit);
         this.inspect = new Inspect(client, reader, claimTable, keys, clock, ttl);
         this.maintenance = new SessionMaintenance(client, session, claimTable, queueWait::readQueue, clock, ttl);
         claimTable.whenLost(losses);
@@ -114,7 +115,7 @@ public final class EtcdLockStore implements LockStore {
                 Liveness.SESSION,
                 Duration.ofMillis(1),
                 ttl,
-                options.timeout().multipliedBy(MAX_CALLS).plusSeconds(1));
+                callLimit.longest());
         session.whenOver(claimTable::sessionOver);
         maintenance.start();
     }
@@ -180,12 +181,16 @@ public final class EtcdLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        return tryAcquire.acquire(List.of(claim)).thenApply(answers -> answers.get(0));
+        return limited(tryAcquire.acquire(List.of(claim)).thenApply(answers -> answers.get(0)));
     }
 
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
-        return tryAcquire.acquire(Bounds.several(claims));
+        return limited(tryAcquire.acquire(Bounds.several(claims)));
+    }
+
+    private <T> CompletionStage<T> limited(CompletionStage<T> call) {
+        return callLimit.on(call, Effect.UNKNOWN);
     }
 
     @Override
@@ -216,7 +221,7 @@ public final class EtcdLockStore implements LockStore {
                 result.complete(released);
             }
         });
-        return result;
+        return limited(result);
     }
 
     // A key that this client knows is deleted only if it still has the known create revision, so that a repeated
@@ -225,7 +230,7 @@ public final class EtcdLockStore implements LockStore {
     private CompletionStage<Released> released(Claim claim, Session.Life life) {
         ClaimState state = claimTable.find(claim.name(), claim.id());
         if (state != null) {
-            claimTable.change(then -> state.releasing = true);
+            claimTable.releasing(state);
         }
         ByteString tombstone = keys.tombstone(claim.name(), claim.id());
         TxnRequest.Builder request = TxnRequest.newBuilder();
@@ -292,13 +297,13 @@ public final class EtcdLockStore implements LockStore {
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name) {
-        return inspect.inspect(name);
+        return callLimit.on(inspect.inspect(name), Effect.NONE);
     }
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return inspect.list(prefix, limit);
+        return callLimit.on(inspect.list(prefix, limit), Effect.NONE);
     }
 
     /**

@@ -55,6 +55,9 @@ final class FaultyClient implements EtcdClient {
     /** Runs when the server has answered about a lease, before the client hears it. */
     volatile Runnable beforeLeaseAnswer = () -> {};
 
+    /** What is said to be the time limit of an answer; null for the truth. */
+    volatile @Nullable Duration timeout;
+
     /** Answers to these transactions are kept until {@link #delayedWaitFor} is complete. */
     volatile Predicate<TxnRequest> delaysAnswer = request -> false;
 
@@ -203,7 +206,8 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public Duration timeout() {
-        return delegate.timeout();
+        Duration shorter = timeout;
+        return shorter == null ? delegate.timeout() : shorter;
     }
 
     @Override

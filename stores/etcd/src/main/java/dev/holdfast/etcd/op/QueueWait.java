@@ -19,6 +19,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed.Reason;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.TimeLimit;
 import dev.holdfast.store.sequenced.SequencedQueue;
 import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.RangeResponse;
@@ -72,6 +73,7 @@ public final class QueueWait {
     private final LockKeys keys;
     private final MonotonicClock clock;
     private final Duration ticketTtl;
+    private final CallLimit callLimit;
     private final FarWaiters farWaiters;
     private final MissedEvents missedEvents;
     private Runnable sweepRequest = () -> {};
@@ -84,7 +86,8 @@ public final class QueueWait {
             ClaimTable claimTable,
             LockKeys keys,
             MonotonicClock clock,
-            Duration ticketTtl) {
+            Duration ticketTtl,
+            CallLimit callLimit) {
         this.client = client;
         this.reader = reader;
         this.session = session;
@@ -92,6 +95,7 @@ public final class QueueWait {
         this.keys = keys;
         this.clock = clock;
         this.ticketTtl = ticketTtl;
+        this.callLimit = callLimit;
         this.farWaiters = new FarWaiters(reader, this::farQueueRead);
         this.missedEvents = new MissedEvents(client, claimTable, this::readQueue);
     }
@@ -108,7 +112,9 @@ public final class QueueWait {
 
     public void enqueue(Claim claim, ClaimListener listener) {
         ClaimState state = claimTable.begin(claim, listener);
+        TimeLimit.Call call = callLimit.begin(late -> claimTable.late(state, late));
         session.with(life -> queueUp(state, claim, life)).whenComplete((done, failure) -> {
+            call.end();
             if (failure != null) {
                 StoreException cause = EtcdErrors.of(failure, true, client.toString());
                 session.failed(cause);

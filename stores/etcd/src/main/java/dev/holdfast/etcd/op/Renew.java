@@ -15,6 +15,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
+import dev.holdfast.store.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -43,6 +44,7 @@ public final class Renew {
     private final HolderRenewal holderRenewal;
     private final LockKeys keys;
     private final MonotonicClock clock;
+    private final CallLimit callLimit;
 
     public Renew(
             EtcdClient client,
@@ -52,7 +54,8 @@ public final class Renew {
             QueueWait queueWait,
             LossListener losses,
             LockKeys keys,
-            MonotonicClock clock) {
+            MonotonicClock clock,
+            CallLimit callLimit) {
         this.client = client;
         this.reader = reader;
         this.session = session;
@@ -64,6 +67,7 @@ public final class Renew {
         this.holderRenewal = new HolderRenewal(client, claimTable, queueWait, holderWatch, holderLoss, clock);
         this.keys = keys;
         this.clock = clock;
+        this.callLimit = callLimit;
     }
 
     public CompletionStage<List<Renewed>> renew(List<Claim> claims) {
@@ -89,9 +93,14 @@ public final class Renew {
             holderRenewal.renew(batch, holders);
         }
         waiters.forEach((name, part) -> batch.or(part, new WaiterRefresh(batch, name).refresh(part)));
+        TimeLimit.Call call = callLimit.begin(
+                late -> answers.forEach(answer -> answer.renewed().complete(new Renewed.Failed(late))));
         return CompletableFuture.allOf(answers.stream().map(Answer::renewed).toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> orFail(
-                        answers.stream().map(answer -> answer.renewed().join()).toList()));
+                .thenApply(done -> {
+                    call.end();
+                    return orFail(
+                            answers.stream().map(answer -> answer.renewed().join()).toList());
+                });
     }
 
     private static List<Renewed> orFail(List<Renewed> answers) {

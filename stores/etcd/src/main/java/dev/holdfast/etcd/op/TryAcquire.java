@@ -134,8 +134,6 @@ public final class TryAcquire {
                     }
                 } else {
                     request.addCompare(Txns.absent(keys.tombstone(claim.name(), claim.id())));
-                    // A key that exists would keep its place in the queue, which is not the one that is granted here.
-                    request.addCompare(Txns.absent(key));
                     request.addCompare(
                             known == null
                                     ? Txns.empty(state.queue)

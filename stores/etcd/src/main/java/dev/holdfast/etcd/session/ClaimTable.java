@@ -144,6 +144,16 @@ public final class ClaimTable {
         }
     }
 
+    /** A release of the claim is about to be sent: the end of its key is no loss, and a holder needs no watch on it any more. */
+    public void releasing(ClaimState state) {
+        change(then -> {
+            state.releasing = true;
+            if (state.phase == ClaimState.Phase.HELD) {
+                closeOwnWatch(state, then);
+            }
+        });
+    }
+
     /** The key that the claim had was deleted, and another one is about to be put. */
     public void keyDeleted(ClaimState state) {
         change(then -> {
@@ -307,6 +317,15 @@ public final class ClaimTable {
     public void attemptFailed(ClaimState state, StoreException cause) {
         change(then -> {
             if (state.listener == null) {
+                failed(state, cause, then);
+            }
+        });
+    }
+
+    /** The same for an enqueue that takes too long, unless it was placed meanwhile. */
+    public void late(ClaimState state, StoreException cause) {
+        change(then -> {
+            if (state.phase == ClaimState.Phase.SENT || state.phase == ClaimState.Phase.UNKNOWN) {
                 failed(state, cause, then);
             }
         });
