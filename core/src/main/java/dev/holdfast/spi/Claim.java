@@ -103,6 +103,6 @@ public record Claim(
 
     /** The same claim with fewer permits, to shrink a grant. */
     public Claim withPermits(int newPermits) {
-        return new Claim(name, id, newPermits, limit, lease, owner, repeated);
+        return newPermits == permits ? this : new Claim(name, id, newPermits, limit, lease, owner, repeated);
     }
 }

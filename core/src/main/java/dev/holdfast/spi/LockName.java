@@ -2,6 +2,7 @@ package dev.holdfast.spi;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The name of a resource: 1 to {@value #MAX_BYTES} bytes of UTF-8 without control characters.
@@ -47,6 +48,17 @@ public record LockName(String value) implements Comparable<LockName> {
     @Override
     public int compareTo(LockName other) {
         return Arrays.compareUnsigned(bytes(), other.bytes());
+    }
+
+    // Written by hand because maps use it as a key on the hot path, as ClaimId. The text remembers its hash code.
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockName name && value.equals(name.value);
+    }
+
+    @Override
+    public int hashCode() {
+        return value.hashCode();
     }
 
     @Override

@@ -98,8 +98,8 @@ public final class EtcdLockStore implements LockStore {
         this.claimTable = new ClaimTable(keys, clock, ttl);
         this.reader = new QueueReader(client);
         this.callLimit = new CallLimit(client.timeout());
-        this.queueWait = new QueueWait(client, reader, session, claimTable, keys, clock, ttl, callLimit);
-        this.tryAcquire = new TryAcquire(client, reader, session, claimTable, keys, clock);
+        this.queueWait = new QueueWait(client, reader, session, claimTable, clock, ttl, callLimit);
+        this.tryAcquire = new TryAcquire(client, reader, session, claimTable, clock);
         this.renew = new Renew(client, reader, session, claimTable, queueWait, losses, keys, clock, callLimit);
         this.inspect = new Inspect(client, reader, claimTable, keys, clock, ttl);
         this.maintenance = new SessionMaintenance(client, session, claimTable, queueWait::readQueue, clock, ttl);
@@ -225,43 +225,43 @@ public final class EtcdLockStore implements LockStore {
     }
 
     // A key that this client knows is deleted only if it still has the known create revision, so that a repeated
-    // release cannot delete a later claim (etcd-io/etcd#22082). For any other claim, one transaction puts a
-    // tombstone and then reads the queue, so that no key of that claim can be created between the two.
+    // release cannot delete a later claim (etcd-io/etcd#22082). If copies of its acquire may be on their way, a
+    // tombstone is put at the same time.
     private CompletionStage<Released> released(Claim claim, Session.Life life) {
         ClaimState state = claimTable.find(claim.name(), claim.id());
-        if (state != null) {
-            claimTable.releasing(state);
+        if (state == null) {
+            return releasedByTombstone(claim, null, keys.tombstone(claim.name(), claim.id()), life);
         }
-        ByteString tombstone = keys.tombstone(claim.name(), claim.id());
-        TxnRequest.Builder request = TxnRequest.newBuilder();
-        boolean known = false;
-        if (state != null && state.created > 0) {
-            known = true;
-            request.addCompare(Txns.createdAt(state.key, state.created))
-                    .addSuccess(Txns.delete(state.key))
-                    .addFailure(Txns.put(tombstone, ByteString.EMPTY, life.lease()));
+        claimTable.releasing(state);
+        if (state.created == 0) {
+            return releasedByTombstone(claim, state, state.tombstone, life);
         }
-        if (!known || claim.repeated()) {
-            request.addSuccess(Txns.put(tombstone, ByteString.EMPTY, life.lease()));
+        TxnRequest.Builder request = TxnRequest.newBuilder()
+                .addCompare(Txns.createdAt(state.key, state.created))
+                .addSuccess(Txns.delete(state.key));
+        if (claim.repeated()) {
+            request.addSuccess(Txns.put(state.tombstone, ByteString.EMPTY, life.lease()));
         }
-        if (!known) {
-            request.addSuccess(Txns.some(keys.queue(claim.name()), QueueWait.SHORT_QUEUE));
-        }
-        return released(claim, state, known, tombstone, request);
+        return client.txn(request.build(), true).thenCompose(answer -> {
+            if (!answer.getSucceeded()) {
+                return releasedByTombstone(claim, state, state.tombstone, life);
+            }
+            if (claim.repeated()) {
+                maintenance.tombstonePut(state.tombstone, claim.lease());
+            }
+            return CompletableFuture.completedStage(released(state, true));
+        });
     }
 
-    private CompletionStage<Released> released(
-            Claim claim, @Nullable ClaimState state, boolean known, ByteString tombstone, TxnRequest.Builder request) {
-        CompletionStage<TxnResponse> sent = client.txn(request.build(), true);
-        if (known) {
-            return sent.thenApply(answer -> {
-                if (claim.repeated() || !answer.getSucceeded()) {
-                    maintenance.tombstonePut(tombstone, claim.lease());
-                }
-                return released(state, answer.getSucceeded());
-            });
-        }
-        return sent.thenCompose(answer -> {
+    // For a claim whose key is not known, or is gone, one transaction puts a tombstone and then reads the queue, so
+    // that no key of that claim can be created between the two.
+    private CompletionStage<Released> releasedByTombstone(
+            Claim claim, @Nullable ClaimState state, ByteString tombstone, Session.Life life) {
+        TxnRequest request = TxnRequest.newBuilder()
+                .addSuccess(Txns.put(tombstone, ByteString.EMPTY, life.lease()))
+                .addSuccess(Txns.some(keys.queue(claim.name()), QueueWait.SHORT_QUEUE))
+                .build();
+        return client.txn(request, true).thenCompose(answer -> {
             maintenance.tombstonePut(tombstone, claim.lease());
             return deleted(claim, answer.getResponses(1).getResponseRange())
                     .thenApply(wasOwner -> released(state, wasOwner));

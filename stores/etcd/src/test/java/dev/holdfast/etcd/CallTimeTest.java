@@ -38,7 +38,8 @@ class CallTimeTest extends WithPlainServer {
     }
 
     private static Effect effect(CompletionStage<?> call) {
-        return failure(call.toCompletableFuture().orTimeout(20, TimeUnit.SECONDS)).effect();
+        return failure(call.toCompletableFuture().orTimeout(20, TimeUnit.SECONDS))
+                .effect();
     }
 
     @Test

@@ -58,7 +58,8 @@ class SessionTimeTest extends WithPlainServer {
     @Test
     void newSessionCountsFromItsRequest() {
         answersAreOnTheirWay();
-        assertThat(validFor(granted(open(), alice.mutex(name)))).isEqualTo(withoutMargin(SESSION).minus(ON_ITS_WAY));
+        assertThat(validFor(granted(open(), alice.mutex(name))))
+                .isEqualTo(withoutMargin(SESSION).minus(ON_ITS_WAY));
     }
 
     /** Before, the margin was for the rest of the session only, and not for the time since its last renewal. */
@@ -68,7 +69,8 @@ class SessionTimeTest extends WithPlainServer {
         client.losesSession = true;
         clock.advance(SESSION.dividedBy(2));
         Claim holder = alice.mutex(name);
-        assertThat(validFor(granted(store, holder))).isEqualTo(withoutMargin(SESSION).minus(SESSION.dividedBy(2)));
+        assertThat(validFor(granted(store, holder)))
+                .isEqualTo(withoutMargin(SESSION).minus(SESSION.dividedBy(2)));
         clock.advance(withoutMargin(SESSION).minus(SESSION.dividedBy(2)));
         client.losesSession = false;
         assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);

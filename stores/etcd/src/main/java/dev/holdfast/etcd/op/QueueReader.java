@@ -150,9 +150,7 @@ public final class QueueReader {
     }
 
     private void send(Map<ByteString, Line> lines, ByteString queue, Due due) {
-        CompletionStage<Seen> read = lines == whole
-                ? pages(queue, due.result())
-                : newest(queue, due);
+        CompletionStage<Seen> read = lines == whole ? pages(queue, due.result()) : newest(queue, due);
         read.whenComplete((seen, failure) -> {
             Due following;
             synchronized (this) {

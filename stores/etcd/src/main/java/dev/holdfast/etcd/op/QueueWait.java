@@ -3,7 +3,6 @@ package dev.holdfast.etcd.op;
 import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.op.QueueReader.Seen;
 import dev.holdfast.etcd.queue.AdmissionQueue;
-import dev.holdfast.etcd.queue.LockKeys;
 import dev.holdfast.etcd.queue.QueueEntry;
 import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.etcd.rpc.EtcdErrors;
@@ -70,7 +69,6 @@ public final class QueueWait {
     private final QueueReader reader;
     private final Session session;
     private final ClaimTable claimTable;
-    private final LockKeys keys;
     private final MonotonicClock clock;
     private final Duration ticketTtl;
     private final CallLimit callLimit;
@@ -84,7 +82,6 @@ public final class QueueWait {
             QueueReader reader,
             Session session,
             ClaimTable claimTable,
-            LockKeys keys,
             MonotonicClock clock,
             Duration ticketTtl,
             CallLimit callLimit) {
@@ -92,7 +89,6 @@ public final class QueueWait {
         this.reader = reader;
         this.session = session;
         this.claimTable = claimTable;
-        this.keys = keys;
         this.clock = clock;
         this.ticketTtl = ticketTtl;
         this.callLimit = callLimit;
@@ -165,14 +161,13 @@ public final class QueueWait {
     }
 
     private TxnRequest request(ClaimState state, ByteString key, Claim claim, long now, long lease) {
-        ByteString tombstone = keys.tombstone(claim.name(), claim.id());
         return TxnRequest.newBuilder()
-                .addCompare(Txns.absent(tombstone))
+                .addCompare(Txns.absent(state.tombstone))
                 .addCompare(Txns.absent(key))
                 .addSuccess(Txns.put(key, QueueEntry.value(claim, now), lease))
                 .addSuccess(Txns.some(state.queue, SHORT_QUEUE_TO_JOIN))
                 .addFailure(Txns.get(key))
-                .addFailure(Txns.getKey(tombstone))
+                .addFailure(Txns.getKey(state.tombstone))
                 .build();
     }
 
@@ -276,8 +271,8 @@ public final class QueueWait {
         return DONE;
     }
 
-    // The key waits under an earlier session, which this client has given up and does not renew. It may end at any time, so a
-    // grant of it would be worth nothing.
+    // The key waits under an earlier session, which this client has given up and does not renew. It may end at any
+    // time, so a grant of it would be worth nothing.
     private CompletionStage<Void> putAnew(ClaimState state, Claim claim, Session.Life life, QueueEntry old) {
         return client.txn(deleting(old), true).thenCompose(done -> {
             claimTable.keyDeleted(state);
@@ -421,8 +416,8 @@ public final class QueueWait {
             return;
         }
         Duration most = Session.shorter(state.claim.lease(), ticketTtl);
-        // The engine counts the reported time from the last answer "still waiting". How long another session lives, of which
-        // a renewal has found the key, is not known before it is renewed.
+        // The engine counts the reported time from the last answer "still waiting". How long another session lives, of
+        // which a renewal has found the key, is not known before it is renewed.
         Duration left = state.session == life.lease() ? life.leftAt(state.waitsSince) : Duration.ZERO;
         claimTable.granted(state, state.session, Session.shorter(most, left), most, then);
     }

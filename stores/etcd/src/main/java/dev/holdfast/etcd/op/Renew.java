@@ -98,8 +98,9 @@ public final class Renew {
         return CompletableFuture.allOf(answers.stream().map(Answer::renewed).toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> {
                     call.end();
-                    return orFail(
-                            answers.stream().map(answer -> answer.renewed().join()).toList());
+                    return orFail(answers.stream()
+                            .map(answer -> answer.renewed().join())
+                            .toList());
                 });
     }
 
@@ -187,13 +188,12 @@ public final class Renew {
                 batch.or(
                         List.of(answer),
                         batch.left(own.session(), life)
-                                .thenAccept(left -> answer.renewed()
-                                        .complete(fromQueue(answer.claim(), seen, index, life, left))));
+                                .thenAccept(left ->
+                                        answer.renewed().complete(fromQueue(answer.claim(), seen, index, life, left))));
             }));
         }
 
-        private Renewed fromQueue(
-                Claim claim, QueueReader.Seen seen, int index, Session.Life life, Duration left) {
+        private Renewed fromQueue(Claim claim, QueueReader.Seen seen, int index, Session.Life life, Duration left) {
             AdmissionQueue queue = seen.queue();
             QueueEntry own = queue.entries().get(index);
             ClaimState state = claimTable.begin(claim, null);

@@ -2,7 +2,6 @@ package dev.holdfast.etcd.op;
 
 import com.google.protobuf.ByteString;
 import dev.holdfast.etcd.queue.AdmissionQueue;
-import dev.holdfast.etcd.queue.LockKeys;
 import dev.holdfast.etcd.queue.QueueEntry;
 import dev.holdfast.etcd.rpc.EtcdClient;
 import dev.holdfast.etcd.rpc.EtcdErrors;
@@ -46,21 +45,14 @@ public final class TryAcquire {
     private final QueueReader reader;
     private final Session session;
     private final ClaimTable claimTable;
-    private final LockKeys keys;
     private final MonotonicClock clock;
 
     public TryAcquire(
-            EtcdClient client,
-            QueueReader reader,
-            Session session,
-            ClaimTable claimTable,
-            LockKeys keys,
-            MonotonicClock clock) {
+            EtcdClient client, QueueReader reader, Session session, ClaimTable claimTable, MonotonicClock clock) {
         this.client = client;
         this.reader = reader;
         this.session = session;
         this.claimTable = claimTable;
-        this.keys = keys;
         this.clock = clock;
     }
 
@@ -133,7 +125,7 @@ public final class TryAcquire {
                         request.addSuccess(Txns.rewrite(own.key(), QueueEntry.value(claim, own.since())));
                     }
                 } else {
-                    request.addCompare(Txns.absent(keys.tombstone(claim.name(), claim.id())));
+                    request.addCompare(Txns.absent(state.tombstone));
                     request.addCompare(
                             known == null
                                     ? Txns.empty(state.queue)
@@ -145,7 +137,7 @@ public final class TryAcquire {
                                     : Txns.put(key, QueueEntry.value(claim, sentEpoch), life.lease()));
                 }
                 request.addFailure(Txns.some(state.queue, Math.max(1, QueueWait.SHORT_QUEUE / claims.size())));
-                request.addFailure(Txns.getKey(keys.tombstone(claim.name(), claim.id())));
+                request.addFailure(Txns.getKey(state.tombstone));
             }
             return request.build();
         }

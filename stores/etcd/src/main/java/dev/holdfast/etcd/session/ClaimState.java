@@ -25,6 +25,7 @@ public final class ClaimState {
     }
 
     public final ByteString queue;
+    public final ByteString tombstone;
     /** Empty until the claim is sent. */
     public ByteString key = ByteString.EMPTY;
 
@@ -108,6 +109,7 @@ public final class ClaimState {
 
     ClaimState(LockKeys keys, Claim claim, @Nullable ClaimListener listener) {
         this.queue = keys.queue(claim.name());
+        this.tombstone = keys.tombstone(claim.name(), claim.id());
         this.claim = claim;
         this.listener = listener;
     }

@@ -53,6 +53,17 @@ public final class ClaimTable {
         private NameAndId(Claim claim) {
             this(claim.name(), claim.id());
         }
+
+        // By hand, as those of the two: what a record generates is slow until it is compiled.
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof NameAndId that && id.equals(that.id) && name.equals(that.name);
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * name.hashCode() + id.hashCode();
+        }
     }
 
     private LongConsumer onDeadlineSet = at -> {};
@@ -239,8 +250,7 @@ public final class ClaimTable {
             List<Runnable> then) {
         boolean mayHaveWaited = state.phase == ClaimState.Phase.WAITING || state.phase == ClaimState.Phase.UNKNOWN;
         boolean isNewKey = state.phase != ClaimState.Phase.HELD || state.created != created;
-        boolean keepsOwnWatch =
-                state.phase == ClaimState.Phase.WAITING && state.created == created && state.ownIsSure;
+        boolean keepsOwnWatch = state.phase == ClaimState.Phase.WAITING && state.created == created && state.ownIsSure;
         ClaimListener listener = state.listener;
         state.listener = null;
         state.claim = claim;
