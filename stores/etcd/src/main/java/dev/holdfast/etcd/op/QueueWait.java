@@ -252,7 +252,7 @@ public final class QueueWait {
         if (queue.isAdmitted(index)) {
             return session.leftOf(own.session(), life, sentAt).thenAccept(left -> admitted(state, own, left));
         }
-        if (own.session() != life.lease()) {
+        if (own.session() != life.lease() && !claimTable.holds(state)) {
             return putAnew(state, claim, life, own);
         }
         claimTable.change(then -> {

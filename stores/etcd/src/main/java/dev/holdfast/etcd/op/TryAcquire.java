@@ -228,10 +228,11 @@ public final class TryAcquire {
             long lease = own == null ? life.lease() : own.session();
             return session.leftOf(lease, life, sentAt).thenApply(left -> {
                 Duration[] kept = {claim.lease()};
-                boolean[] lives = new boolean[1];
+                boolean[] over = new boolean[1];
                 claimTable.change(then -> {
-                    lives[0] = claimTable.has(state);
-                    if (!lives[0]) {
+                    if (!claimTable.has(state)) {
+                        // Else it was released meanwhile, after it was granted.
+                        over[0] = !session.isAlive(life);
                         return;
                     }
                     if (state.phase == ClaimState.Phase.HELD) {
@@ -253,7 +254,7 @@ public final class TryAcquire {
                             then);
                     state.modified = own == null || own.permits() > claim.permits() ? revision : own.modified();
                 });
-                if (!lives[0]) {
+                if (over[0]) {
                     // The servers may not have ended the session yet.
                     throw StoreException.unavailable(
                             Effect.UNKNOWN, "The claim was granted when its session was over", null);

@@ -207,6 +207,16 @@ public final class ClaimTable {
         return claims.get(new NameAndId(state.claim)) == state;
     }
 
+    /** Whether a claim holds, as far as this client knows. */
+    public boolean holds(ClaimState state) {
+        mutex.lock();
+        try {
+            return has(state) && state.phase == ClaimState.Phase.HELD;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
     /** The states of all claims at this moment. */
     Collection<ClaimState> all() {
         mutex.lock();
