@@ -35,7 +35,7 @@ class ManyWaitersTest extends WithPlainServer {
     private LockStore over(NettyChannelBuilder builder) {
         ManagedChannel channel = builder.usePlaintext().intercept(meter).build();
         closing((AutoCloseable) channel::shutdownNow);
-        return closing(EtcdLockStore.over(channel, "session=60s&timeout=8s"));
+        return closing(EtcdLockStore.over(channel, "session=10m&timeout=8s"));
     }
 
     private record Waiter(Claim claim, RecordingListener listener) {}
@@ -132,7 +132,7 @@ class ManyWaitersTest extends WithPlainServer {
     @Test
     void refreshOfOneWaiterDoesNotDependOnTheLengthOfTheQueue() {
         LockStore store = metered();
-        LockStore others = open("?session=60s&timeout=8s");
+        LockStore others = open("?session=10m&timeout=8s");
         granted(others, alice.mutex(name));
         join(others, 300, name, bob::mutex);
         List<Waiter> one = join(store, 1, name, bob::mutex);
@@ -146,8 +146,8 @@ class ManyWaitersTest extends WithPlainServer {
 
     @Test
     void positionIsExactWhenTheQueueBeforeAWaiterHasBecomeShort() {
-        LockStore store = open("?session=60s&timeout=8s");
-        LockStore others = open("?session=60s&timeout=8s");
+        LockStore store = open("?session=10m&timeout=8s");
+        LockStore others = open("?session=10m&timeout=8s");
         Claim holder = alice.mutex(name);
         granted(others, holder);
         List<Waiter> before = join(others, 100, name, bob::mutex);
@@ -162,7 +162,7 @@ class ManyWaitersTest extends WithPlainServer {
 
     @Test
     void answerThatIsTooLargeLeavesTheEffectUnknown() {
-        LockStore others = open("?session=60s&timeout=8s");
+        LockStore others = open("?session=10m&timeout=8s");
         granted(others, alice.mutex(name));
         join(others, 40, name, bob::mutex);
         LockStore small =
@@ -175,12 +175,12 @@ class ManyWaitersTest extends WithPlainServer {
                 .anyMatch(entry -> entry.claim().id().equals(claim.id()));
     }
 
-    /** Ten clients with many waiters each, beside a holder: it takes seconds. */
+    /** Ten clients with many waiters each, beside a holder: it takes seconds, and on a busy machine more than a minute. */
     @Test
-    @Timeout(180)
+    @Timeout(300)
     void holderNeverNoticesThousandsOfWaiters() {
         int number = Integer.getInteger("holdfast.waiters", 5_000);
-        LockStore holders = open("?session=60s&timeout=8s");
+        LockStore holders = open("?session=10m&timeout=8s");
         Claim holder = alice.mutex(name);
         granted(holders, holder);
         List<LockStore> stores = new ArrayList<>();
