@@ -9,8 +9,15 @@ import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The reply of a script: a {@link Long}, a {@code byte[]}, a list of replies, or null. */
+/**
+ * The reply of a script: a {@link Long}, a {@code byte[]}, a list of replies, or null.
+ *
+ * <p>Lettuce goes on reading when one of these methods throws an Exception, but an Error stops it in the midst of a reply,
+ * and it would take the rest for the answers to later commands. So a reply that there is no memory for becomes a failure.
+ */
 final class ReplyOutput extends CommandOutput<byte[], byte[], @Nullable Object> {
+
+    private static final String NO_MEMORY = "The client has no memory for the reply";
 
     /** The lists that are not complete yet, the innermost first. */
     private final Deque<List<@Nullable Object>> open = new ArrayDeque<>();
@@ -24,25 +31,37 @@ final class ReplyOutput extends CommandOutput<byte[], byte[], @Nullable Object> 
 
     @Override
     public void set(@Nullable ByteBuffer bytes) {
-        put(bytes == null ? null : codec.decodeValue(bytes));
-        endFull();
+        try {
+            put(bytes == null ? null : codec.decodeValue(bytes));
+            endFull();
+        } catch (OutOfMemoryError unread) {
+            setError(NO_MEMORY);
+        }
     }
 
     @Override
     public void set(long integer) {
-        put(integer);
-        endFull();
+        try {
+            put(integer);
+            endFull();
+        } catch (OutOfMemoryError unread) {
+            setError(NO_MEMORY);
+        }
     }
 
     @Override
     public void multi(int count) {
-        List<@Nullable Object> list = new ArrayList<>(Math.max(0, count));
-        put(count < 0 ? null : list);
-        if (count > 0) {
-            open.push(list);
-            lengths.push(count);
-        } else {
-            endFull();
+        try {
+            List<@Nullable Object> list = new ArrayList<>(Math.max(0, count));
+            put(count < 0 ? null : list);
+            if (count > 0) {
+                open.push(list);
+                lengths.push(count);
+            } else {
+                endFull();
+            }
+        } catch (OutOfMemoryError unread) {
+            setError(NO_MEMORY);
         }
     }
 

@@ -27,7 +27,10 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
 
-/** Sends calls of scripts and reads their replies, on one connection of Jedis. */
+/**
+ * Sends calls of scripts and reads their replies, on one connection of Jedis. A connection on which replies may be
+ * unread is broken, whatever was thrown: the next one to use it would take them for the answers to its own calls.
+ */
 final class Exchange {
 
     private final Object endpoint;
@@ -84,6 +87,9 @@ final class Exchange {
             return fail(connection, call, refused);
         } catch (JedisException failure) {
             throw lost(connection, failure);
+        } catch (RuntimeException | Error unfinished) {
+            connection.setBroken();
+            throw unfinished;
         }
     }
 
@@ -126,6 +132,22 @@ final class Exchange {
 
     /** Returns a reply, {@link Redirection} or the failure for each call. */
     List<@Nullable Object> all(Connection connection, List<ServerCall> calls) {
+        List<@Nullable Object> replies;
+        try {
+            replies = sendAllKnown(connection, calls);
+        } catch (RuntimeException | Error unfinished) {
+            connection.setBroken();
+            throw unfinished;
+        }
+        if (replies.stream().anyMatch(Exchange::isOfReplica)) {
+            connection.setBroken();
+            demoted.run();
+        }
+        return replies;
+    }
+
+    // Sends again, with the text, what the server does not know.
+    private List<@Nullable Object> sendAllKnown(Connection connection, List<ServerCall> calls) {
         List<@Nullable Object> replies = sendAll(connection, calls, Exchange::byDigest);
         List<Integer> unknown = new ArrayList<>();
         for (int i = 0; i < replies.size(); i++) {
@@ -139,10 +161,6 @@ final class Exchange {
             for (int i = 0; i < again.size(); i++) {
                 replies.set(unknown.get(i), again.get(i));
             }
-        }
-        if (replies.stream().anyMatch(Exchange::isOfReplica)) {
-            connection.setBroken();
-            demoted.run();
         }
         return replies;
     }

@@ -145,19 +145,25 @@ public final class OwnConnections implements ConnectionSource {
                             + " ms; the option connections says how many there are",
                     null);
         }
-        Connection connection = idle.pollFirst();
-        while (connection != null && !isCurrent(connection)) {
-            end(connection);
-            connection = idle.pollFirst();
-        }
+        Connection connection = null;
         try {
-            connection = connection == null ? open() : connection;
+            connection = idleOrNew();
             return connection;
         } finally {
             if (connection == null) {
                 free.release();
             }
         }
+    }
+
+    private Connection idleOrNew() {
+        for (Connection kept = idle.pollFirst(); kept != null; kept = idle.pollFirst()) {
+            if (isCurrent(kept)) {
+                return kept;
+            }
+            end(kept);
+        }
+        return open();
     }
 
     // Like acquireUninterruptibly(), but with a time limit.
@@ -181,18 +187,21 @@ public final class OwnConnections implements ConnectionSource {
 
     @Override
     public void giveBack(Connection connection) {
-        if (connection.isBroken()) {
-            end(connection);
-            // The server may have been restarted. Then every idle connection is broken, too, and each one would
-            // make a call fail.
-            endIdle();
-        } else {
-            idle.addFirst(connection);
-            if (closed) {
+        try {
+            if (connection.isBroken()) {
+                end(connection);
+                // The server may have been restarted. Then every idle connection is broken, too, and each one would
+                // make a call fail.
                 endIdle();
+            } else {
+                idle.addFirst(connection);
+                if (closed) {
+                    endIdle();
+                }
             }
+        } finally {
+            free.release();
         }
-        free.release();
     }
 
     @Override

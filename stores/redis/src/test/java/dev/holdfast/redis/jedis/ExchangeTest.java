@@ -1,0 +1,135 @@
+package dev.holdfast.redis.jedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.redis.RedisServer;
+import dev.holdfast.redis.client.RedisPort;
+import dev.holdfast.redis.client.ServerCall;
+import dev.holdfast.redis.config.RedisUrl;
+import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.StoreTest;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
+
+/** An exchange that ends in its midst leaves replies unread. Whoever used the connection next would take them for its own. */
+class ExchangeTest extends StoreTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+
+    private final RedisServer server = closing(RedisServer.start());
+
+    @BeforeEach
+    void everyKeyHoldsItsOwnName() {
+        Stream.of("a", "b", "c").forEach(key -> server.ask(jedis -> jedis.set(key, key)));
+    }
+
+    /** Two owners were possible: the answer to the renewal of one lock is "held", and it is read as that of another. */
+    @Test
+    void errorInABatchDoesNotLeaveItsRepliesToTheNextOne() {
+        FailingClock clock = new FailingClock();
+        RedisPort port = closing(JedisPorts.open(RedisUrl.parse(server.url()), clock));
+        assertThat(texts(port, "a", "b")).containsExactly("a", "b");
+        boolean thrown = true;
+        for (int n = 1; thrown; n++) {
+            clock.failIn(n);
+            thrown = isThrownIn(() -> texts(port, "a", "b"));
+            clock.failIn(0);
+            assertThat(texts(port, "c")).as("after call %s of the clock", n).containsExactly("c");
+        }
+    }
+
+    private static List<String> texts(RedisPort port, String... keys) {
+        return get(port.runAll(Stream.of(keys).map(ExchangeTest::read).toList(), replies -> replies.stream()
+                .map(reply -> new String((byte[]) reply, StandardCharsets.UTF_8))
+                .toList()));
+    }
+
+    private static boolean isThrownIn(Runnable work) {
+        try {
+            work.run();
+            return false;
+        } catch (OutOfMemoryError byTheClock) {
+            return true;
+        }
+    }
+
+    @Test
+    void errorInAnyReadBreaksTheConnection() {
+        Exchange exchange = new Exchange(server.url(), TIMEOUT, MonotonicClock.SYSTEM, () -> {});
+        ServerCall read = read("a");
+        ServerCall acknowledged = read.acknowledged(1, Duration.ofMillis(1));
+        breaks(1, connection -> exchange.one(connection, read, false));
+        breaks(1, connection -> exchange.one(connection, acknowledged, false));
+        breaks(2, connection -> exchange.one(connection, acknowledged, false));
+        breaks(1, connection -> exchange.all(connection, List.of(read, acknowledged)));
+        breaks(2, connection -> exchange.all(connection, List.of(read, acknowledged)));
+        breaks(3, connection -> exchange.all(connection, List.of(read, acknowledged)));
+    }
+
+    private void breaks(int failing, Consumer<Connection> work) {
+        try (FailingConnection connection = new FailingConnection(server.port(), failing)) {
+            assertThatThrownBy(() -> work.accept(connection)).isInstanceOf(OutOfMemoryError.class);
+            assertThat(connection.isBroken()).as("after read %s", failing).isTrue();
+        }
+    }
+
+    private static ServerCall read(String key) {
+        return ServerCall.command("GET", key.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Throws an Error instead of one of its replies. */
+    private static final class FailingConnection extends Connection {
+
+        private int readsLeft;
+
+        private FailingConnection(int port, int failing) {
+            super(new HostAndPort("127.0.0.1", port));
+            readsLeft = failing;
+        }
+
+        @Override
+        public Object getOne() {
+            if (--readsLeft == 0) {
+                throw new OutOfMemoryError("by the test");
+            }
+            return super.getOne();
+        }
+    }
+
+    /** Throws an Error once, when it is asked for the time. */
+    private static final class FailingClock implements MonotonicClock {
+
+        private int callsLeft;
+
+        /** @param calls which of the next calls throws; 0 for none */
+        private void failIn(int calls) {
+            callsLeft = calls;
+        }
+
+        @Override
+        public long nanoTime() {
+            if (callsLeft > 0 && --callsLeft == 0) {
+                throw new OutOfMemoryError("by the test");
+            }
+            return SYSTEM.nanoTime();
+        }
+
+        @Override
+        public long epochMicros() {
+            return SYSTEM.epochMicros();
+        }
+
+        @Override
+        public void parkNanos(Object blocker, long nanos) {
+            SYSTEM.parkNanos(blocker, nanos);
+        }
+    }
+}
