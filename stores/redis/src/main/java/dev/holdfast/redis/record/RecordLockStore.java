@@ -6,6 +6,7 @@ import dev.holdfast.redis.client.Script;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.redis.config.RedisOptions;
+import dev.holdfast.redis.record.ReplicaAcks.Outcome;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
@@ -107,11 +108,10 @@ public final class RecordLockStore implements LockStore {
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
         ServerCall call = calls.one(Script.ACQUIRE, claim);
         if (options.replicas() == 0) {
-            return port.run(call, reply -> attempt(claim, reply));
+            return port.run(call, reply -> attempt(claim, reply).value());
         }
         return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempt(claim, bare)))
-                .thenCompose(answer -> replicaAcks.undoUnacknowledged(
-                        answer, List.of(claim), ReplicaAcks.granted(List.of(answer.value()))));
+                .thenCompose(answer -> replicaAcks.undoUnacknowledged(answer, List.of(claim)));
     }
 
     @Override
@@ -123,24 +123,20 @@ public final class RecordLockStore implements LockStore {
         return port.run(
                         calls.asNode(claim, counter, raise),
                         reply -> ReplicaAcks.read(reply, bare -> nodeAttempt(claim, bare)))
-                .thenCompose(answer -> replicaAcks.undoUnacknowledged(
-                        answer,
-                        List.of(claim),
-                        ReplicaAcks.granted(List.of(answer.value().attempt()))));
+                .thenCompose(answer -> replicaAcks.undoUnacknowledged(answer, List.of(claim)));
     }
 
-    private NodeAttempt nodeAttempt(Claim claim, Object reply) {
+    private Outcome<NodeAttempt> nodeAttempt(Claim claim, Object reply) {
         List<?> parts = Replies.list(reply);
-        return new NodeAttempt(
-                attempt(claim, parts.get(2)),
-                Replies.number(parts, 0),
-                ClaimArguments.micros(Replies.number(parts, 1)));
+        Outcome<Attempt> attempt = attempt(claim, parts.get(2));
+        Duration age = ClaimArguments.micros(Replies.number(parts, 1));
+        return new Outcome<>(new NodeAttempt(attempt.value(), Replies.number(parts, 0), age), attempt.code());
     }
 
-    private Attempt attempt(Claim claim, Object reply) {
+    private Outcome<Attempt> attempt(Claim claim, @Nullable Object reply) {
         ScriptReply read = ScriptReply.of(reply, claim);
         waiters.grantedAll(read.handed());
-        return read.attempt(claim);
+        return new Outcome<>(read.attempt(claim), read.code());
     }
 
     @Override
@@ -152,29 +148,30 @@ public final class RecordLockStore implements LockStore {
         List<Claim> several = Bounds.several(claims);
         ServerCall call = calls.several(Script.ACQUIRE_ALL, several);
         return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempts(several, bare)))
-                .thenCompose(
-                        answer -> replicaAcks.undoUnacknowledged(answer, several, ReplicaAcks.granted(answer.value())));
+                .thenCompose(answer -> replicaAcks.undoUnacknowledged(answer, several));
     }
 
-    private List<Attempt> attempts(List<Claim> several, Object reply) {
+    private Outcome<List<Attempt>> attempts(List<Claim> several, Object reply) {
         List<?> parts = Replies.list(reply);
         waiters.grantedAll(ScriptReply.handed(Replies.list(parts.get(2)), 0));
         List<?> numbers = Replies.list(parts.get(1));
         int code = (int) Replies.number(parts, 0);
-        if (code == ScriptReply.HELD) {
+        if (code == ScriptReply.HELD || code == ScriptReply.GRANTED) {
             List<Attempt> attempts = new ArrayList<>(several.size());
             for (int i = 0; i < several.size(); i++) {
                 Duration left = ClaimArguments.micros(Replies.number(numbers, 2 * i + 1));
                 attempts.add(new Granted(Replies.number(numbers, 2 * i), left));
             }
-            return attempts;
+            return new Outcome<>(attempts, code);
         }
         if (code == ScriptReply.BUSY) {
-            return List.of(new Attempt.Busy(ClaimArguments.micros(Replies.number(numbers, 0))));
+            Attempt busy = new Attempt.Busy(ClaimArguments.micros(Replies.number(numbers, 0)));
+            return new Outcome<>(List.of(busy), code);
         }
         Claim refused = several.get((int) Replies.number(numbers, 0) - 1);
         long second = numbers.size() > 2 ? Replies.number(numbers, 2) : 0;
-        return List.of(new ScriptReply(code, Replies.number(numbers, 1), second, List.of()).attempt(refused));
+        ScriptReply refusal = new ScriptReply(code, Replies.number(numbers, 1), second, List.of());
+        return new Outcome<>(List.of(refusal.attempt(refused)), code);
     }
 
     @Override
@@ -229,10 +226,9 @@ public final class RecordLockStore implements LockStore {
                         reply -> ReplicaAcks.read(reply, bare -> {
                             ScriptReply read = ScriptReply.of(bare, claim);
                             waiters.grantedAll(read.handed());
-                            return renewed(claim, read);
+                            return new Outcome<>(renewed(claim, read), read.code());
                         }))
-                .thenCompose(answer ->
-                        replicaAcks.undoUnacknowledged(answer, List.of(claim), ReplicaAcks.granted(answer.value())))
+                .thenCompose(answer -> replicaAcks.undoUnacknowledged(answer, List.of(claim)))
                 .whenComplete((answer, failure) -> {
                     if (failure != null) {
                         waiter.failed(StoreException.of(failure));

@@ -1,13 +1,9 @@
 package dev.holdfast.redis.record;
 
 import dev.holdfast.redis.client.Unacknowledged;
-import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
-import dev.holdfast.spi.Granted;
-import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -30,6 +26,9 @@ public final class ReplicaAcks {
         this.release = release;
     }
 
+    /** What was read from a reply, and the code of the script, which says whether it has granted something. */
+    public record Outcome<T>(T value, int code) {}
+
     /** An answer, and why it lacks acknowledgements; {@code missing} is null if it has them. */
     public record Answer<T>(T value, @Nullable String missing) {}
 
@@ -42,15 +41,14 @@ public final class ReplicaAcks {
     }
 
     /** Returns the value of the answer; fails if the answer is a grant that was not acknowledged. */
-    public <T> CompletionStage<T> undoUnacknowledged(Answer<T> answer, List<Claim> claims, List<Duration> granted) {
+    public <T> CompletionStage<T> undoUnacknowledged(Answer<Outcome<T>> answer, List<Claim> claims) {
         String missing = answer.missing();
-        if (missing == null || granted.isEmpty()) {
-            return CompletableFuture.completedStage(answer.value());
+        int code = answer.value().code();
+        if (missing == null || (code != ScriptReply.GRANTED && code != ScriptReply.HELD)) {
+            return CompletableFuture.completedStage(answer.value().value());
         }
-        for (int i = 0; i < granted.size(); i++) {
-            if (!isNew(claims.get(i), granted.get(i))) {
-                return CompletableFuture.failedStage(unknown(claims, missing));
-            }
+        if (code == ScriptReply.HELD) {
+            return CompletableFuture.failedStage(unknown(claims, missing));
         }
         CompletableFuture<?>[] ends = claims.stream()
                 .map(claim -> release.apply(claim).toCompletableFuture())
@@ -63,11 +61,6 @@ public final class ReplicaAcks {
         });
     }
 
-    // A grant of an earlier call has less time left than its lease.
-    private static boolean isNew(Claim claim, Duration left) {
-        return ClaimArguments.millis(left) >= ClaimArguments.millis(claim.lease());
-    }
-
     /** The failure of a renewal that the server has executed, but its replicas have not acknowledged. */
     public static StoreException unknown(List<Claim> claims, String missing) {
         return StoreException.unavailable(
@@ -77,16 +70,5 @@ public final class ReplicaAcks {
     private static String text(List<Claim> claims, String missing) {
         Claim first = claims.get(0);
         return "\"" + first.name() + "\" is granted to " + first.id() + ", but " + missing;
-    }
-
-    public static List<Duration> granted(List<Attempt> attempts) {
-        return attempts.stream()
-                .filter(Granted.class::isInstance)
-                .map(attempt -> ((Granted) attempt).lease())
-                .toList();
-    }
-
-    public static List<Duration> granted(Renewed answer) {
-        return answer instanceof Granted held ? List.of(held.lease()) : List.of();
     }
 }

@@ -32,14 +32,16 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
     public static final int UNREADABLE = 7;
     /** Waiting, but the server knows no subscriber of the waiter's channel. */
     static final int UNREACHABLE = 8;
+    /** Held, and it is this call that has made the grant. */
+    static final int GRANTED = 9;
 
     /** The index at which the grants to waiters begin. */
     private static final int HANDED = 3;
 
-    /** Reads a reply. A claim that was granted at once is answered by a bare number, its counter. */
+    /** Reads a reply. A claim that this call has granted at once is answered by a bare number, its counter. */
     public static ScriptReply of(@Nullable Object reply, Claim claim) {
         if (reply instanceof Long counter) {
-            return new ScriptReply(HELD, counter, ClaimArguments.millis(claim.lease()) * 1_000, List.of());
+            return new ScriptReply(GRANTED, counter, ClaimArguments.millis(claim.lease()) * 1_000, List.of());
         }
         List<?> parts = Replies.list(reply);
         return new ScriptReply(
@@ -52,14 +54,14 @@ public record ScriptReply(int code, long first, long second, List<Handed> handed
     public Attempt attempt(Claim claim) {
         return switch (code) {
             case BUSY -> new Attempt.Busy(ClaimArguments.micros(first));
-            case HELD -> new Granted(first, ClaimArguments.micros(second));
+            case HELD, GRANTED -> new Granted(first, ClaimArguments.micros(second));
             default -> throw refusal(claim);
         };
     }
 
     public Renewed renewed(Claim claim) {
         return switch (code) {
-            case HELD -> new Granted(first, ClaimArguments.micros(second));
+            case HELD, GRANTED -> new Granted(first, ClaimArguments.micros(second));
             case WAITING, UNREACHABLE -> new Renewed.Waiting((int) first, ClaimArguments.micros(second));
             case GONE -> new Renewed.Gone(reason(first));
             default -> throw refusal(claim);

@@ -71,7 +71,7 @@ elseif has_tombstone(r, c.id) or not fits(r, c) then
   code, a, b = 0, until_first(r), 0
 else
   r.limit = c.limit
-  code, a, b = 1, grant(r, c.id, c, c.lease, counter_for(r)), c.lease * 1000
+  code, a, b = 9, grant(r, c.id, c, c.lease, counter_for(r)), c.lease * 1000
 end
 close(r, c.lease + ticket)
 return { kept_since, age, answer(code, a, b) }

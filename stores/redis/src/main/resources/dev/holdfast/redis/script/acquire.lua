@@ -3,7 +3,8 @@
 -- KEYS  1 the record
 -- ARGV  see record.lua; one claim
 -- Reply an integer: granted for the whole lease, and this is the counter
---       or {1, counter, left in us}       granted, or already held
+--       or {9, counter, left in us}       granted by this call
+--          {1, counter, left in us}       already held
 --          {0, us until the first end, 0} busy; nothing was granted
 --          {3, limit in use, 0}           in use as another kind
 --          {4, permits held, limit}       already holds fewer permits than it asks for
@@ -30,7 +31,7 @@ elseif has_tombstone(r, c.id) or not fits(r, c) then
   code, a, b = 0, until_first(r), 0
 else
   r.limit = c.limit
-  code, a, b = 1, grant(r, c.id, c, c.lease), c.lease * 1000
+  code, a, b = 9, grant(r, c.id, c, c.lease), c.lease * 1000
 end
 close(r, c.lease + ticket)
 return answer(code, a, b)

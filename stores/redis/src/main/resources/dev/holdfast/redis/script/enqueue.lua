@@ -4,7 +4,8 @@
 -- KEYS  1 the record
 -- ARGV  see record.lua; one claim
 -- Reply an integer: granted for the whole lease, and this is the counter
---       or {1, counter, left in us}   holds
+--       or {9, counter, left in us}   granted by this call
+--          {1, counter, left in us}   holds already
 --          {2, position, us until the first end} waits
 --          {8, position, us until the first end} waits; nobody is subscribed to its channel here
 --          {3, limit in use, 0}       in use as another kind
@@ -52,7 +53,7 @@ if code == 5 and a ~= 2 then
     code, a, b = 3, r.limit, 0
   elseif fits(r, c) then
     r.limit = c.limit
-    code, a, b = 1, grant(r, c.id, c, c.lease), c.lease * 1000
+    code, a, b = 9, grant(r, c.id, c, c.lease), c.lease * 1000
   elseif is_full(r) then
     code, a, b = 6, 0, 0
   else
