@@ -115,6 +115,8 @@ final class Subscriptions {
                 if (failure != null) {
                     channel.lostOn(open);
                     links.suspect();
+                    // Nothing else may be renewed, and then nobody else would notice a silent connection.
+                    links.checkPubSub();
                 }
             });
         });

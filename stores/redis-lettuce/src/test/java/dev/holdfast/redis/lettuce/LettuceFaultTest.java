@@ -16,8 +16,10 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.FaultProxy;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -98,6 +100,39 @@ class LettuceFaultTest extends StoreTest {
             repaired(() -> get(store.release(holder.again())));
             awaitUntil(() -> listener.outcome().isPresent());
             assertThat(listener.outcome()).get().isInstanceOf(RecordingListener.Event.Granted.class);
+        }
+    }
+
+    /** Before, nobody probed it unless something was renewed, and nothing is if the first claim waits. */
+    @Test
+    void firstSubscribedConnectionIsProbedToo() {
+        SilentSubscriber judge = new SilentSubscriber();
+        FaultProxy proxy = closing(new FaultProxy(server.port()));
+        proxy.judge(judge);
+        granted(closing(open("")), alice.mutex(name));
+        LockStore store = closing(repaired(() -> new LettuceLockStoreProvider()
+                .open("redis://" + proxy.address() + "?timeout=300ms", MonotonicClock.SYSTEM)));
+        Claim waiter = bob.mutex(name);
+        assertThat(failure(enqueued(store, waiter)).effect()).isEqualTo(Effect.NONE);
+        waitingAfterRepair(store, waiter);
+    }
+
+    /** The first connection that subscribes is silent from then on. */
+    private static final class SilentSubscriber implements FaultProxy.Judge {
+
+        private boolean silent;
+        private boolean over;
+
+        @Override
+        public synchronized FaultProxy.Fate judge(FaultProxy.Way way, boolean isFirst, byte[] message) {
+            if (way == FaultProxy.Way.TO_SERVER) {
+                over |= silent && isFirst;
+                return FaultProxy.Fate.pass(message);
+            }
+            String text = new String(message, StandardCharsets.US_ASCII);
+            silent |= text.contains("subscribe");
+            boolean swallowed = silent && !over && (text.contains("subscribe") || text.contains("PONG"));
+            return FaultProxy.Fate.pass(swallowed ? new byte[0] : message);
         }
     }
 

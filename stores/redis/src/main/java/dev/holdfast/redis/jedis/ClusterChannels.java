@@ -6,10 +6,12 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -28,11 +30,22 @@ final class ClusterChannels implements AutoCloseable {
     private final Map<String, Channel> channels = new ConcurrentHashMap<>();
     private final Map<String, Subscription> assigned = new ConcurrentHashMap<>();
     private final ReentrantLock mutex = new ReentrantLock();
-    private List<Channel> unassigned = new ArrayList<>();
+    private final ThreadFactory threads;
+    private final Deque<Channel> unassigned = new ArrayDeque<>();
     private @Nullable Thread searching;
     private boolean closed;
 
     ClusterChannels(Function<ServerAddress, Subscription> subscriptions, SlotTable slots, MonotonicClock clock) {
+        this(subscriptions, slots, clock, Thread::new);
+    }
+
+    /** @param threads makes the thread that looks for nodes */
+    ClusterChannels(
+            Function<ServerAddress, Subscription> subscriptions,
+            SlotTable slots,
+            MonotonicClock clock,
+            ThreadFactory threads) {
+        this.threads = threads;
         this.subscriptions = subscriptions;
         this.slots = slots;
         this.clock = clock;
@@ -44,7 +57,8 @@ final class ClusterChannels implements AutoCloseable {
         if (subscription == null) {
             subscription = assign(channel);
         }
-        channel.awaitConfirmation(subscription.patience(), "the cluster");
+        check();
+        subscription.awaitConfirmation(channel, "the cluster");
     }
 
     private Subscription assign(Channel channel) {
@@ -52,8 +66,8 @@ final class ClusterChannels implements AutoCloseable {
         assigned.put(channel.name(), subscription);
         try {
             subscription.add(channel);
-        } catch (StoreException left) {
-            // The node has just left the cluster, so another one is looked for with the next attempt.
+        } catch (RuntimeException | Error left) {
+            // Mostly the node has just left the cluster. Another one is looked for with the next attempt.
             assigned.remove(channel.name(), subscription);
             throw left;
         }
@@ -97,11 +111,18 @@ final class ClusterChannels implements AutoCloseable {
         mutex.lock();
         try {
             unassigned.addAll(lost);
-            if (searching == null && !closed) {
-                Thread searcher = new Thread(this::search, "holdfast-redis-channels");
-                searcher.setDaemon(true);
-                searching = searcher;
-                searcher.start();
+        } finally {
+            mutex.unlock();
+        }
+        check();
+    }
+
+    /** Starts the thread if it is needed, and could not be started before; does not wait. */
+    void check() {
+        mutex.lock();
+        try {
+            if (searching == null && !closed && !unassigned.isEmpty()) {
+                searching = Subscription.started(threads, this::search, "holdfast-redis-channels");
             }
         } finally {
             mutex.unlock();
@@ -111,36 +132,59 @@ final class ClusterChannels implements AutoCloseable {
     // The pause grows during the whole search, so that nodes that refuse at once are not asked in a tight loop.
     private void search() {
         long pause = Subscription.FIRST_PAUSE_NANOS;
-        for (List<Channel> lost = next(); !lost.isEmpty(); lost = next()) {
+        for (int count = unassigned(); count > 0; count = unassigned()) {
             clock.parkNanos(this, pause);
             pause = Math.min(2 * pause, Subscription.LONGEST_PAUSE_NANOS);
-            List<Channel> again = new ArrayList<>();
-            for (Channel channel : lost) {
-                try {
-                    if (channels.get(channel.name()) == channel) {
-                        assign(channel);
-                    }
-                } catch (StoreException notYet) {
-                    slots.suspect();
-                    channel.failed(notYet);
-                    again.add(channel);
-                }
-            }
-            if (!again.isEmpty()) {
-                displaced(again);
+            for (int i = 0; i < count; i++) {
+                assignNext();
             }
         }
     }
 
-    private List<Channel> next() {
+    // Returns how many channels have no node; if none has, the thread ends.
+    private int unassigned() {
         mutex.lock();
         try {
-            List<Channel> next = closed ? List.of() : unassigned;
-            unassigned = new ArrayList<>();
-            if (next.isEmpty()) {
+            int count = closed ? 0 : unassigned.size();
+            if (count == 0) {
                 searching = null;
             }
-            return next;
+            return count;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    // Whatever is thrown, the channel keeps its place in the search, which goes on.
+    private void assignNext() {
+        Channel channel = next();
+        try {
+            if (channels.get(channel.name()) == channel) {
+                assign(channel);
+            }
+        } catch (StoreException notYet) {
+            again(channel);
+            channel.failed(notYet);
+        } catch (RuntimeException | Error noMemory) {
+            again(channel);
+        }
+    }
+
+    // Only the thread of the search takes channels out.
+    private Channel next() {
+        mutex.lock();
+        try {
+            return unassigned.remove();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void again(Channel channel) {
+        slots.suspect();
+        mutex.lock();
+        try {
+            unassigned.add(channel);
         } finally {
             mutex.unlock();
         }

@@ -242,6 +242,7 @@ public final class JedisClusterPort implements RedisPort {
     public <T> CompletionStage<T> runAll(List<ServerCall> calls, Function<List<Object>, T> reader) {
         return renewalCalls.call(() -> Replies.read(() -> {
             nodes.values().forEach(node -> node.subscription().check());
+            channels.check();
             List<Object> replies = scattered(calls);
             leaveFormerNodes();
             return reader.apply(replies);

@@ -105,7 +105,7 @@ final class JedisPort implements RedisPort {
         return workCalls.call(() -> {
             Channel subscribed = channels.computeIfAbsent(channel, name -> new Channel(name, subscriber, clock));
             node.subscription().add(subscribed);
-            subscribed.awaitConfirmation(node.subscription().patience(), node);
+            node.subscription().awaitConfirmation(subscribed, node);
             return null;
         });
     }

@@ -78,7 +78,13 @@ final class SentinelResolver implements OwnConnections.Target {
         this.timeout = url.options().timeout();
         this.clock = clock;
         this.sentinels = url.hosts().stream().distinct().map(Sentinel::new).toList();
-        sentinels.forEach(sentinel -> sentinel.thread.start());
+        try {
+            sentinels.forEach(sentinel -> sentinel.thread.start());
+        } catch (OutOfMemoryError tooManyThreads) {
+            // Those that were started would go on for ever.
+            closed = true;
+            throw tooManyThreads;
+        }
     }
 
     /** The Sentinel at one host, and the thread that asks it. */

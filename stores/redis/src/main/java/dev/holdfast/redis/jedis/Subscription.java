@@ -5,7 +5,6 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -13,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -26,7 +26,7 @@ import redis.clients.jedis.exceptions.JedisMovedDataException;
  * it breaks. The thread starts with the first channel, and ends with the last one.
  *
  * <p>{@link #check} finds a connection that died without notice. It is called with every batch of renewals, so at
- * least every third of a ticket's time to live while any claim waits. It sends a probe, and closes the connection
+ * least every third of a ticket's time to live while any claim waits, and when a confirmation is late. It sends a probe, and closes the connection
  * if the previous probe was not answered in time.
  *
  * <p>On a cluster, slots may move to another node. When the connection breaks, or the node ends one of its
@@ -53,6 +53,7 @@ final class Subscription implements AutoCloseable {
     private final ConnectionSource source;
     private final MonotonicClock clock;
     private final @Nullable Displaced displaced;
+    private final ThreadFactory threads;
     private final ReentrantLock mutex = new ReentrantLock();
     private final Map<String, Channel> wanted = new LinkedHashMap<>();
     private @Nullable Thread thread;
@@ -62,6 +63,13 @@ final class Subscription implements AutoCloseable {
 
     /** @param displaced set for a node of a cluster, at which sharded channels are subscribed; else null */
     Subscription(ConnectionSource source, MonotonicClock clock, @Nullable Displaced displaced) {
+        this(source, clock, displaced, Thread::new);
+    }
+
+    /** @param threads makes the thread that reads */
+    Subscription(
+            ConnectionSource source, MonotonicClock clock, @Nullable Displaced displaced, ThreadFactory threads) {
+        this.threads = threads;
         this.source = source;
         this.clock = clock;
         this.displaced = displaced;
@@ -75,19 +83,38 @@ final class Subscription implements AutoCloseable {
             if (closed) {
                 throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
             }
-            if (wanted.putIfAbsent(channel.name(), channel) != null) {
-                return;
-            }
-            if (thread == null) {
-                Thread reader = new Thread(this::keepReading, "holdfast-redis-subscription");
-                reader.setDaemon(true);
-                thread = reader;
-                reader.start();
-            } else if (current != null) {
+            boolean isNew = wanted.putIfAbsent(channel.name(), channel) == null;
+            if (isNew && current != null) {
                 current.subscribe(channel);
+            }
+            if (!isRead()) {
+                throw StoreException.unavailable(
+                        Effect.NONE, "Cannot subscribe: the process has too many threads or too little memory", null);
             }
         } finally {
             mutex.unlock();
+        }
+    }
+
+    // Starts the thread if there is none and one is needed. Returns false if that is not possible now.
+    private boolean isRead() {
+        if (thread == null && !closed && !wanted.isEmpty()) {
+            thread = started(threads, this::keepReading, "holdfast-redis-subscription");
+            return thread != null;
+        }
+        return true;
+    }
+
+    /** Starts a thread; returns null if there are too many. The caller tries again with a later request. */
+    static @Nullable Thread started(ThreadFactory threads, Runnable work, String name) {
+        try {
+            Thread thread = threads.newThread(work);
+            thread.setName(name);
+            thread.setDaemon(true);
+            thread.start();
+            return thread;
+        } catch (OutOfMemoryError tooManyThreads) {
+            return null;
         }
     }
 
@@ -142,9 +169,19 @@ final class Subscription implements AutoCloseable {
         }
     }
 
-    /** The longest wait for a confirmation. */
-    Duration patience() {
-        return source.timeout().multipliedBy(2);
+    /**
+     * Waits until a server has confirmed the subscription to a channel. A connection on which nothing is confirmed in
+     * time is replaced, so that the next attempt does not wait for the same one.
+     *
+     * @param endpoint what the message of a failure names
+     */
+    void awaitConfirmation(Channel channel, Object endpoint) {
+        try {
+            channel.awaitConfirmation(source.timeout().multipliedBy(2), endpoint);
+        } catch (StoreException unconfirmed) {
+            check();
+            throw unconfirmed;
+        }
     }
 
     private void keepReading() {
@@ -251,11 +288,11 @@ final class Subscription implements AutoCloseable {
         return wasClosed;
     }
 
-    /** Checks the connection; never waits for the server. */
+    /** Checks the thread and the connection; never waits for the server. */
     void check() {
         mutex.lock();
         try {
-            if (current != null) {
+            if (isRead() && current != null) {
                 current.check();
             }
         } finally {

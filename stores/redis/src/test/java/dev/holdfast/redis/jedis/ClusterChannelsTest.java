@@ -12,9 +12,11 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.ServerAddress;
 import dev.holdfast.testkit.StoreTest;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
@@ -28,16 +30,16 @@ class ClusterChannelsTest extends StoreTest {
     private final RedisServer server = closing(RedisServer.start("--cluster-enabled", "yes"));
     private final OwnConnections connections =
             closing(OwnConnections.toServer(RedisUrl.parse(server.url()), MonotonicClock.SYSTEM));
-    private final Queue<Subscription> subscriptions = new ArrayDeque<>();
-    private final ClusterChannels channels =
-            closing(new ClusterChannels(node -> subscriptions.remove(), slots(), MonotonicClock.SYSTEM));
+    private final Queue<Subscription> subscriptions = new ConcurrentLinkedQueue<>();
+    private final Moves moves = new Moves();
+    private final AtomicInteger errors = new AtomicInteger();
+    private final ClusterChannels channels = closing(
+            new ClusterChannels(node -> next(), slots(), MonotonicClock.SYSTEM, new UnstartableOnce()));
 
     /** The subscription is closed after it was looked up, and before the channel is added to it. */
     @Test
     void channelOfANodeThatIsBeingLeftIsSubscribedElsewhere() {
-        server.ask(jedis ->
-                jedis.clusterAddSlots(IntStream.range(0, HashSlot.COUNT).toArray()));
-        awaitUntil(() -> server.ask(Jedis::clusterInfo).contains("cluster_state:ok"));
+        serveAll();
         Subscription left = subscription();
         Subscription next = subscription();
         assertThat(left.closeIfIdle()).isTrue();
@@ -49,8 +51,37 @@ class ClusterChannelsTest extends StoreTest {
         assertThat(next.closeIfIdle()).isFalse();
     }
 
+    /** Before, a search whose thread could not be started, or that an Error ended, was the last one. */
+    @Test
+    void searchThatCannotBeginOrGoOnIsBegunAgain() {
+        serveAll();
+        subscription();
+        channels.subscribe(CHANNEL, new NoOpSubscriber());
+        subscription();
+        errors.set(1);
+        channels.resubscribe(CHANNEL);
+        awaitUntil(moves.displaced::get);
+        assertThat(subscriptions).hasSize(1);
+        channels.check();
+        awaitUntil(subscriptions::isEmpty);
+        awaitUntil(() -> server.ask(Jedis::pubsubShardChannels).equals(List.of(CHANNEL)));
+    }
+
+    private void serveAll() {
+        server.ask(jedis ->
+                jedis.clusterAddSlots(IntStream.range(0, HashSlot.COUNT).toArray()));
+        awaitUntil(() -> server.ask(Jedis::clusterInfo).contains("cluster_state:ok"));
+    }
+
+    private Subscription next() {
+        if (errors.getAndDecrement() > 0) {
+            throw new OutOfMemoryError("by the test");
+        }
+        return subscriptions.remove();
+    }
+
     private Subscription subscription() {
-        Subscription subscription = closing(new Subscription(connections, MonotonicClock.SYSTEM, new NoMoves()));
+        Subscription subscription = closing(new Subscription(connections, MonotonicClock.SYSTEM, moves));
         subscriptions.add(subscription);
         return subscription;
     }
@@ -73,10 +104,15 @@ class ClusterChannelsTest extends StoreTest {
         }
     }
 
-    private static final class NoMoves implements Subscription.Displaced {
+    private final class Moves implements Subscription.Displaced {
+
+        private final AtomicBoolean displaced = new AtomicBoolean();
 
         @Override
-        public void displaced(List<Channel> lost) {}
+        public void displaced(List<Channel> lost) {
+            channels.displaced(lost);
+            displaced.set(true);
+        }
 
         @Override
         public void moved(int slot, Exchange.Redirection owner) {}

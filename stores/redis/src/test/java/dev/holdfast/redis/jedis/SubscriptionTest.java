@@ -1,12 +1,16 @@
 package dev.holdfast.redis.jedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.FaultProxy;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
@@ -79,6 +83,36 @@ class SubscriptionTest extends StoreTest {
         awaitUntil(() -> texts.contains("two"));
     }
 
+    /** Before, nobody replaced a silent connection unless something was renewed, and nothing is if the first claim waits. */
+    @Test
+    void firstConnectionThatIsSilentIsReplaced() {
+        RedisServer server = server(false);
+        FaultProxy proxy = closing(new FaultProxy(server.port()));
+        FirstSubscriber judge = new FirstSubscriber();
+        proxy.judge(judge);
+        RedisPort port = closing(JedisPorts.open(
+                RedisUrl.parse("redis://" + proxy.address() + "?timeout=500ms"), MonotonicClock.SYSTEM));
+        assertThat(failure(port.subscribe(CHANNEL, new RecordingSubscriber()))).hasMessageContaining("in time");
+        assertThat(judge.swallowed).isTrue();
+        repaired(() -> get(port.subscribe(CHANNEL, new RecordingSubscriber())));
+    }
+
+    /** Before, it was taken for one that runs, and no channel was ever confirmed. */
+    @Test
+    void threadThatCannotBeStartedIsStartedLater() {
+        RedisServer server = server(false);
+        OwnConnections connections =
+                closing(OwnConnections.toServer(RedisUrl.parse(server.url()), MonotonicClock.SYSTEM));
+        UnstartableOnce threads = new UnstartableOnce();
+        Subscription subscription = closing(new Subscription(connections, MonotonicClock.SYSTEM, null, threads));
+        Channel channel = new Channel(CHANNEL, new RecordingSubscriber(), MonotonicClock.SYSTEM);
+        assertThatThrownBy(() -> subscription.add(channel))
+                .isInstanceOfSatisfying(
+                        StoreException.class, failure -> assertThat(failure.retryable()).isTrue());
+        subscription.check();
+        subscription.awaitConfirmation(channel, "the server");
+    }
+
     private RedisServer server(boolean cluster) {
         RedisServer server = closing(cluster ? RedisServer.start("--cluster-enabled", "yes") : RedisServer.start());
         if (cluster) {
@@ -100,6 +134,23 @@ class SubscriptionTest extends StoreTest {
                 .map(line -> line.substring(0, line.indexOf(' ')))
                 .toList()
                 .toString();
+    }
+
+    /** Swallows the confirmation of the first subscription, and lets all pass that comes later. */
+    private static final class FirstSubscriber implements FaultProxy.Judge {
+
+        private volatile boolean swallowed;
+
+        @Override
+        public FaultProxy.Fate judge(FaultProxy.Way way, boolean isFirst, byte[] message) {
+            if (!swallowed
+                    && way == FaultProxy.Way.TO_CLIENT
+                    && new String(message, StandardCharsets.UTF_8).contains("subscribe")) {
+                swallowed = true;
+                return FaultProxy.Fate.pass(new byte[0]);
+            }
+            return FaultProxy.Fate.pass(message);
+        }
     }
 
     private static final class RecordingSubscriber implements RedisPort.Subscriber {
