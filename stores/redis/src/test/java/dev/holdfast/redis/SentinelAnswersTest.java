@@ -2,12 +2,20 @@ package dev.holdfast.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.StoreTest;
 import java.time.Duration;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.util.Delay;
 
 /**
  * What a client makes of the answers of a Sentinel. The Sentinel is reached by a name that a name service can lead to
@@ -75,6 +83,26 @@ class SentinelAnswersTest extends StoreTest {
         assertThat(requests()).as("no time has passed").isZero();
         clock.advance(Duration.ofMillis(50));
         awaitUntil(() -> requests() > 0);
+    }
+
+    /** The old primary still answers, and the client has closed only those of its connections to it that were idle. */
+    @Test
+    void connectionsThatAreKeptFollowTheClientOfTheUsers() {
+        try (RedisSentinelClient client = RedisSentinelClient.builder()
+                .masterName(RedisSentinels.NAME)
+                .sentinels(Set.of(HostAndPort.from(door.address())))
+                .sentinelReconnectDelay(Delay.constant(Duration.ofMillis(50)))
+                .build()) {
+            LockStore store = closing(RedisLockStore.over(client, "ticketTtl=1m"));
+            Claim holder = alice.mutex(name);
+            granted(store, holder);
+            waiting(store, bob.mutex(name));
+            assertThat(renewed(store, holder)).isInstanceOf(Granted.class);
+            door.leadTo(closing(sentinelOf(other, 8)));
+            awaitUntil(() -> !isAtThePrimary(store));
+            assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
+            awaitUntil(() -> other.ask(Jedis::pubsubChannels).size() == 1);
+        }
     }
 
     private static RedisServer sentinelOf(RedisServer server, int epoch) {

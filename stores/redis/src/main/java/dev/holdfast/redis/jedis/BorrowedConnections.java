@@ -5,7 +5,10 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
+import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
@@ -18,13 +21,25 @@ final class BorrowedConnections implements ConnectionSource {
     private static final int LEAST = 3;
 
     private final Supplier<ConnectionPool> pools;
+    private final Predicate<ConnectionPool> isCurrentPool;
+    /** The pool of each connection that a caller keeps. */
+    private final Map<Connection, ConnectionPool> kept = new ConcurrentHashMap<>();
+
     private final Duration timeout;
     private final MonotonicClock clock;
     private volatile boolean closed;
 
-    /** @param pools returns the current pool, because a client may have another pool after a fail-over */
-    BorrowedConnections(Supplier<ConnectionPool> pools, RedisOptions options, MonotonicClock clock) {
+    /**
+     * @param pools returns the current pool, because a client may have another pool after a fail-over
+     * @param isCurrentPool whether a pool is one of those that the client uses now; must not block
+     */
+    BorrowedConnections(
+            Supplier<ConnectionPool> pools,
+            Predicate<ConnectionPool> isCurrentPool,
+            RedisOptions options,
+            MonotonicClock clock) {
         this.pools = pools;
+        this.isCurrentPool = isCurrentPool;
         this.timeout = options.timeout();
         this.clock = clock;
     }
@@ -41,6 +56,10 @@ final class BorrowedConnections implements ConnectionSource {
 
     @Override
     public Connection borrow() {
+        return borrow(false);
+    }
+
+    private Connection borrow(boolean keep) {
         if (closed) {
             throw StoreException.unavailable(Effect.NONE, "The store on " + this + " is closed", null);
         }
@@ -53,6 +72,9 @@ final class BorrowedConnections implements ConnectionSource {
                     Connection connection =
                             pool.borrowObject(Duration.ofNanos(Math.max(1, deadline - clock.nanoTime())));
                     connection.setHandlingPool(pool);
+                    if (keep) {
+                        kept.put(connection, pool);
+                    }
                     return connection;
                 } catch (InterruptedException keptForLater) {
                     interrupted = true;
@@ -91,20 +113,23 @@ final class BorrowedConnections implements ConnectionSource {
 
     @Override
     public Connection open() {
-        return borrow();
+        return borrow(true);
     }
 
     // The subscriber's connection may be in the middle of a message, so others must not use it again.
     @Override
     public void discard(Connection connection) {
+        kept.remove(connection);
         connection.setBroken();
         giveBack(connection);
     }
 
-    // The client closes connections to a former primary, and a server closes them, too, when it becomes a replica.
+    // The client closes only idle connections to a former primary. That server closes the others when it becomes a
+    // replica, but until then it answers, while others get their locks from the new one.
     @Override
     public boolean isCurrent(Connection connection) {
-        return connection.isConnected();
+        ConnectionPool pool = kept.get(connection);
+        return pool != null && connection.isConnected() && isCurrentPool.test(pool);
     }
 
     @Override

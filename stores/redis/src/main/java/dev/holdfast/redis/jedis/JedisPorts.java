@@ -9,6 +9,7 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.ServerAddress;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
@@ -46,18 +47,27 @@ public final class JedisPorts {
 
     public static RedisPort over(RedisClient client, RedisOptions options, MonotonicClock clock) {
         refuseTopology(options);
-        return overPool(() -> ours(client.getPool()), JedisPort.WAITS, options, clock);
+        return overPool(() -> ours(client.getPool()), pool -> true, JedisPort.WAITS, options, clock);
     }
 
     public static RedisPort over(RedisSentinelClient client, RedisOptions options, MonotonicClock clock) {
         refuseTopology(options);
-        return overPool(() -> primaryPool(client), JedisPort.WAITS_WITH_SENTINELS, options, clock);
+        return overPool(
+                () -> primaryPool(client),
+                pool -> NewCalls.primaryPools(client).containsValue(pool),
+                JedisPort.WAITS_WITH_SENTINELS,
+                options,
+                clock);
     }
 
     private static RedisPort overPool(
-            Supplier<ConnectionPool> pools, int waits, RedisOptions options, MonotonicClock clock) {
+            Supplier<ConnectionPool> pools,
+            Predicate<ConnectionPool> isCurrent,
+            int waits,
+            RedisOptions options,
+            MonotonicClock clock) {
         BorrowedConnections.checkSize(pools.get());
-        ConnectionSource source = new BorrowedConnections(pools, options, clock);
+        ConnectionSource source = new BorrowedConnections(pools, isCurrent, options, clock);
         return new JedisPort(source, options, waits, clock);
     }
 
@@ -72,7 +82,11 @@ public final class JedisPorts {
                 .toList();
         return new JedisClusterPort(
                 seeds,
-                node -> new BorrowedConnections(() -> nodePool(client, node), options, clock),
+                node -> new BorrowedConnections(
+                        () -> nodePool(client, node),
+                        pool -> client.getClusterNodes().containsValue(pool),
+                        options,
+                        clock),
                 "the cluster of a Jedis client",
                 options,
                 clock);
