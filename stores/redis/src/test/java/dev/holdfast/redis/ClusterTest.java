@@ -137,6 +137,36 @@ class ClusterTest {
         frozen.signal("CONT");
     }
 
+    /** Before, each batch took as long as the frozen node let it wait, and short leases at other nodes ran out. */
+    @Test
+    void frozenNodeDelaysTheRenewalsOfOthersOnlyOnce() {
+        Duration timeout = Duration.ofSeconds(2);
+        // No replica is promoted meanwhile.
+        try (RedisCluster calm = RedisCluster.start("--cluster-node-timeout", "600000")) {
+            LockStore store = repaired(() -> openUrl(calm.url() + "?timeout=2s"));
+            RedisServer frozen = calm.primaryOf(key);
+            Claim there = alice.mutex(name);
+            Claim elsewhere = Stream.iterate(0, i -> i + 1)
+                    .map(i -> alice.mutex(new LockName(name + "-" + i)))
+                    .filter(claim -> calm.primaryOf("holdfast:{" + claim.name() + "}") != frozen)
+                    .findFirst()
+                    .orElseThrow();
+            List<Claim> both = List.of(there.again(), elsewhere.again());
+            both.forEach(claim -> repaired(() -> granted(store, claim)));
+            repaired(() -> get(store.renew(both)));
+            frozen.signal("STOP");
+            awaitUntil(() -> {
+                long start = System.nanoTime();
+                List<Renewed> answers = get(store.renew(both));
+                return System.nanoTime() - start < timeout.toNanos()
+                        && answers.get(0) instanceof Renewed.Failed
+                        && answers.get(1) instanceof Granted;
+            });
+            frozen.signal("CONT");
+            repaired(() -> get(store.renew(both)));
+        }
+    }
+
     @Test
     void lockIsHeldWhileItsSlotMovesAndItsWaiterIsNotifiedOfItsGrant() {
         LockStore store = open("?ticketTtl=1m");

@@ -17,6 +17,7 @@ import dev.holdfast.store.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,6 +58,9 @@ public final class JedisClusterPort implements RedisPort {
     private final SlotTable slots;
     private final Map<ServerAddress, JedisNode> nodes = new ConcurrentHashMap<>();
     private final Map<ServerAddress, ConnectionSource> open = new ConcurrentHashMap<>();
+    /** Nodes that did not answer their part of the last batch in time, with the next one, for which nobody waits. */
+    private final Map<ServerAddress, CompletableFuture<?>> silent = new ConcurrentHashMap<>();
+
     private final BlockingCalls workCalls;
     private final BlockingCalls renewalCalls;
     private final BlockingCalls nodeCalls;
@@ -244,9 +248,17 @@ public final class JedisClusterPort implements RedisPort {
             nodes.values().forEach(node -> node.subscription().check());
             channels.check();
             List<Object> replies = scattered(calls);
+            if (slots.isSuspect()) {
+                nodeCalls.call(this::refreshed);
+            }
             leaveFormerNodes();
             return reader.apply(replies);
         }));
+    }
+
+    private boolean refreshed() {
+        slots.refresh();
+        return true;
     }
 
     // A node that serves no slot any more, because it is a replica now or has left the cluster, is closed when
@@ -265,78 +277,122 @@ public final class JedisClusterPort implements RedisPort {
                 node.subscription().replace();
             } else {
                 open.remove(address);
+                silent.remove(address);
                 nodes.remove(address, node);
                 node.close();
             }
         });
     }
 
+    // Sends to each node its part, to all at once. A node that did not answer the last time is asked without waiting
+    // for
+    // it, since the leases of what the other nodes have may be short.
     private List<@Nullable Object> scattered(List<ServerCall> calls) {
         @Nullable Object[] replies = new Object[calls.size()];
-        Map<ServerAddress, List<Integer>> parts = new LinkedHashMap<>();
-        for (int i = 0; i < calls.size(); i++) {
-            try {
-                ServerAddress owner = slots.ownerOf(calls.get(i).slot());
-                parts.computeIfAbsent(owner, key -> new ArrayList<>()).add(i);
-            } catch (StoreException nowhere) {
-                replies[i] = nowhere;
-            }
+        List<Part> parts = parts(calls, replies);
+        List<CompletableFuture<List<@Nullable Object>>> answers = new ArrayList<>();
+        for (Part part : parts) {
+            // The first one is asked on this thread.
+            answers.add(part == parts.get(0) ? new CompletableFuture<>() : onAnotherThread(part));
         }
-        List<CompletableFuture<?>> otherNodes = new ArrayList<>();
-        Runnable firstNode = null;
-        for (Map.Entry<ServerAddress, List<Integer>> part : parts.entrySet()) {
-            Runnable work = () -> oneNode(part.getKey(), calls, part.getValue(), replies);
-            if (firstNode == null) {
-                firstNode = work;
-            } else {
-                otherNodes.add(nodeCalls.call(() -> run(work)).toCompletableFuture());
-            }
+        if (!parts.isEmpty()) {
+            answers.set(0, CompletableFuture.completedFuture(oneNode(parts.get(0))));
         }
-        if (firstNode != null) {
-            firstNode.run();
-        }
-        for (CompletableFuture<?> one : otherNodes) {
-            try {
-                one.join();
-            } catch (CompletionException closedOrTooMany) {
-                // The calls to this node have no reply; the loop below fills in a failure.
-                slots.suspect();
-            }
-        }
-        for (int i = 0; i < replies.length; i++) {
-            if (replies[i] == null) {
-                replies[i] = StoreException.unavailable(
-                        Effect.NONE, "Not sent to " + endpoint + ": the client is too busy, or closed", null);
+        for (int i = 0; i < parts.size(); i++) {
+            List<@Nullable Object> one = answer(parts.get(i), answers.get(i));
+            for (int j = 0; j < one.size(); j++) {
+                replies[parts.get(i).indices().get(j)] = one.get(j);
             }
         }
         return Arrays.asList(replies);
     }
 
-    private static boolean run(Runnable work) {
-        work.run();
-        return true;
+    /** The calls to one node, and their indices in the batch. */
+    private record Part(ServerAddress node, List<Integer> indices, List<ServerCall> calls) {
+
+        private List<@Nullable Object> failed(StoreException failure) {
+            return new ArrayList<>(Collections.nCopies(calls.size(), failure));
+        }
     }
 
-    private void oneNode(
-            ServerAddress address, List<ServerCall> calls, List<Integer> part, @Nullable Object[] replies) {
+    // The calls to silent nodes are sent here, and are no part of the result.
+    private List<Part> parts(List<ServerCall> calls, @Nullable Object[] replies) {
+        Map<ServerAddress, Part> parts = new LinkedHashMap<>();
+        for (int i = 0; i < calls.size(); i++) {
+            try {
+                ServerAddress owner = slots.lastOwnerOf(calls.get(i).slot());
+                Part part = parts.computeIfAbsent(owner, key -> new Part(key, new ArrayList<>(), new ArrayList<>()));
+                part.indices().add(i);
+                part.calls().add(calls.get(i));
+            } catch (StoreException nowhere) {
+                replies[i] = nowhere;
+            }
+        }
+        List<Part> answering = new ArrayList<>();
+        for (Part part : parts.values()) {
+            CompletableFuture<?> before = silent.get(part.node());
+            if (before == null) {
+                answering.add(part);
+            } else {
+                StoreException failure = askedWithoutWaiting(part, before);
+                part.indices().forEach(i -> replies[i] = failure);
+            }
+        }
+        return answering;
+    }
+
+    private StoreException askedWithoutWaiting(Part part, CompletableFuture<?> before) {
+        if (!before.isDone()) {
+            return StoreException.unavailable(
+                    Effect.NONE, "Not sent: " + part.node() + " has not answered the request before", null);
+        }
+        silent.replace(part.node(), before, onAnotherThread(part));
+        return StoreException.unavailable(
+                Effect.UNKNOWN,
+                part.node() + " has not answered the last time, so nobody has waited for its answer now",
+                null);
+    }
+
+    private CompletableFuture<List<@Nullable Object>> onAnotherThread(Part part) {
+        return nodeCalls.call(() -> oneNode(part)).toCompletableFuture();
+    }
+
+    private List<@Nullable Object> answer(Part part, CompletableFuture<List<@Nullable Object>> answer) {
+        try {
+            return answer.join();
+        } catch (CompletionException failure) {
+            slots.suspect();
+            return part.failed(StoreException.of(failure));
+        }
+    }
+
+    private List<@Nullable Object> oneNode(Part part) {
+        long start = clock.nanoTime();
         List<@Nullable Object> answers;
         try {
-            answers = node(address).runAll(part.stream().map(calls::get).toList());
+            answers = node(part.node()).runAll(part.calls());
         } catch (StoreException failure) {
             slots.suspect();
-            part.forEach(i -> replies[i] = failure);
-            return;
+            answers = part.failed(failure);
         }
+        noteWhetherItAnswers(part.node(), start, answers.get(answers.size() - 1));
         long deadline = clock.nanoTime() + 2 * timeout.toNanos();
         for (int i = 0; i < answers.size(); i++) {
-            ServerCall call = calls.get(part.get(i));
             Object answer = answers.get(i);
             if (answer instanceof Redirection redirection) {
-                answer = followed(call, address, redirection, deadline);
+                answers.set(i, followed(part.calls().get(i), part.node(), redirection, deadline));
             } else if (answer instanceof StoreException failure && failure.retryable()) {
                 slots.suspect();
             }
-            replies[part.get(i)] = answer;
+        }
+        return answers;
+    }
+
+    private void noteWhetherItAnswers(ServerAddress node, long start, @Nullable Object last) {
+        if (last instanceof StoreException && clock.nanoTime() - start >= timeout.toNanos()) {
+            silent.putIfAbsent(node, CompletableFuture.completedFuture(null));
+        } else {
+            silent.remove(node);
         }
     }
 

@@ -80,6 +80,22 @@ final class SlotTable {
         return owner;
     }
 
+    /**
+     * The node that served the slot when the nodes were last asked. Asks them only if none is known, so that a node
+     * which does not answer holds nobody up.
+     *
+     * @throws StoreException with effect NONE if no node is known to serve the slot
+     */
+    ServerAddress lastOwnerOf(int slot) {
+        ServerAddress owner = owners.get(slot);
+        return owner != null ? owner : ownerOf(slot);
+    }
+
+    /** Whether the table may be outdated. */
+    boolean isSuspect() {
+        return stale;
+    }
+
     /** A slot of each primary. */
     List<Integer> oneOfEach() {
         if (stale) {

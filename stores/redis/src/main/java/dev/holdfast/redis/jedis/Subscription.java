@@ -67,8 +67,7 @@ final class Subscription implements AutoCloseable {
     }
 
     /** @param threads makes the thread that reads */
-    Subscription(
-            ConnectionSource source, MonotonicClock clock, @Nullable Displaced displaced, ThreadFactory threads) {
+    Subscription(ConnectionSource source, MonotonicClock clock, @Nullable Displaced displaced, ThreadFactory threads) {
         this.threads = threads;
         this.source = source;
         this.clock = clock;

@@ -33,8 +33,8 @@ class ClusterChannelsTest extends StoreTest {
     private final Queue<Subscription> subscriptions = new ConcurrentLinkedQueue<>();
     private final Moves moves = new Moves();
     private final AtomicInteger errors = new AtomicInteger();
-    private final ClusterChannels channels = closing(
-            new ClusterChannels(node -> next(), slots(), MonotonicClock.SYSTEM, new UnstartableOnce()));
+    private final ClusterChannels channels =
+            closing(new ClusterChannels(node -> next(), slots(), MonotonicClock.SYSTEM, new UnstartableOnce()));
 
     /** The subscription is closed after it was looked up, and before the channel is added to it. */
     @Test

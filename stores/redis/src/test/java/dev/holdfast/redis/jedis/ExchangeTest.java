@@ -47,9 +47,11 @@ class ExchangeTest extends StoreTest {
     }
 
     private static List<String> texts(RedisPort port, String... keys) {
-        return get(port.runAll(Stream.of(keys).map(ExchangeTest::read).toList(), replies -> replies.stream()
-                .map(reply -> new String((byte[]) reply, StandardCharsets.UTF_8))
-                .toList()));
+        return get(port.runAll(
+                Stream.of(keys).map(ExchangeTest::read).toList(),
+                replies -> replies.stream()
+                        .map(reply -> new String((byte[]) reply, StandardCharsets.UTF_8))
+                        .toList()));
     }
 
     private static boolean isThrownIn(Runnable work) {

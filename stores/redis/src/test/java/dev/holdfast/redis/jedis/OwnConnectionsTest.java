@@ -18,8 +18,8 @@ class OwnConnectionsTest extends StoreTest {
     void errorInBorrowingKeepsNoConnection() {
         RedisUrl url = RedisUrl.parse(server.url() + "?connections=1");
         FailingTarget target = new FailingTarget(url.hosts().get(0));
-        OwnConnections connections = closing(new OwnConnections(
-                target, "test", OwnConnections.config(url), url.options(), MonotonicClock.SYSTEM));
+        OwnConnections connections = closing(
+                new OwnConnections(target, "test", OwnConnections.config(url), url.options(), MonotonicClock.SYSTEM));
         connections.giveBack(connections.borrow());
         target.fails = true;
         assertThatThrownBy(connections::borrow).isInstanceOf(OutOfMemoryError.class);

@@ -108,7 +108,8 @@ class SubscriptionTest extends StoreTest {
         Channel channel = new Channel(CHANNEL, new RecordingSubscriber(), MonotonicClock.SYSTEM);
         assertThatThrownBy(() -> subscription.add(channel))
                 .isInstanceOfSatisfying(
-                        StoreException.class, failure -> assertThat(failure.retryable()).isTrue());
+                        StoreException.class,
+                        failure -> assertThat(failure.retryable()).isTrue());
         subscription.check();
         subscription.awaitConfirmation(channel, "the server");
     }
