@@ -284,24 +284,18 @@ public final class JedisClusterPort implements RedisPort {
         });
     }
 
-    // Sends to each node its part, to all at once. A node that did not answer the last time is asked without waiting
-    // for
-    // it, since the leases of what the other nodes have may be short.
+    // Sends to each node its part, to all at once. A node that did not answer the last time is asked without waiting,
+    // since the leases of what the other nodes have may be short.
     private List<@Nullable Object> scattered(List<ServerCall> calls) {
         @Nullable Object[] replies = new Object[calls.size()];
         List<Part> parts = parts(calls, replies);
-        List<CompletableFuture<List<@Nullable Object>>> answers = new ArrayList<>();
-        for (Part part : parts) {
-            // The first one is asked on this thread.
-            answers.add(part == parts.get(0) ? new CompletableFuture<>() : onAnotherThread(part));
-        }
-        if (!parts.isEmpty()) {
-            answers.set(0, CompletableFuture.completedFuture(oneNode(parts.get(0))));
-        }
+        List<CompletableFuture<List<@Nullable Object>>> others =
+                parts.stream().skip(1).map(this::onAnotherThread).toList();
         for (int i = 0; i < parts.size(); i++) {
-            List<@Nullable Object> one = answer(parts.get(i), answers.get(i));
-            for (int j = 0; j < one.size(); j++) {
-                replies[parts.get(i).indices().get(j)] = one.get(j);
+            Part part = parts.get(i);
+            List<@Nullable Object> answers = i == 0 ? oneNode(part) : answer(part, others.get(i - 1));
+            for (int j = 0; j < answers.size(); j++) {
+                replies[part.indices().get(j)] = answers.get(j);
             }
         }
         return Arrays.asList(replies);

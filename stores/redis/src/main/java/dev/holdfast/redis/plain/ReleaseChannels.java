@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -129,6 +130,7 @@ final class ReleaseChannels implements AutoCloseable {
             if (closed) {
                 return ListenerRegistration.NONE;
             }
+            sweepLater();
             channel = channels.computeIfAbsent(name, key -> new ReleaseChannel());
             watcher = new Watcher(channel, mayBeFree);
             channel.watchers.add(watcher);
@@ -137,22 +139,29 @@ final class ReleaseChannels implements AutoCloseable {
             if (subscribes) {
                 channel.state = State.SUBSCRIBING;
             }
-            sweepLater();
         } finally {
             mutex.unlock();
         }
         if (subscribes) {
-            calls.call(() -> port.subscribe(name, channel))
-                    .thenCompose(confirmation -> confirmation)
-                    .whenComplete((done, failure) -> channel.subscribed(failure == null));
+            subscribe(name, channel);
         }
         return watcher;
     }
 
+    private void subscribe(String name, ReleaseChannel channel) {
+        CompletionStage<Void> confirmation;
+        try {
+            confirmation = calls.call(() -> port.subscribe(name, channel)).thenCompose(sent -> sent);
+        } catch (OutOfMemoryError tooManyThreads) {
+            confirmation = CompletableFuture.failedStage(tooManyThreads);
+        }
+        confirmation.whenComplete((done, failure) -> channel.subscribed(failure == null));
+    }
+
     private void sweepLater() {
         if (!sweeping && !closed) {
-            sweeping = true;
             delayed.execute(this::sweep);
+            sweeping = true;
         }
     }
 

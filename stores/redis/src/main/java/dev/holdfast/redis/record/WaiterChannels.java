@@ -150,8 +150,8 @@ public final class WaiterChannels implements AutoCloseable {
 
     private void sweepLater() {
         if (port.isCluster() && !sweeping && !closed) {
-            sweeping = true;
             delayed.execute(this::sweep);
+            sweeping = true;
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.redis.plain;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.client.RedisPort;
@@ -109,6 +110,26 @@ class ReleaseChannelsTest extends StoreTest {
             publish("a");
             return watcher.get() > 0;
         });
+    }
+
+    /** Before, no sweep was ever scheduled again, and the channel counted as one that is being subscribed. */
+    @Test
+    void errorInSchedulingASweepLeavesNothingBehind() {
+        AtomicInteger errors = new AtomicInteger(1);
+        ReleaseChannels failing = closing(new ReleaseChannels(port, sweep -> {
+            if (errors.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("by the test");
+            }
+            sweeps.add(sweep);
+        }));
+        Watcher watcher = new Watcher();
+        assertThatThrownBy(() -> failing.watch("a", watcher)).isInstanceOf(OutOfMemoryError.class);
+        ListenerRegistration registration = failing.watch("a", watcher);
+        awaitUntil(() -> watcher.get() == 1);
+        registration.close();
+        sweep();
+        sweep();
+        awaitUntil(() -> subscribed().isEmpty());
     }
 
     @Test
