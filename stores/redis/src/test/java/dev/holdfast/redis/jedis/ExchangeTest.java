@@ -35,7 +35,7 @@ class ExchangeTest extends StoreTest {
     @Test
     void errorInABatchDoesNotLeaveItsRepliesToTheNextOne() {
         FailingClock clock = new FailingClock();
-        RedisPort port = closing(JedisPorts.open(RedisUrl.parse(server.url()), clock));
+        RedisPort port = closing(JedisPorts.open(RedisUrl.parse(server.url() + "?timeout=8s"), clock));
         assertThat(texts(port, "a", "b")).containsExactly("a", "b");
         boolean thrown = true;
         for (int n = 1; thrown; n++) {

@@ -92,9 +92,8 @@ class SubscriptionTest extends StoreTest {
         proxy.judge(judge);
         RedisPort port = closing(JedisPorts.open(
                 RedisUrl.parse("redis://" + proxy.address() + "?timeout=500ms"), MonotonicClock.SYSTEM));
-        assertThat(failure(port.subscribe(CHANNEL, new RecordingSubscriber()))).hasMessageContaining("in time");
-        assertThat(judge.swallowed).isTrue();
         repaired(() -> get(port.subscribe(CHANNEL, new RecordingSubscriber())));
+        assertThat(judge.swallowed).isTrue();
     }
 
     /** Before, it was taken for one that runs, and no channel was ever confirmed. */
