@@ -37,7 +37,19 @@ import org.jspecify.annotations.Nullable;
  */
 public final class NodeWatches {
 
-    private record Key(long session, String path) {}
+    private record Key(long session, String path) {
+
+        // By hand: what a record generates is slow until it is compiled.
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Key that && session == that.session && path.equals(that.path);
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * Long.hashCode(session) + path.hashCode();
+        }
+    }
 
     private final Map<Key, NodeWatch> watches = new HashMap<>();
 

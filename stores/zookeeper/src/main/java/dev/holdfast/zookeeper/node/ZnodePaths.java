@@ -62,7 +62,7 @@ public final class ZnodePaths {
         if (name.equals(".") || name.equals("..") || name.equals(RESERVED)) {
             return '%' + Integer.toHexString(name.charAt(0)).toUpperCase(Locale.ROOT) + name.substring(1);
         }
-        if (name.chars().allMatch(ZnodePaths::isPlain)) {
+        if (isPlain(name)) {
             return name;
         }
         StringBuilder text = new StringBuilder();
@@ -76,6 +76,15 @@ public final class ZnodePaths {
             }
         });
         return text.toString();
+    }
+
+    private static boolean isPlain(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            if (!isPlain(name.charAt(i))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isPlain(int c) {

@@ -38,7 +38,19 @@ public final class QueueLists {
         void failed(Throwable cause);
     }
 
-    private record Key(long session, String parent) {}
+    private record Key(long session, String parent) {
+
+        // By hand: what a record generates is slow until it is compiled.
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Key that && session == that.session && parent.equals(that.parent);
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * Long.hashCode(session) + parent.hashCode();
+        }
+    }
 
     private static final class UnderWay {
         private int lists;
