@@ -15,11 +15,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The harness is right: it finds two holders at once, and its medians, plans and delays are correct. */
-@Timeout(120)
 class HarnessTest {
 
     @TempDir

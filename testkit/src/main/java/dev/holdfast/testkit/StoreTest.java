@@ -21,7 +21,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * The base class of a store's own tests, in addition to the {@linkplain LockStoreTck laws}. It has two claimants, a
@@ -29,7 +28,6 @@ import org.junit.jupiter.api.Timeout;
  *
  * <p>A wait that takes longer than {@value #PATIENCE_SECONDS} seconds fails; normally none takes long.
  */
-@Timeout(120)
 public abstract class StoreTest {
 
     /** A lease that does not end during a test. */

@@ -10,7 +10,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 class ManualClockTest {
 
@@ -49,7 +48,6 @@ class ManualClockTest {
     }
 
     @Test
-    @Timeout(60)
     void parksUntilItsTimeIsOver() throws InterruptedException {
         AtomicInteger woken = new AtomicInteger();
         Thread sooner = parked(Duration.ofSeconds(1), woken);
@@ -67,7 +65,6 @@ class ManualClockTest {
     }
 
     @Test
-    @Timeout(60)
     void unparkAndInterruptEndAParking() throws InterruptedException {
         for (boolean byInterrupt : List.of(true, false)) {
             Thread thread = new Thread(() -> clock.parkNanos(this, Long.MAX_VALUE));

@@ -18,7 +18,6 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.opentest4j.TestAbortedException;
@@ -27,7 +26,6 @@ import org.opentest4j.TestAbortedException;
  * The TCK finds defects: each store that breaks a law fails in the group of that law, and only a correct store
  * passes.
  */
-@Timeout(120)
 class MutantTest {
 
     /** For what never comes, because of the defect. */

@@ -14,11 +14,9 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The checks of a soak find what is left of each kind, and nothing where nothing is left. {@code tools/soak.sh} runs all stores. */
-@Timeout(120)
 class SoakTest {
 
     private static final int MORE_THAN_THE_SLACK = 40;

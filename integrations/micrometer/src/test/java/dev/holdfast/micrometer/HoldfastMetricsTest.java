@@ -29,9 +29,7 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class HoldfastMetricsTest {
 
     private static final Duration LEASE = Duration.ofSeconds(30);

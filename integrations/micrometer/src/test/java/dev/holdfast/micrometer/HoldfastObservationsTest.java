@@ -26,10 +26,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Acquisitions as observations, from their beginning to their end. */
-@Timeout(60)
 class HoldfastObservationsTest {
 
     private final List<Observation.Context> started = new CopyOnWriteArrayList<>();

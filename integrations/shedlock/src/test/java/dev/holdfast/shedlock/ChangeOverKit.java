@@ -21,13 +21,11 @@ import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * The nodes of a change-over, which exclude each other: old ones with ShedLock's own provider, those of the first step with both,
  * and those of the second step with ours alone. The last two are never there together with the first.
  */
-@Timeout(60)
 abstract class ChangeOverKit {
 
     private static final Duration MOST = Duration.ofMinutes(10);

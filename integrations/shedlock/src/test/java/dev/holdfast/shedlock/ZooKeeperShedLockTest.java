@@ -18,10 +18,8 @@ import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** A store that keeps no lock for longer than a session without renewals. */
-@Timeout(60)
 class ZooKeeperShedLockTest {
 
     private static final int TICK_MILLIS = 500;

@@ -15,14 +15,12 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.integration.leader.DefaultCandidate;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 import org.springframework.integration.support.locks.DistributedLock;
 
 /** What needs no server. */
-@Timeout(60)
 class HoldfastLockRegistryTest {
 
     private final FaultyStore network = new FaultyStore(new MemoryLockStore(MonotonicClock.SYSTEM));

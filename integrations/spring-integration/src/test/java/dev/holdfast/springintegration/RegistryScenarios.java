@@ -18,11 +18,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.springframework.integration.support.locks.DistributedLock;
 
 /** What Spring Integration asks of its own registries, on one store; two registries are two processes to it. */
-@Timeout(60)
 abstract class RegistryScenarios {
 
     private static final Duration SHORT = Duration.ofMillis(300);

@@ -18,11 +18,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Two processes of the shop over one database; one of them is killed. */
-@Timeout(120)
 class TwoInstancesTest {
 
     private static final int TEAPOTS = 25;

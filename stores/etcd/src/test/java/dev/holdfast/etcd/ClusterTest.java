@@ -8,10 +8,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Three servers: their grants stay correct when the leader or a follower is killed, frozen or comes back. */
-@Timeout(180)
 class ClusterTest {
 
     private static final int CLIENTS = 8;

@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Long queues: what joins, refreshes and hand-offs cost, and that no answer is larger than a channel accepts. */
 class ManyWaitersTest extends WithPlainServer {
@@ -177,7 +176,6 @@ class ManyWaitersTest extends WithPlainServer {
 
     /** Ten clients with many waiters each, beside a holder: it takes seconds, and on a busy machine more than a minute. */
     @Test
-    @Timeout(300)
     void holderNeverNoticesThousandsOfWaiters() {
         int number = Integer.getInteger("holdfast.waiters", 5_000);
         LockStore holders = open("?session=10m&timeout=8s");

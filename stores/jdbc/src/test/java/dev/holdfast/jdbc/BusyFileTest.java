@@ -27,11 +27,9 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Another process has the file locked, or a thread is interrupted. */
-@Timeout(60)
 class BusyFileTest {
 
     private static final LockName NAME = new LockName("door");

@@ -20,14 +20,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * What a grant costs while many wait for one lock of a file of SQLite, in this process and in another one. The clock stands still, so that
  * nothing is read because time has passed.
  */
-@Timeout(120)
 class FileHerdTest extends StoreTest {
 
     private static final int WAITERS = 64;

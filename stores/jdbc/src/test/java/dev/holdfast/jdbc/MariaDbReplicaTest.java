@@ -32,13 +32,11 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * A primary and a replica of MariaDB; the primary dies while clients hold, wait and contend, and the replica is
  * promoted. {@link ReplicaTest} is for PostgreSQL.
  */
-@Timeout(300) // each test starts two servers
 class MariaDbReplicaTest extends Servers {
 
     private static final Duration LONGEST_OUTAGE = Duration.ofMinutes(1);

@@ -28,11 +28,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Clients of one JVM that use the same file of SQLite share connections and threads, and are clients of their own all the same. */
-@Timeout(60)
 class SharedFileTest extends StoreTest {
 
     /** Nobody refreshes them. */

@@ -19,11 +19,9 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Several processes on one file, some of which are killed or frozen. */
-@Timeout(120)
 class SqliteProcessesTest {
 
     private static final int MOST_STARTS = 5;

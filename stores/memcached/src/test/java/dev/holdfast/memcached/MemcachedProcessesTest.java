@@ -9,10 +9,8 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Several processes take one lock, while the server is frozen and connections break. */
-@Timeout(180)
 class MemcachedProcessesTest {
 
     private static final int PROCESSES = 4;

@@ -20,13 +20,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Eight processes contend for one lock over real servers that fail. While a minority is away the lock is still passed on;
  * whatever happens, no two hold it at once, and each token is larger than the one before.
  */
-@Timeout(180)
 class ServerFaultsTest extends StoreTest {
 
     private static final int CLIENTS = 8;

@@ -45,7 +45,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.RedisClusterClient;
@@ -53,7 +52,6 @@ import redis.clients.jedis.args.ClusterResetType;
 import redis.clients.jedis.params.MigrateParams;
 
 /** Nodes that fail, slots that move, and channels that follow them. */
-@Timeout(120)
 class ClusterTest {
 
     private static final Duration LONG = Duration.ofMinutes(10);

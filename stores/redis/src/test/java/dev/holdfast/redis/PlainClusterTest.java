@@ -13,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * The plain and the mixed layout on a cluster: both keys of a lock in one slot, batches and searches over all
@@ -22,7 +21,6 @@ import org.junit.jupiter.api.Timeout;
 class PlainClusterTest {
 
     @Test
-    @Timeout(120)
     void locksAreSpreadOverTheNodes() {
         Claimant alice = new Claimant("alice", Duration.ofMinutes(10));
         try (RedisCluster cluster = RedisCluster.start();

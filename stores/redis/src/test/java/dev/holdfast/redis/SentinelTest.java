@@ -37,13 +37,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisSentinelClient;
 
 /** Fail-overs, and grants that count only after replicas have acknowledged them. */
-@Timeout(120)
 class SentinelTest {
 
     private static final Duration LONG = Duration.ofMinutes(10);

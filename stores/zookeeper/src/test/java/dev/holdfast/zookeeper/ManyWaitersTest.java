@@ -16,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Very long queues: what it costs to join and to stay, and that the holder does not notice. */
 class ManyWaitersTest extends WithServer {
@@ -75,7 +74,6 @@ class ManyWaitersTest extends WithServer {
     }
 
     @Test
-    @Timeout(180)
     void holderDoesNotNoticeFiveThousandWaiters() throws Exception {
         try (Holdfast locks = Holdfast.over(patient(server().hosts()))) {
             CompletableFuture<LossReason> lost = new CompletableFuture<>();

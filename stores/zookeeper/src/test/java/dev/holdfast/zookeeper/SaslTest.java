@@ -30,11 +30,9 @@ import org.apache.zookeeper.data.Id;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code sasl=SECTION} with a server that requires a login by SASL (DIGEST-MD5) from all clients. */
-@Timeout(120)
 class SaslTest {
 
     private static final String MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule required ";

@@ -27,11 +27,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An ensemble of three servers, each a process of its own: how faults of servers affect the clients. */
-@Timeout(180)
 class ThreeServersTest {
 
     private static final int CLIENTS = 8;

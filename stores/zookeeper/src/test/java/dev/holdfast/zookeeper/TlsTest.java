@@ -18,11 +18,9 @@ import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code tls=true} with a server that also requires a certificate of the client. */
-@Timeout(120)
 class TlsTest {
 
     private static final String PASSWORD = "changeit";

@@ -41,7 +41,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayNameGeneration;
 import org.junit.jupiter.api.TestInfo;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * The store under test, its clock, and the methods in which the tests of the laws are written. Each test has a
@@ -50,7 +49,6 @@ import org.junit.jupiter.api.Timeout;
  * <p>The groups of tests extend each other in a chain that ends in {@link LockStoreTck}, so that every test is reported
  * under the name of the store's own test class, and can be run by that name. Nested classes would be reported as the TCK's.
  */
-@Timeout(180)
 @DisplayNameGeneration(LawNames.class)
 public abstract class StoreFixture {
 

@@ -13,11 +13,9 @@ import java.util.Map;
 import java.util.Optional;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The examples of docs/databases.md, in its order. */
-@Timeout(60)
 class DatabasesPageTest {
 
     @TempDir

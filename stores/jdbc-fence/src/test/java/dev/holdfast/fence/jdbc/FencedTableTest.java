@@ -14,13 +14,11 @@ import java.util.NoSuchElementException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The guard by comparison in a table of the user's. */
-@Timeout(60)
 class FencedTableTest {
 
     private static final FencedTable STOCK = FencedTable.of("stock", "fence", "shop", "sku");

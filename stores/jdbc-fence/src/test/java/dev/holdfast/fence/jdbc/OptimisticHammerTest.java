@@ -18,13 +18,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** n threads, or processes, times m additions are n times m. */
-@Timeout(120)
 class OptimisticHammerTest {
 
     private static final int THREADS = 8;

@@ -19,13 +19,11 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Changes of rows without a lock. No pause takes time here: the clock only notes it. */
-@Timeout(60)
 class OptimisticUpdateTest {
 
     private static final VersionedTable STOCK = VersionedTable.of("stock", "id").byVersion("version");

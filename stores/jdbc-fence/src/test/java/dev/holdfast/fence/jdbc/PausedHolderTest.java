@@ -16,7 +16,6 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -27,7 +26,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * A process is frozen beyond its lease between looking whether it holds its lock and writing. Without a guard its write
  * lands on top of its successor's; with any guard it does not.
  */
-@Timeout(120)
 class PausedHolderTest {
 
     private static final Duration PATIENCE = ChildJvm.PATIENCE;

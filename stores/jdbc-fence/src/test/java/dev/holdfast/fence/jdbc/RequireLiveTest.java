@@ -37,13 +37,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The assertion that a claim is live, in a transaction of the user's. */
-@Timeout(60)
 class RequireLiveTest {
 
     private static final JdbcFence FENCE = JdbcFence.standard().patience(Duration.ofMillis(300));

@@ -13,10 +13,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** The commands that Lettuce sends, as the server's {@code MONITOR} shows them. */
-@Timeout(60)
 class LettuceRequestCountTest {
 
     @Test
