@@ -6,8 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
+import dev.holdfast.LeaseState;
 import dev.holdfast.LockConflictException;
+import dev.holdfast.LockLostException;
 import dev.holdfast.LockTimeoutException;
+import dev.holdfast.LossReason;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.LockName;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -185,6 +190,51 @@ class SemaphoreTest extends EngineFixture {
         locks.lock("pool").unlock();
         locks.semaphore("pool", 7).acquire(7).release();
         awaitUnused("pool");
+    }
+
+    private Claim claimIn(String name, Lease lease) {
+        return memory.inspect(new LockName(name)).toCompletableFuture().join().orElseThrow().holders().stream()
+                .filter(entry -> entry.counter() == lease.token() >> 10)
+                .findFirst()
+                .orElseThrow()
+                .claim();
+    }
+
+    /** The store has ended one of two grants and given its permit to another thread here: which one is not known here. */
+    @Test
+    void ofTwoHoldersTheOneThatWasBrokenIsLostAndNotTheOlder() {
+        DistributedSemaphore two = locks.semaphore("pair", 2);
+        Lease older = a.get(() -> two.acquire());
+        Lease broken = b.get(() -> two.acquire());
+        CompletableFuture<Lease> waiting = c.park(() -> two.acquire());
+        memory.release(claimIn("pair", broken).again());
+        Lease newer = Actor.end(waiting);
+        clock.settle();
+        assertThat(older.state()).isEqualTo(LeaseState.SAFE);
+        assertThat(newer.state()).isEqualTo(LeaseState.SAFE);
+        assertThat(broken.state()).as("without time passing").isEqualTo(LeaseState.LOST);
+        LockLostException lost = Actor.failure(LockLostException.class, b.begin(broken::release));
+        assertThat(lost.reason()).isEqualTo(LossReason.BROKEN);
+        a.run(older::release);
+        assertThat(holders("pair")).isEqualTo(1);
+        c.run(newer::release);
+        awaitUnused("pair");
+    }
+
+    /** Two that do not fit together: the older one is over. A third that fits beside both is not concerned. */
+    @Test
+    void ofTwoThatDoNotFitTogetherTheOlderIsLostAtOnce() {
+        Lease beside = a.get(() -> pool.acquire(1));
+        Lease broken = b.get(() -> pool.acquire(3));
+        CompletableFuture<Lease> waiting = c.park(() -> pool.acquire(3));
+        memory.release(claimIn("pool", broken).again());
+        Lease newer = Actor.end(waiting);
+        assertThat(broken.state()).isEqualTo(LeaseState.LOST);
+        assertThat(beside.state()).isEqualTo(LeaseState.SAFE);
+        assertThat(newer.state()).isEqualTo(LeaseState.SAFE);
+        Actor.failure(LockLostException.class, b.begin(broken::release));
+        beside.release();
+        newer.release();
     }
 
     @Test

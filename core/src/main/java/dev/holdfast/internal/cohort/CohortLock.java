@@ -19,7 +19,6 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -35,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>a grant is in {@code grants} from its admission until it is released or lost, and nowhere after;
- *   <li>the grants fit into the limit;
+ *   <li>the grants fit into the limit, but for those of which the store has ended some, and is being asked which;
  *   <li>a retired lock is empty and out of the table, and nobody enters it again.
  * </ul>
  *
@@ -336,13 +335,26 @@ public final class CohortLock implements GrantHome {
 
     // ---- the life of grants ----
 
-    /** Under the mutex: a grant begins. Those of before that do not fit beside it are lost: the store has forgotten them. */
+    /**
+     * Under the mutex: a grant begins. One of before that does not fit beside it is lost: the store has forgotten it. Of some
+     * that do not fit all together, as permits of a semaphore, the store knows which are lost, and is asked.
+     */
     void add(Grant grant, long now) {
-        while (granted() + grant.spec().permits() > grant.spec().limit() && !grants.isEmpty()) {
-            grants.stream().min(Comparator.comparingLong(Grant::counter)).ifPresent(Grant::loseToNewer);
+        for (Grant older : List.copyOf(grants)) {
+            if (excludes(older, grant.spec())) {
+                older.loseToNewer();
+            }
         }
         grants.add(grant);
         grant.begin(now);
+        if (granted() > grant.spec().limit()) {
+            grants.forEach(one -> one.renewNow(now));
+        }
+    }
+
+    /** Whether the store cannot have both. */
+    private static boolean excludes(Grant grant, LockSpec other) {
+        return grant.spec().permits() + other.permits() > other.limit();
     }
 
     /**
@@ -411,8 +423,7 @@ public final class CohortLock implements GrantHome {
 
     /** Whether a grant with this counter is older than one that is here and does not fit beside it. */
     boolean isOutdated(LockSpec spec, long counter) {
-        return granted() + spec.permits() > spec.limit()
-                && grants.stream().anyMatch(grant -> grant.counter() > counter);
+        return grants.stream().anyMatch(grant -> grant.counter() > counter && excludes(grant, spec));
     }
 
     /** Without the mutex: a claim of this client's holds no more. */

@@ -268,6 +268,13 @@ public final class Grant extends Renewable {
         engine.renewals().schedule(this, at, validity.span() / EARLY_PART);
     }
 
+    /** Under the mutex: asks the store at once what has become of it. A fixed lease is not prolonged for that. */
+    public void renewNow(long now) {
+        if (spec.autoRenew() && !over) {
+            engine.renewals().schedule(this, now);
+        }
+    }
+
     @Override
     public @Nullable Claim beginRenewal(long sentAt) {
         return home.locked(() -> {
