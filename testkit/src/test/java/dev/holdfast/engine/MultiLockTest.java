@@ -316,6 +316,26 @@ class MultiLockTest extends EngineFixture {
         c.run(rival.lock("z")::unlock);
     }
 
+    /** What the thread has locked before is lost while the rest is waited for: it does not hold all of them. */
+    @Test
+    void aNameThatTheThreadHeldBeforeAndLosesMeanwhileFailsIt() {
+        DistributedLock x = locks.lock("x", LockOptions.defaults().withFixedLease(LEASE));
+        c.run(rival.lock("y")::lock);
+        a.run(x::lock);
+        CompletableFuture<Void> waiting = a.parkIn(locks.multiLock("x", "y")::lock);
+        pass(LEASE);
+        c.run(rival.lock("y")::unlock);
+        assertThat(Actor.failure(LockLostException.class, waiting))
+                .hasMessageContaining("\"x\"")
+                .extracting(LockLostException::reason)
+                .isEqualTo(LossReason.EXPIRED);
+        awaitUnused("y");
+        assertThat(a.get(x::holdCount)).isEqualTo(1);
+        assertThat(a.get(locks.lock("y")::holdCount)).isZero();
+        Actor.failure(LockLostException.class, a.begin(x::unlock));
+        assertUnused();
+    }
+
     @Test
     void eachNameHasATokenOfItsOwn() throws InterruptedException {
         try (Lease lease = all.acquire()) {

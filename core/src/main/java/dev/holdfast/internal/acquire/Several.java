@@ -569,9 +569,14 @@ public final class Several implements Wakeable {
 
     private void leaseBegun() {
         LockSpec user = specs.get(0);
-        for (Hold hold : fresh) {
+        for (Hold hold : holds) {
             if (!hold.isHeld()) {
-                retake(hold);
+                if (fresh.contains(hold)) {
+                    retake(hold);
+                } else {
+                    // The thread had it before, and has to know that it has lost it.
+                    rollBack(Outcome.FAILED, hold.lostException());
+                }
                 return;
             }
         }
