@@ -8,6 +8,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -65,11 +66,22 @@ public final class Callbacks implements AutoCloseable {
         }
     }
 
+    // Somebody may wait for the code, so that it runs once, whatever the executor does.
     private static void handOver(Executor theirs, Runnable code) {
+        AtomicBoolean begun = new AtomicBoolean();
+        Runnable once = () -> {
+            if (begun.compareAndSet(false, true)) {
+                code.run();
+            }
+        };
         try {
-            theirs.execute(code);
-        } catch (RejectedExecutionException shutDown) {
-            code.run();
+            theirs.execute(once);
+        } catch (Throwable refused) {
+            // Not by an executor that is shut down; and not what the code itself has thrown, on this thread.
+            if (!(refused instanceof RejectedExecutionException) || begun.get()) {
+                Uncaught.report(refused);
+            }
+            once.run();
         }
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -74,6 +77,41 @@ class FailingUserCodeTest extends EngineFixture {
         a.run(locks.lock("after", LockOptions.defaults().withMaxHold(SHORT))::lock);
         clock.advance(SHORT);
         awaitUnused("after");
+    }
+
+    @Test
+    void anExecutorThatThrowsKeepsNoCallFromItsEnd() {
+        Holdfast mine = client(Holdfast.builder().store(memory).callbacks(task -> {
+            throw new IllegalStateException("The executor throws");
+        }));
+        Lease lease = Actor.end(mine.lock("future").acquireAsync());
+        List<LossReason> reasons = new CopyOnWriteArrayList<>();
+        lease.onLost(reasons::add);
+        Standing standing = new Standing(mine, "election", "one").start();
+        Wait.until("the listener of the election is called", () -> standing.has("elected"));
+        rival.lock("future").forceRelease();
+        rival.lock("election").forceRelease();
+        pass(Standing.LEASE);
+        Wait.until("both losses are reported", () -> !reasons.isEmpty() && standing.events.contains("BROKEN"));
+        awaitCallbacks(mine);
+        assertThat(reasons).containsExactly(LossReason.BROKEN);
+        standing.election.close();
+    }
+
+    /** An executor that runs the code on the calling thread throws what the code throws. */
+    @Test
+    void aListenerThatThrowsAsIfItWereRefusedIsCalledOnce() {
+        Holdfast mine = client(Holdfast.builder().store(memory).callbacks(Runnable::run));
+        AtomicInteger calls = new AtomicInteger();
+        LockOptions refusing = LockOptions.defaults().withFixedLease(SHORT).withOnLost(reason -> {
+            calls.incrementAndGet();
+            throw new RejectedExecutionException("The listener's own executor is shut down");
+        });
+        a.run(mine.lock("once", refusing)::lock);
+        clock.advance(SHORT);
+        Wait.until("the listener was called", () -> calls.get() > 0);
+        awaitCallbacks(mine);
+        assertThat(calls).hasValue(1);
     }
 
     @Test
