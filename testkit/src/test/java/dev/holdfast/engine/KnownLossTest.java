@@ -39,9 +39,25 @@ class KnownLossTest extends EngineFixture {
                             return true;
                         }))
                         .reason())
-                .isEqualTo(LossReason.TAKEN);
+                .isEqualTo(LossReason.BROKEN);
         assertThat(newer.isValid()).isTrue();
         newer.release();
+    }
+
+    /** The store grants the lock to a thread that waits here before the release that breaks it has returned. */
+    @Test
+    void whatThisClientBreaksIsBrokenAlsoIfAnotherThreadOfItGetsIt() {
+        Queue<LossReason> reasons = new ConcurrentLinkedQueue<>();
+        Lease broken = a.get(lock::acquire);
+        broken.onLost(reasons::add);
+        handOffTimeIsOver();
+        CompletableFuture<Lease> waiting = b.park(lock::acquire);
+        assertThat(locks.lock("known").forceRelease()).isEqualTo(1);
+        assertThat(broken.state()).isEqualTo(LeaseState.LOST);
+        Wait.until("the loss is reported", () -> !reasons.isEmpty());
+        assertThat(reasons).containsExactly(LossReason.BROKEN);
+        Actor.failure(LockLostException.class, a.begin(broken::release));
+        Actor.end(waiting).release();
     }
 
     @Test

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *   renewed       the store says that it is gone, or is another one        lost (EXPIRED, TAKEN, BROKEN)
  *   gone          the store says so without being asked                    lost (EXPIRED, TAKEN, BROKEN)
  *   examine       its time is over, by the local clock                     lost (EXPIRED, STORE_UNREACHABLE)
- *   lose          another grant of the name shows that it cannot hold      lost (TAKEN), or a close (CLOSED)
+ *   lose          another grant of the name shows that it cannot hold      lost (TAKEN, BROKEN), or a close (CLOSED)
  *   leave         its last hold has ended, and nobody here takes it over   to be released
  *   leaveToExpire its last hold has ended, and the lease is to run out     released when it has
  * </pre>
@@ -454,9 +454,14 @@ public final class Grant extends Renewable {
         }
     }
 
-    /** A newer grant of the name has come, beside which the store cannot have this one. */
+    /** A newer grant of the name has come to this client, beside which the store cannot have this one. */
     public void loseToNewer() {
-        lose(engine.now() >= validity.deadline() ? expiryReason() : LossReason.TAKEN);
+        lose(reasonOfEarlyEnd());
+    }
+
+    // The store has ended it while it should have lasted: somebody has told it to, or it has lost its data.
+    private LossReason reasonOfEarlyEnd() {
+        return engine.now() >= validity.deadline() ? expiryReason() : LossReason.BROKEN;
     }
 
     /** A hold whose time has passed without the examination's notice is declared lost. */
