@@ -24,6 +24,7 @@ import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.Test;
 class MultiLockTest extends EngineFixture {
 
     private static final List<String> NAMES = List.of("x", "y", "z");
+    private static final Duration SHORT = Duration.ofSeconds(5);
 
     private final DistributedLock all = locks.multiLock("z", "x", "y");
 
@@ -402,6 +404,39 @@ class MultiLockTest extends EngineFixture {
             Wait.until("the loss was reported", () -> !reported.isEmpty());
             awaitCallbacks(locks);
             assertThat(reported).containsExactly(LossReason.EXPIRED);
+        }
+    }
+
+    /** Callbacks go to a queue of the test, which counts the interrupts. */
+    @Test
+    void theLossOfAllNamesAtOnceInterruptsTheThreadOnce() {
+        Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
+        Holdfast mine = client(Holdfast.builder().store(memory).callbacks(callbacks::add));
+        DistributedLock bounded = mine.multiLock(
+                NAMES, LockOptions.defaults().withMaxHold(SHORT).withInterruptOnLoss(true));
+        for (boolean waits : new boolean[] {false, true}) {
+            if (waits) {
+                c.run(rival.lock("z")::lock);
+            }
+            CompletableFuture<Void> locking = a.begin(bounded::lock);
+            if (waits) {
+                awaitWaiters("z", 1);
+                c.run(rival.lock("z")::unlock);
+            }
+            Actor.end(locking);
+            clock.advanceAndSettle(SHORT);
+            assertUnused();
+            awaitCallbacks(mine);
+            List<Boolean> interrupts = a.get(() -> {
+                List<Boolean> found = new ArrayList<>();
+                for (Runnable call = callbacks.poll(); call != null; call = callbacks.poll()) {
+                    call.run();
+                    found.add(Thread.interrupted());
+                }
+                return found;
+            });
+            assertThat(interrupts).containsOnlyOnce(true);
+            Actor.failure(LockLostException.class, a.begin(bounded::unlock));
         }
     }
 

@@ -605,10 +605,14 @@ public final class Several implements Wakeable {
         }
     }
 
-    // The user's listener is called for one loss, not for each member's.
+    // The user's listener is called, and his thread interrupted, for one loss, not for each member's.
     private void listen(List<Hold> members) {
-        if (specs.get(0).onLost() != null) {
-            SeveralLease.onFirstLost(members, specs.get(0).onLost());
+        LockSpec user = specs.get(0);
+        if (user.onLost() != null) {
+            SeveralLease.onFirstLost(members, user.onLost());
+        }
+        if (user.interruptOnLoss()) {
+            Hold.interruptOnFirstLoss(members);
         }
     }
 

@@ -11,6 +11,7 @@ import dev.holdfast.internal.time.Nanos;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -42,8 +43,8 @@ public final class Hold implements Lease {
     private List<Consumer<Duration>> doubtListeners = List.of();
     /** Looks whether the thread of a lost hold lives still; null if it was not lost. Guarded by the mutex. */
     private @Nullable Alarm threadWatch;
-    /** Whether a loss interrupts the thread. Guarded by the mutex. */
-    private boolean interrupts;
+    /** Whether a loss has interrupted the thread; one for all members of a multi-lock. Null if none does. Guarded by the mutex. */
+    private @Nullable AtomicBoolean interrupted;
     /** What of the engine is to know of the loss before the users' listeners. Guarded by the mutex. */
     private @Nullable Consumer<LossReason> whenLost;
 
@@ -55,7 +56,7 @@ public final class Hold implements Lease {
         this.thread = thread;
         this.forThread = forThread;
         this.holdEnds = Nanos.after(now, spec.maxHold());
-        this.interrupts = spec.interruptOnLoss();
+        this.interrupted = spec.interruptOnLoss() ? new AtomicBoolean() : null;
         this.lossListeners = spec.onLost() == null ? List.of() : List.of(spec.onLost());
     }
 
@@ -148,7 +149,6 @@ public final class Hold implements Lease {
         }
         long now = engine().now();
         holdEnds = Nanos.after(now, user.maxHold());
-        interrupts = user.interruptOnLoss();
         grant.restart(user.of(spec.name()), now);
         return true;
     }
@@ -202,6 +202,20 @@ public final class Hold implements Lease {
         }
     }
 
+    /** The first loss of a member of a multi-lock interrupts its thread, and no other does. */
+    public static void interruptOnFirstLoss(List<Hold> members) {
+        AtomicBoolean once = new AtomicBoolean();
+        for (Hold member : members) {
+            boolean already = member.grant.home().locked(() -> {
+                member.interrupted = once;
+                return member.lost != null;
+            });
+            if (already) {
+                member.engine().callbacks().run(() -> member.grant.home().change(() -> member.interruptOwner(once)));
+            }
+        }
+    }
+
     @Override
     public void onInDoubt(Consumer<Duration> listener) {
         boolean already = grant.home().locked(() -> {
@@ -235,7 +249,7 @@ public final class Hold implements Lease {
         lost = reason;
         List<Consumer<LossReason>> listeners = lossListeners;
         lossListeners = List.of();
-        boolean interrupt = interrupts;
+        AtomicBoolean interrupt = interrupted;
         Consumer<LossReason> first = whenLost;
         grant.home().afterwards(() -> {
             if (first != null) {
@@ -265,18 +279,19 @@ public final class Hold implements Lease {
         }
     }
 
-    private void notifyOfLoss(LossReason reason, List<Consumer<LossReason>> listeners, boolean interrupt) {
+    private void notifyOfLoss(
+            LossReason reason, List<Consumer<LossReason>> listeners, @Nullable AtomicBoolean interrupt) {
         Callbacks callbacks = engine().callbacks();
-        if (thread != null && interrupt) {
-            callbacks.run(() -> grant.home().change(this::interruptOwner));
+        if (thread != null && interrupt != null) {
+            callbacks.run(() -> grant.home().change(() -> interruptOwner(interrupt)));
         }
         listeners.forEach(listener -> callbacks.run(() -> listener.accept(reason)));
         callbacks.observe(observer -> observer.lost(spec.name().value(), reason));
     }
 
     // Under the mutex, so that a thread that has released is never hit.
-    private void interruptOwner() {
-        if (thread != null && !released) {
+    private void interruptOwner(AtomicBoolean once) {
+        if (thread != null && !released && once.compareAndSet(false, true)) {
             thread.interrupt();
         }
     }

@@ -72,12 +72,12 @@ public record LockSpec(
         return copy(name, permits, true, Nanos.NEVER, false, null);
     }
 
-    /** The same options for another member of the multi-lock, without a listener. */
+    /** The same options for another member of the multi-lock, but for what a loss does. */
     public LockSpec of(LockName member) {
-        return copy(member, permits, autoRenew, maxHold, interruptOnLoss, null);
+        return copy(member, permits, autoRenew, maxHold, false, null);
     }
 
-    /** The same without a listener: a multi-lock has one for all its members. */
+    /** The same without what a loss does, which a multi-lock does once for all its members. */
     public LockSpec withoutListener() {
         return of(name);
     }
