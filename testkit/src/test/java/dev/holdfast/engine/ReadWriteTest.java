@@ -9,6 +9,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
+import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
@@ -19,8 +20,10 @@ import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -241,6 +244,24 @@ class ReadWriteTest extends EngineFixture {
         clock.advanceUntil("the other client reads too", Duration.ofMillis(100), reader::isDone);
         c.run(theirRead::unlock);
         a.run(read::unlock);
+        awaitUnused("book");
+    }
+
+    @Test
+    void aDowngradeOfABrokenLockFindsThatItIsBroken() {
+        Queue<LossReason> reasons = new ConcurrentLinkedQueue<>();
+        DistributedReadWriteLock watched =
+                locks.readWriteLock("book", LockOptions.defaults().withOnLost(reasons::add));
+        a.run(watched.writeLock()::lock);
+        a.run(watched.readLock()::lock);
+        theirWrite.forceRelease();
+        a.run(watched.writeLock()::unlock);
+        assertThat(a.get(watched.readLock()::isHeldByCurrentThread)).isFalse();
+        Wait.until("the loss is reported", () -> !reasons.isEmpty());
+        LockLostException lost = Actor.failure(
+                LockLostException.class, a.begin(watched.readLock()::unlock));
+        assertThat(lost.reason()).isEqualTo(LossReason.BROKEN);
+        assertThat(reasons).containsExactly(LossReason.BROKEN);
         awaitUnused("book");
     }
 

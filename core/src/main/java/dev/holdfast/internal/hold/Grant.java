@@ -454,6 +454,14 @@ public final class Grant extends Renewable {
         }
     }
 
+    // The store has it no more. An earlier request for it may still come late.
+    private void loseInStore() {
+        if (!over) {
+            lose(reasonOfEarlyEnd());
+            engine.releases().cleanUp(claimToRelease());
+        }
+    }
+
     /** A newer grant of the name has come to this client, beside which the store cannot have this one. */
     public void loseToNewer() {
         lose(reasonOfEarlyEnd());
@@ -502,11 +510,12 @@ public final class Grant extends Renewable {
 
             @Override
             protected void answered(Attempt attempt) {
-                boolean same = attempt instanceof Granted granted && granted.counter() == counter;
-                if (over && attempt instanceof Granted) {
+                if (!(attempt instanceof Granted granted)) {
+                    home.change(Grant.this::loseInStore);
+                } else if (over) {
                     // Perhaps it was granted anew, after its release.
                     engine.releases().sendLater(claimToRelease());
-                } else if (!same) {
+                } else if (granted.counter() != counter) {
                     home.change(Grant.this::loseToAnother);
                 }
             }
