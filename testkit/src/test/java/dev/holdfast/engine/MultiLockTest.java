@@ -9,6 +9,7 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LeaseState;
+import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
@@ -335,6 +336,27 @@ class MultiLockTest extends EngineFixture {
         assertThat(a.get(x::holdCount)).isEqualTo(1);
         assertThat(a.get(locks.lock("y")::holdCount)).isZero();
         Actor.failure(LockLostException.class, a.begin(x::unlock));
+        assertUnused();
+    }
+
+    /** Though a name that comes before is not free, and would be waited for first. */
+    @Test
+    void whatWouldWaitForItselfFailsAtOnce() {
+        DistributedLock once = with(LockOptions.defaults().withReentrant(false));
+        DistributedLock y = locks.lock("y");
+        c.run(rival.lock("x")::lock);
+        a.run(y::lock);
+        store.reset();
+        assertThat(Actor.failure(LockException.class, a.start(() -> all.acquire())))
+                .hasMessageContaining("\"y\"");
+        Actor.failure(LockException.class, a.start(() -> all.acquire(Duration.ofDays(1))));
+        assertThat(a.get(all::tryAcquire)).isEmpty();
+        Actor.failure(LockException.class, a.begin(once::lock));
+        Actor.failure(LockException.class, a.start(() -> once.tryLock(1, TimeUnit.DAYS)));
+        assertThat(a.get(() -> once.tryLock())).isFalse();
+        assertThat(store.total()).isZero();
+        a.run(y::unlock);
+        c.run(rival.lock("x")::unlock);
         assertUnused();
     }
 

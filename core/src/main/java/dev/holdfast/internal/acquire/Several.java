@@ -266,7 +266,9 @@ public final class Several implements Wakeable {
 
     private void start() {
         try {
-            if (!isOneStepPossible()) {
+            if (!mayTakeAll()) {
+                end(Outcome.BUSY, null);
+            } else if (!isOneStepPossible()) {
                 next();
             } else if (!isAnyKnownBusy()) {
                 OneStep attempt = new OneStep();
@@ -283,6 +285,14 @@ public final class Several implements Wakeable {
         } catch (RuntimeException refused) {
             end(Outcome.FAILED, refused);
         }
+    }
+
+    // Before anything is waited for: what the thread holds, and cannot take once more, it would wait for in vain.
+    private boolean mayTakeAll() {
+        return specs.stream().allMatch(spec -> {
+            CohortLock lock = engine.locks().peek(spec.name());
+            return lock == null || lock.locked(() -> lock.mayTakeAgain(spec, owner.thread(), owner.holds(), !once));
+        });
     }
 
     // A thread that holds some of the names takes those once more, which the store cannot do.

@@ -167,18 +167,37 @@ public final class CohortLock implements GrantHome {
      * @param wouldWait whether it would wait for what it cannot have; if not, it just does not get it
      */
     public @Nullable Hold takeHere(LockSpec spec, @Nullable Thread thread, boolean forThread, boolean wouldWait) {
-        if (thread == null || threads.of(thread) == null) {
+        ReentrantHolds.Counts counts = thread == null ? null : threads.of(thread);
+        if (counts == null) {
             return takeLocal(spec, thread, forThread);
         }
+        if (!mayTakeAgain(spec, thread, forThread, wouldWait)) {
+            return null;
+        }
+        counts.add(spec, 1);
+        return counts.hold();
+    }
+
+    /**
+     * Whether the thread, if it has locked the name, can have it once more; true if it has not. Parameters as for {@link
+     * #takeHere}.
+     *
+     * @throws LockException if it would wait for itself, or has lost the lock
+     */
+    public boolean mayTakeAgain(LockSpec spec, @Nullable Thread thread, boolean forThread, boolean wouldWait) {
+        ReentrantHolds.Counts counts = thread == null ? null : threads.of(thread);
+        if (thread == null || counts == null) {
+            return true;
+        }
         if (forThread) {
-            return threads.reenter(thread, spec, wouldWait);
+            return threads.mayReenter(thread, counts, spec, wouldWait);
         }
         if (wouldWait) {
             throw new LockException("Thread " + thread.getName() + " holds \"" + name
                     + "\" through lock() and asked for a lease of it: it would wait for itself. Unlock first, or use lock()"
                     + " again");
         }
-        return null;
+        return false;
     }
 
     private @Nullable Hold takeLocal(LockSpec spec, @Nullable Thread thread, boolean forThread) {

@@ -43,7 +43,7 @@ final class ReentrantHolds {
             return exclusive == 0 && shared == 0;
         }
 
-        private void add(LockSpec spec, int n) {
+        void add(LockSpec spec, int n) {
             if (spec.isExclusive()) {
                 exclusive = Math.addExact(exclusive, n);
             } else {
@@ -122,17 +122,12 @@ final class ReentrantHolds {
     }
 
     /**
-     * Takes the lock once more for a thread that holds it.
+     * Whether a thread can take the lock once more.
      *
+     * @param counts of the thread, which holds it
      * @param wouldWait whether the caller would wait for what it cannot have; a {@code tryLock} just fails
-     * @return the thread's hold; null if a {@code tryLock} cannot have it
      */
-    @Nullable
-    Hold reenter(Thread thread, LockSpec spec, boolean wouldWait) {
-        Counts counts = of(thread);
-        if (counts == null) {
-            return null;
-        }
+    boolean mayReenter(Thread thread, Counts counts, LockSpec spec, boolean wouldWait) {
         if (counts.hold.spec().limit() != spec.limit()) {
             throw new LockConflictException(
                     "Thread " + thread.getName() + " holds \"" + name + "\" as another kind of lock", null);
@@ -145,10 +140,9 @@ final class ReentrantHolds {
             if (wouldWait) {
                 throw new LockException(refusal);
             }
-            return null;
+            return false;
         }
-        counts.add(spec, 1);
-        return counts.hold;
+        return true;
     }
 
     private @Nullable String refusal(Thread thread, LockSpec spec, Counts counts) {
