@@ -272,6 +272,53 @@ class ObserverTest extends EngineFixture {
                 "one ACQUIRED 0", "two ACQUIRED 0", "one BUSY 0", "two BUSY 0", "two released 0", "one released 0");
     }
 
+    private void assertEventsWithoutRenewals(String... events) {
+        awaitCallbacks(observed);
+        observer.events.removeIf(event -> event.startsWith("renewed"));
+        assertEvents(events);
+    }
+
+    /** The user never had the name that was free. */
+    @Test
+    void aMultiLockThatIsNotFreeInTimeReportsNoHold() {
+        DistributedLock several = observed.multiLock("one", "two");
+        c.run(rival.lock("two")::lock);
+        CompletableFuture<Boolean> timed = a.park(() -> several.tryLock(5, TimeUnit.MILLISECONDS));
+        clock.advance(Duration.ofMillis(5));
+        Actor.end(timed);
+        awaitUnused("one");
+        assertEventsWithoutRenewals("one TIMED_OUT 5", "two TIMED_OUT 5");
+        c.run(rival.lock("two")::unlock);
+    }
+
+    @Test
+    void aNameOfAMultiLockThatIsTakenAnewReportsNoLoss() {
+        DistributedLock several = observed.multiLock("one", "two");
+        c.run(rival.lock("two")::lock);
+        CompletableFuture<Void> waiting = a.parkIn(several::lock);
+        rival.lock("one").forceRelease();
+        pass(LEASE.dividedBy(3));
+        c.run(rival.lock("two")::unlock);
+        Actor.end(waiting);
+        assertEventsWithoutRenewals("one ACQUIRED 10000", "two ACQUIRED 10000");
+        rival.lock("one").forceRelease();
+        pass(LEASE.dividedBy(3));
+        assertEventsWithoutRenewals("one lost BROKEN");
+        Actor.failure(LockLostException.class, a.begin(several::unlock));
+    }
+
+    @Test
+    void aMultiLockThatFailsReportsNoNameThatTheThreadHeldBefore() {
+        DistributedLock several = observed.multiLock("one", "two");
+        c.run(rival.lock("two")::lock);
+        a.run(observed.lock("one")::lock);
+        assertEvents("one ACQUIRED 0");
+        assertThat(a.get(() -> several.tryLock())).isFalse();
+        assertEventsWithoutRenewals("two BUSY 0");
+        a.run(observed.lock("one")::unlock);
+        c.run(rival.lock("two")::unlock);
+    }
+
     @Test
     void reentryIsNotReportedAndAHandOffIsReportedWhenTheGrantGoesBack() {
         a.run(lock::lock);

@@ -84,7 +84,9 @@ public final class Several implements Wakeable {
     /** Those of the holds that were not held before. */
     private final List<Hold> fresh = new ArrayList<>();
 
-    /** What the observer has begun: for a thread, those that it does not hold yet. Set before the start. */
+    /** Those that are not just taken once more. */
+    private final List<LockSpec> asked;
+    /** What the observer has begun. Set before the start. */
     private Map<LockName, Acquisition> started = Map.of();
 
     private int retakes;
@@ -101,6 +103,9 @@ public final class Several implements Wakeable {
         this.begun = engine.now();
         this.once = maxWait == 0;
         this.deadline = Nanos.after(begun, maxWait);
+        this.asked = specs.stream()
+                .filter(spec -> !owner.holds() || !isHeld(engine, spec, owner))
+                .toList();
     }
 
     /**
@@ -230,8 +235,8 @@ public final class Several implements Wakeable {
             return;
         }
         started = new HashMap<>();
-        for (LockSpec spec : specs) {
-            Acquisition acquisition = isHeld(spec) ? null : Wait.observeStart(engine, spec);
+        for (LockSpec spec : asked) {
+            Acquisition acquisition = Wait.observeStart(engine, spec);
             if (acquisition != null) {
                 started.put(spec.name(), acquisition);
             }
@@ -239,15 +244,7 @@ public final class Several implements Wakeable {
     }
 
     private void observe(Outcome outcome) {
-        if (outcome == Outcome.ACQUIRED) {
-            fresh.forEach(hold -> observe(hold.spec(), outcome));
-        } else {
-            specs.forEach(spec -> observe(spec, outcome));
-        }
-    }
-
-    private void observe(LockSpec spec, Outcome outcome) {
-        Wait.observe(engine, spec, started.get(spec.name()), outcome, begun);
+        asked.forEach(spec -> Wait.observe(engine, spec, started.get(spec.name()), outcome, begun));
     }
 
     private void giveUp(Outcome outcome) {
@@ -300,10 +297,10 @@ public final class Several implements Wakeable {
         return engine.traits().atomicSeveral()
                 && specs.size() > 1
                 && specs.size() <= LockStore.MAX_SEVERAL
-                && specs.stream().noneMatch(this::isHeld);
+                && asked.size() == specs.size();
     }
 
-    private boolean isHeld(LockSpec spec) {
+    private static boolean isHeld(Engine engine, LockSpec spec, Owner owner) {
         CohortLock lock = engine.locks().peek(spec.name());
         return lock != null && lock.locked(() -> lock.isLockedBy(owner.thread()));
     }
@@ -418,8 +415,7 @@ public final class Several implements Wakeable {
         }
         adopt(claims, attempts, sentAt);
         if (holds.size() == claims.size()) {
-            listen(holds);
-            end(Outcome.ACQUIRED, null);
+            leaseBegun();
         } else {
             // What was adopted may go to another thread here; the rest is known to nobody.
             Stream<Claim> rest = claims.stream().skip(holds.size());
@@ -482,7 +478,7 @@ public final class Several implements Wakeable {
     private void adopt(List<Claim> claims, List<Attempt> attempts, long sentAt) {
         try {
             for (int i = 0; i < claims.size(); i++) {
-                LockSpec spec = specs.get(i).withoutListener();
+                LockSpec spec = specs.get(i).ofMember();
                 CohortLock lock = engine.locks().enter(spec.name());
                 try {
                     Granted granted = (Granted) attempts.get(i);
@@ -511,7 +507,7 @@ public final class Several implements Wakeable {
             beginLease();
         } else {
             LockSpec spec = specs.get(index);
-            boolean heldBefore = isHeld(spec);
+            boolean heldBefore = isHeld(engine, spec, owner);
             FutureWait wait = new FutureWait(
                     engine,
                     spec.renewedWithoutEnd(),
@@ -578,7 +574,6 @@ public final class Several implements Wakeable {
     }
 
     private void leaseBegun() {
-        LockSpec user = specs.get(0);
         for (Hold hold : holds) {
             if (!hold.isHeld()) {
                 if (fresh.contains(hold)) {
@@ -591,12 +586,14 @@ public final class Several implements Wakeable {
             }
         }
         for (Hold hold : fresh) {
+            LockSpec user = specs.get(holds.indexOf(hold));
             boolean restarted = hold.grant().home().locked(() -> hold.restart(user));
             if (!restarted) {
                 retake(hold);
                 return;
             }
         }
+        fresh.forEach(Hold::letObserve);
         listen(fresh);
         end(Outcome.ACQUIRED, null);
     }
@@ -604,6 +601,7 @@ public final class Several implements Wakeable {
     // A member was lost before the user had it. It is taken anew, and before that what comes after it is given back,
     // because all take the names in one order.
     private void retake(Hold lost) {
+        oneStepIsOver();
         if (once) {
             rollBack(Outcome.BUSY, null);
         } else if (engine.now() >= deadline) {

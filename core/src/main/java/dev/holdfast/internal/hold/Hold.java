@@ -34,6 +34,9 @@ public final class Hold implements Lease {
     /** Whether it is the thread's own, through {@code lock()}. */
     private final boolean forThread;
 
+    /** Whether observers know of it: not of a member of a multi-lock until the user has all of them. */
+    private volatile boolean observed;
+
     private volatile long holdEnds;
     private volatile @Nullable LossReason lost;
     private volatile boolean released;
@@ -55,6 +58,7 @@ public final class Hold implements Lease {
         this.since = now;
         this.thread = thread;
         this.forThread = forThread;
+        this.observed = !spec.member();
         this.holdEnds = Nanos.after(now, spec.maxHold());
         this.interrupted = spec.interruptOnLoss() ? new AtomicBoolean() : null;
         this.lossListeners = spec.onLost() == null ? List.of() : List.of(spec.onLost());
@@ -142,6 +146,8 @@ public final class Hold implements Lease {
     /**
      * Under the mutex: begins as a member of a multi-lock that has all its members now, with the options of the user. False if
      * it was lost before.
+     *
+     * @param user what the user asked for with this name
      */
     public boolean restart(LockSpec user) {
         if (!isHeld()) {
@@ -149,8 +155,23 @@ public final class Hold implements Lease {
         }
         long now = engine().now();
         holdEnds = Nanos.after(now, user.maxHold());
-        grant.restart(user.of(spec.name()), now);
+        grant.restart(user.ofMember(), now);
         return true;
+    }
+
+    /** The user has it now: observers know of it from now on, and of a loss that came before. */
+    public void letObserve() {
+        LossReason already = grant.home().locked(() -> {
+            observed = true;
+            return lost;
+        });
+        if (already != null) {
+            reportLoss(already);
+        }
+    }
+
+    boolean isObserved() {
+        return observed && engine().callbacks().isObserved();
     }
 
     /** Whether it was neither lost nor released. */
@@ -250,12 +271,16 @@ public final class Hold implements Lease {
         List<Consumer<LossReason>> listeners = lossListeners;
         lossListeners = List.of();
         AtomicBoolean interrupt = interrupted;
+        boolean reported = observed;
         Consumer<LossReason> first = whenLost;
         grant.home().afterwards(() -> {
             if (first != null) {
                 first.accept(reason);
             }
             notifyOfLoss(reason, listeners, interrupt);
+            if (reported) {
+                reportLoss(reason);
+            }
         });
         if (forThread) {
             watchThread();
@@ -286,7 +311,10 @@ public final class Hold implements Lease {
             callbacks.run(() -> grant.home().change(() -> interruptOwner(interrupt)));
         }
         listeners.forEach(listener -> callbacks.run(() -> listener.accept(reason)));
-        callbacks.observe(observer -> observer.lost(spec.name().value(), reason));
+    }
+
+    private void reportLoss(LossReason reason) {
+        engine().callbacks().observe(observer -> observer.lost(spec.name().value(), reason));
     }
 
     // Under the mutex, so that a thread that has released is never hit.
@@ -310,7 +338,7 @@ public final class Hold implements Lease {
         }
         markReleased();
         boolean goesBack = grant.leave(this);
-        boolean isSilent = !goesBack && lost == null && !engine().callbacks().isObserved();
+        boolean isSilent = !goesBack && lost == null && !isObserved();
         return isSilent ? null : new HoldEnd(this, goesBack ? HoldEnd.Rest.RELEASE : HoldEnd.Rest.REPORT);
     }
 

@@ -159,13 +159,15 @@ public final class HoldEnd {
             hold.grant().sendShrunk();
             return;
         }
-        if (rest != Rest.REPORT_LOSS && engine.callbacks().isObserved()) {
+        if (rest != Rest.REPORT_LOSS && hold.isObserved()) {
             Duration held = Duration.ofNanos(engine.now() - hold.since());
             engine.callbacks().observeHere(observer -> observer.released(name, held));
         }
         if (answer != null && isBroken(answer)) {
             hold.markBroken();
-            engine.callbacks().observeHere(observer -> observer.lost(name, LossReason.BROKEN));
+            if (hold.isObserved()) {
+                engine.callbacks().observeHere(observer -> observer.lost(name, LossReason.BROKEN));
+            }
         }
         if (hold.lossReason() != null) {
             throw hold.lostException();

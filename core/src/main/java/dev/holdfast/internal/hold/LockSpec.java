@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param label what people see as the label of the owner, instead of the client's; asked before each request, also under
  *     mutexes and on threads that renew, so it must only read a field; null for the client's label
  * @param ofSemaphore whether these are permits of a semaphore; one of a single permit is a mutex for the store
+ * @param member whether this is for a multi-lock that has not got all its members: the user has nothing yet
  */
 public record LockSpec(
         LockName name,
@@ -34,7 +35,8 @@ public record LockSpec(
         long storeTimeout,
         @Nullable Consumer<LossReason> onLost,
         @Nullable Supplier<String> label,
-        boolean ofSemaphore) {
+        boolean ofSemaphore,
+        boolean member) {
 
     /** A mutex, or half of a read-write lock. */
     public static LockSpec of(LockName name, int permits, int limit, LockOptions options) {
@@ -61,36 +63,29 @@ public record LockSpec(
                 Nanos.of(options.storeTimeout()),
                 options.onLost().orElse(null),
                 null,
-                ofSemaphore);
+                ofSemaphore,
+                false);
     }
 
-    /**
-     * The same for a member of a multi-lock while the others are waited for: renewed for as long as it is held, and its loss
-     * concerns nobody yet.
-     */
+    /** The same for a member of a multi-lock until it has all its members: its loss concerns nobody yet. */
+    public LockSpec ofMember() {
+        return copy(permits, autoRenew, maxHold, false, null, true);
+    }
+
+    /** The same while other members are waited for: renewed for as long as it is held. */
     public LockSpec renewedWithoutEnd() {
-        return copy(name, permits, true, Nanos.NEVER, false, null);
-    }
-
-    /** The same options for another member of the multi-lock, but for what a loss does. */
-    public LockSpec of(LockName member) {
-        return copy(member, permits, autoRenew, maxHold, false, null);
-    }
-
-    /** The same without what a loss does, which a multi-lock does once for all its members. */
-    public LockSpec withoutListener() {
-        return of(name);
+        return copy(permits, true, Nanos.NEVER, false, null, true);
     }
 
     /** The read lock that a write lock is downgraded to. */
     public LockSpec asRead() {
-        return copy(name, 1, autoRenew, maxHold, interruptOnLoss, onLost);
+        return copy(1, autoRenew, maxHold, interruptOnLoss, onLost, member);
     }
 
     /** A place in the wait set of a condition. */
     public LockSpec asWaitSet(LockName waitSet) {
         return new LockSpec(
-                waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null, null, false);
+                waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null, null, false, false);
     }
 
     /** The claim of a candidate in an election: a mutex, in the strict order of arrival, with a label of its own. */
@@ -109,18 +104,19 @@ public record LockSpec(
                 Nanos.of(storeTimeout),
                 null,
                 label,
+                false,
                 false);
     }
 
     private LockSpec copy(
-            LockName newName,
             int newPermits,
             boolean newAutoRenew,
             long newMaxHold,
             boolean newInterruptOnLoss,
-            @Nullable Consumer<LossReason> newOnLost) {
+            @Nullable Consumer<LossReason> newOnLost,
+            boolean newMember) {
         return new LockSpec(
-                newName,
+                name,
                 newPermits,
                 limit,
                 lease,
@@ -133,7 +129,8 @@ public record LockSpec(
                 storeTimeout,
                 newOnLost,
                 label,
-                ofSemaphore);
+                ofSemaphore,
+                newMember);
     }
 
     public boolean isExclusive() {
