@@ -14,9 +14,11 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
@@ -111,6 +113,40 @@ class KnownLossTest extends EngineFixture {
         }
         assertThat(doubts).allMatch(left -> left.compareTo(Duration.ZERO) > 0 && left.compareTo(LEASE) < 0);
         lease.release();
+    }
+
+    /** Whether the members come to be in doubt together or one after the other. */
+    @Test
+    void doubtAboutSeveralNamesIsReportedOnceAndWithTheLeastTime() {
+        Queue<Duration> doubts = new ConcurrentLinkedQueue<>();
+        c.run(rival.lock("known later")::lock);
+        CompletableFuture<Lease> waiting =
+                a.park(() -> locks.multiLock("known", "known later").acquire());
+        pass(Duration.ofMillis(5_500));
+        c.run(rival.lock("known later")::unlock);
+        Lease lease = Actor.end(waiting);
+        pass(Duration.ofMillis(15_500));
+        lease.onInDoubt(doubts::add);
+        for (int i = 1; i <= 2; i++) {
+            network.partition();
+            clock.advanceUntil(
+                    "it is in doubt", Duration.ofMillis(100), () -> lease.state() == LeaseState.IN_DOUBT);
+            Duration least = lease.remaining();
+            pass(Duration.ofSeconds(8));
+            assertThat(lease.state()).isEqualTo(LeaseState.IN_DOUBT);
+            awaitCallbacks(locks);
+            assertThat(doubts).hasSize(i);
+            assertThat(List.copyOf(doubts).get(i - 1)).isEqualTo(least);
+            List<Duration> late = new CopyOnWriteArrayList<>();
+            lease.onInDoubt(late::add);
+            awaitCallbacks(locks);
+            assertThat(late).hasSize(1);
+            network.heal();
+            clock.advanceUntil(
+                    "the lease is safe again", Duration.ofMillis(100), () -> lease.state() == LeaseState.SAFE);
+            awaitCallbacks(locks);
+        }
+        a.run(lease::release);
     }
 
     /** A thread that has died cannot unlock: its lock is renewed no more, and others get it when the lease is over. */

@@ -396,9 +396,11 @@ public final class Grant extends Renewable {
             if (isInDoubt(now) && !doubted) {
                 doubted = true;
                 holds.forEach(hold -> hold.reportDoubt(now));
-                Duration left = Duration.ofNanos(validity.deadline() - now);
-                home.afterwards(() -> engine.callbacks()
-                        .observe(observer -> observer.renewalLate(spec.name().value(), left)));
+                if (holds.stream().anyMatch(Hold::isObserved)) {
+                    Duration left = Duration.ofNanos(validity.deadline() - now);
+                    home.afterwards(() -> engine.callbacks()
+                            .observe(observer -> observer.renewalLate(spec.name().value(), left)));
+                }
             }
             endHoldsThatAreOver(now);
             if (holds.isEmpty() && !home.isIdle(this)) {

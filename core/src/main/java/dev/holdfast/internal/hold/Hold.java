@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -239,12 +240,47 @@ public final class Hold implements Lease {
 
     @Override
     public void onInDoubt(Consumer<Duration> listener) {
-        boolean already = grant.home().locked(() -> {
+        Consumer<Duration> handingOver = left -> engine().callbacks().run(() -> listener.accept(left));
+        if (whenInDoubt(handingOver)) {
+            handingOver.accept(remaining());
+        }
+    }
+
+    /**
+     * Registers a part of the engine that must know of doubt in time; it is called on the thread that watches the time, and must
+     * neither block nor run code of the user's. Returns whether it is in doubt already.
+     */
+    boolean whenInDoubt(Consumer<Duration> listener) {
+        return grant.home().locked(() -> {
             doubtListeners = plus(doubtListeners, listener);
-            return isHeld() && grant.isDoubtReported();
+            return isInReportedDoubt();
         });
+    }
+
+    /** Under the mutex: whether it is in doubt, and its listeners were notified of that. */
+    private boolean isInReportedDoubt() {
+        return isHeld() && grant.isDoubtReported();
+    }
+
+    /**
+     * Calls the listener each time when one of the holds comes to be in doubt while no other one is. All are watched by one
+     * thread, one after the other.
+     */
+    static void onFirstInDoubt(List<Hold> holds, Consumer<Duration> listener, Supplier<Duration> remaining) {
+        Runnable handOver = () -> {
+            Duration left = remaining.get();
+            holds.get(0).engine().callbacks().run(() -> listener.accept(left));
+        };
+        boolean already = false;
+        for (Hold hold : holds) {
+            already |= hold.whenInDoubt(ofOne -> {
+                if (holds.stream().noneMatch(other -> other != hold && other.grant.home().locked(other::isInReportedDoubt))) {
+                    handOver.run();
+                }
+            });
+        }
         if (already) {
-            engine().callbacks().run(() -> listener.accept(remaining()));
+            handOver.run();
         }
     }
 
@@ -257,8 +293,7 @@ public final class Hold implements Lease {
         if (isOpen() && !doubtListeners.isEmpty()) {
             List<Consumer<Duration>> listeners = doubtListeners;
             Duration left = Duration.ofNanos(Math.max(0, deadline() - now));
-            Callbacks callbacks = engine().callbacks();
-            grant.home().afterwards(() -> listeners.forEach(listener -> callbacks.run(() -> listener.accept(left))));
+            grant.home().afterwards(() -> listeners.forEach(listener -> listener.accept(left)));
         }
     }
 

@@ -84,7 +84,7 @@ public final class SeveralLease implements Lease {
 
     @Override
     public void onInDoubt(Consumer<Duration> listener) {
-        members.forEach(member -> member.onInDoubt(listener));
+        Hold.onFirstInDoubt(members, listener, this::remaining);
     }
 
     @Override
