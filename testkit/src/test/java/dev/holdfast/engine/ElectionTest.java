@@ -265,6 +265,15 @@ class ElectionTest extends EngineFixture {
     // ---- the end of a candidate ----
 
     @Test
+    void theCloseOfTheClientEndsAWaitForATermOfAnElectionThatWasNotStarted() {
+        Election idle = locks.election("idle");
+        CompletableFuture<Optional<Term>> waiting = a.park(() -> idle.awaitTerm(Duration.ofDays(1)));
+        locks.close();
+        assertThat(Actor.end(waiting)).isEmpty();
+        assertThat(a.get(() -> idle.awaitTerm(Duration.ofDays(1)))).isEmpty();
+    }
+
+    @Test
     void closeReleasesBeforeItReturnsAndIsCalledTwice() {
         Standing one = standing(locks, "one").start();
         awaitLeads(one);

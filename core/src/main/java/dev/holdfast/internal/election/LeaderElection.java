@@ -136,12 +136,16 @@ public final class LeaderElection implements Election, ClosesFirst {
     }
 
     private void begin() {
+        closeWithClient();
+        candidacy.begin();
+    }
+
+    private void closeWithClient() {
         engine.closeFirst(this);
         if (isClosed()) {
             // Another thread has closed it meanwhile, and has not seen it among those of the engine.
             engine.closesAlone(this);
         }
-        candidacy.begin();
     }
 
     // A callback, as all steps of the candidacy.
@@ -277,6 +281,8 @@ public final class LeaderElection implements Election, ClosesFirst {
     }
 
     private @Nullable ElectedTerm await(long deadline) throws InterruptedException {
+        // Also one that was not started: its close ends the wait.
+        closeWithClient();
         Waiting mine = new Waiting();
         waiting.add(mine);
         try {
@@ -286,7 +292,7 @@ public final class LeaderElection implements Election, ClosesFirst {
                 }
                 mine.woken = false;
                 ElectedTerm present = term;
-                if (isClosed()) {
+                if (isClosed() || engine.isClosed()) {
                     return null;
                 } else if (present != null && present.isValid()) {
                     return present;
