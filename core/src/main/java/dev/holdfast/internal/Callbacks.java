@@ -106,11 +106,15 @@ public final class Callbacks implements AutoCloseable {
     /** Notifies the observer on the calling thread, which must be one of the user's, without a mutex. */
     public void observeHere(Consumer<LockObserver> event) {
         if (FlightObserver.isRecording()) {
-            event.accept(FlightObserver.INSTANCE);
+            notify(FlightObserver.INSTANCE, event);
         }
-        if (observer == LockObserver.NONE) {
-            return;
+        if (observer != LockObserver.NONE) {
+            notify(observer, event);
         }
+    }
+
+    // What is thrown is an Error if there is no memory for an event of the flight recorder.
+    private static void notify(LockObserver observer, Consumer<LockObserver> event) {
         try {
             event.accept(observer);
         } catch (Throwable theirs) {

@@ -3,11 +3,14 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.DistributedLock;
+import dev.holdfast.Engines;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
+import dev.holdfast.internal.Callbacks;
+import dev.holdfast.spi.MonotonicClock;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -15,6 +18,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import jdk.jfr.Recording;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -112,6 +116,65 @@ class FailingUserCodeTest extends EngineFixture {
         Wait.until("the listener was called", () -> calls.get() > 0);
         awaitCallbacks(mine);
         assertThat(calls).hasValue(1);
+    }
+
+    /** The clock stands for whatever may fail while a thread takes its place among those who wait. */
+    @Test
+    void anErrorAtTheBeginningOfAWaitLeavesNobodyWaiting() {
+        AtomicInteger looks = new AtomicInteger(Integer.MAX_VALUE);
+        ThreadLocal<Boolean> fails = ThreadLocal.withInitial(() -> false);
+        Holdfast failing = Holdfast.builder()
+                .store(memory)
+                .clock(new MonotonicClock() {
+                    @Override
+                    public long nanoTime() {
+                        if (fails.get() && looks.decrementAndGet() == 0) {
+                            throw new OutOfMemoryError("for a test");
+                        }
+                        return clock.nanoTime();
+                    }
+
+                    @Override
+                    public long epochMicros() {
+                        return clock.epochMicros();
+                    }
+
+                    @Override
+                    public void parkNanos(Object blocker, long nanos) {
+                        clock.parkNanos(blocker, nanos);
+                    }
+                })
+                .connect();
+        DistributedLock lock = failing.lock("held");
+        c.run(rival.lock("held")::lock);
+        // One look at the clock more each time, until the wait has begun.
+        for (int look = 1; look <= 2; look++) {
+            int at = look;
+            a.run(() -> fails.set(true));
+            looks.set(at);
+            Actor.failure(OutOfMemoryError.class, a.begin(lock::lock));
+        }
+        CompletableFuture<Void> waiting = b.parkIn(lock::lock);
+        c.run(rival.lock("held")::unlock);
+        Actor.end(waiting);
+        b.run(lock::unlock);
+        failing.close();
+        awaitUnused("held");
+    }
+
+    @Test
+    void anEventThatTheFlightRecorderCannotTakeDoesNotStopThoseThatFollow() {
+        try (Recording recording = new Recording()) {
+            recording.enable("dev.holdfast.*");
+            recording.start();
+            Callbacks callbacks = Engines.of(locks).callbacks();
+            callbacks.observe(recorder -> {
+                throw new OutOfMemoryError("for a test");
+            });
+            callbacks.observe(recorder -> events.add("next"));
+            Wait.until("the next one is delivered", () -> events.contains("next"));
+        }
+        awaitCallbacks(locks);
     }
 
     @Test

@@ -115,7 +115,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
      */
     void start(boolean once, long deadline, List<String> held) {
         Hold here = null;
-        RuntimeException refused = null;
+        Throwable refused = null;
         CohortLock entered = engine.locks().enter(spec.name());
         try {
             here = entered.takeHere(spec, owner.thread(), owner.holds(), !once);
@@ -124,12 +124,13 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
                 waiter = newWaiter(owner.thread(), owner.holds(), once, deadline, held, this);
                 entered.join(waiter);
             }
-        } catch (RuntimeException cause) {
+        } catch (Throwable cause) {
             refused = cause;
         } finally {
             entered.leave();
         }
         if (refused != null) {
+            abandon(Outcome.FAILED);
             end(new Result(Outcome.FAILED, null, refused));
         } else if (waiter == null) {
             end(new Result(here != null ? Outcome.ACQUIRED : Outcome.BUSY, here, null));

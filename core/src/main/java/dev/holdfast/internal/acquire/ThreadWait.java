@@ -35,8 +35,14 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
                 Nanos.after(begun, maxWait),
                 engine.locks().heldNames().copy(),
                 this);
-        lock.join(waiter);
-        this.firstStep = lock.pass(waiter);
+        try {
+            lock.join(waiter);
+            this.firstStep = lock.pass(waiter);
+        } catch (Throwable failure) {
+            // Also an Error: the others must not wait behind this.
+            lock.abandon(waiter, Outcome.FAILED);
+            throw failure;
+        }
     }
 
     /**
