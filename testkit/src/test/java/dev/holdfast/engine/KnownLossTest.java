@@ -129,8 +129,7 @@ class KnownLossTest extends EngineFixture {
         lease.onInDoubt(doubts::add);
         for (int i = 1; i <= 2; i++) {
             network.partition();
-            clock.advanceUntil(
-                    "it is in doubt", Duration.ofMillis(100), () -> lease.state() == LeaseState.IN_DOUBT);
+            clock.advanceUntil("it is in doubt", Duration.ofMillis(100), () -> lease.state() == LeaseState.IN_DOUBT);
             Duration least = lease.remaining();
             pass(Duration.ofSeconds(8));
             assertThat(lease.state()).isEqualTo(LeaseState.IN_DOUBT);

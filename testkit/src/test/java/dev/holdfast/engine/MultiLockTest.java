@@ -434,8 +434,8 @@ class MultiLockTest extends EngineFixture {
     void theLossOfAllNamesAtOnceInterruptsTheThreadOnce() {
         Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
         Holdfast mine = client(Holdfast.builder().store(memory).callbacks(callbacks::add));
-        DistributedLock bounded = mine.multiLock(
-                NAMES, LockOptions.defaults().withMaxHold(SHORT).withInterruptOnLoss(true));
+        DistributedLock bounded =
+                mine.multiLock(NAMES, LockOptions.defaults().withMaxHold(SHORT).withInterruptOnLoss(true));
         for (boolean waits : new boolean[] {false, true}) {
             if (waits) {
                 c.run(rival.lock("z")::lock);

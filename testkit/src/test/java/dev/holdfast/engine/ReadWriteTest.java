@@ -258,8 +258,7 @@ class ReadWriteTest extends EngineFixture {
         a.run(watched.writeLock()::unlock);
         assertThat(a.get(watched.readLock()::isHeldByCurrentThread)).isFalse();
         Wait.until("the loss is reported", () -> !reasons.isEmpty());
-        LockLostException lost = Actor.failure(
-                LockLostException.class, a.begin(watched.readLock()::unlock));
+        LockLostException lost = Actor.failure(LockLostException.class, a.begin(watched.readLock()::unlock));
         assertThat(lost.reason()).isEqualTo(LossReason.BROKEN);
         assertThat(reasons).containsExactly(LossReason.BROKEN);
         awaitUnused("book");

@@ -399,7 +399,8 @@ public final class Grant extends Renewable {
                 if (holds.stream().anyMatch(Hold::isObserved)) {
                     Duration left = Duration.ofNanos(validity.deadline() - now);
                     home.afterwards(() -> engine.callbacks()
-                            .observe(observer -> observer.renewalLate(spec.name().value(), left)));
+                            .observe(
+                                    observer -> observer.renewalLate(spec.name().value(), left)));
                 }
             }
             endHoldsThatAreOver(now);

@@ -274,7 +274,8 @@ public final class Hold implements Lease {
         boolean already = false;
         for (Hold hold : holds) {
             already |= hold.whenInDoubt(ofOne -> {
-                if (holds.stream().noneMatch(other -> other != hold && other.grant.home().locked(other::isInReportedDoubt))) {
+                if (holds.stream()
+                        .noneMatch(other -> other != hold && other.grant.home().locked(other::isInReportedDoubt))) {
                     handOver.run();
                 }
             });

@@ -85,7 +85,21 @@ public record LockSpec(
     /** A place in the wait set of a condition. */
     public LockSpec asWaitSet(LockName waitSet) {
         return new LockSpec(
-                waitSet, 1, 0, lease, false, Nanos.NEVER, false, false, false, false, storeTimeout, null, null, false, false);
+                waitSet,
+                1,
+                0,
+                lease,
+                false,
+                Nanos.NEVER,
+                false,
+                false,
+                false,
+                false,
+                storeTimeout,
+                null,
+                null,
+                false,
+                false);
     }
 
     /** The claim of a candidate in an election: a mutex, in the strict order of arrival, with a label of its own. */
