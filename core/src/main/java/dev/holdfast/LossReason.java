@@ -9,7 +9,7 @@ public enum LossReason {
     EXPIRED,
     /** The store reports that another client holds the lock. */
     TAKEN,
-    /** Somebody ended the hold with a forced release. */
+    /** Somebody ended the hold with a forced release, or the store has lost it. */
     BROKEN,
     /** The store could not be reached to renew the lease before it was over. */
     STORE_UNREACHABLE,
