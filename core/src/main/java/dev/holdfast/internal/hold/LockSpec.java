@@ -14,8 +14,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is asked for: the constant part of an acquisition, made once per lock object.
  *
- * @param maxHold the longest hold in nanoseconds; {@link Nanos#NEVER} if there is none
- * @param storeTimeout how long the store may be out of reach, in nanoseconds
  * @param label what people see as the label of the owner, instead of the client's; asked before each request, also under
  *     mutexes and on threads that renew, so it must only read a field; null for the client's label
  * @param ofSemaphore whether these are permits of a semaphore; one of a single permit is a mutex for the store
@@ -25,127 +23,92 @@ public record LockSpec(
         LockName name,
         int permits,
         int limit,
-        Duration lease,
-        boolean autoRenew,
-        long maxHold,
-        boolean fair,
-        boolean spin,
-        boolean reentrant,
-        boolean interruptOnLoss,
-        long storeTimeout,
-        @Nullable Consumer<LossReason> onLost,
+        LockOptions options,
         @Nullable Supplier<String> label,
         boolean ofSemaphore,
         boolean member) {
 
     /** A mutex, or half of a read-write lock. */
     public static LockSpec of(LockName name, int permits, int limit, LockOptions options) {
-        return of(name, permits, limit, options, false);
+        return new LockSpec(name, permits, limit, options, null, false, false);
     }
 
     /** Some permits of a semaphore. */
     public static LockSpec ofSemaphore(LockName name, int permits, int limit, LockOptions options) {
-        return of(name, permits, limit, options, true);
-    }
-
-    private static LockSpec of(LockName name, int permits, int limit, LockOptions options, boolean ofSemaphore) {
-        return new LockSpec(
-                name,
-                permits,
-                limit,
-                options.lease(),
-                options.autoRenew(),
-                options.maxHold().map(Nanos::of).orElse(Nanos.NEVER),
-                options.fair(),
-                options.spin(),
-                options.reentrant(),
-                options.interruptOnLoss(),
-                Nanos.of(options.storeTimeout()),
-                options.onLost().orElse(null),
-                null,
-                ofSemaphore,
-                false);
-    }
-
-    /** The same for a member of a multi-lock until it has all its members: its loss concerns nobody yet. */
-    public LockSpec ofMember() {
-        return copy(permits, autoRenew, maxHold, false, null, true);
-    }
-
-    /** The same while other members are waited for: renewed for as long as it is held. */
-    public LockSpec renewedWithoutEnd() {
-        return copy(permits, true, Nanos.NEVER, false, null, true);
-    }
-
-    /** The read lock that a write lock is downgraded to. */
-    public LockSpec asRead() {
-        return copy(1, autoRenew, maxHold, interruptOnLoss, onLost, member);
-    }
-
-    /** A place in the wait set of a condition. */
-    public LockSpec asWaitSet(LockName waitSet) {
-        return new LockSpec(
-                waitSet,
-                1,
-                0,
-                lease,
-                false,
-                Nanos.NEVER,
-                false,
-                false,
-                false,
-                false,
-                storeTimeout,
-                null,
-                null,
-                false,
-                false);
+        return new LockSpec(name, permits, limit, options, null, true, false);
     }
 
     /** The claim of a candidate in an election: a mutex, in the strict order of arrival, with a label of its own. */
     public static LockSpec candidate(LockName name, Duration lease, Duration storeTimeout, Supplier<String> label) {
-        return new LockSpec(
-                name,
-                1,
-                1,
-                lease,
-                true,
-                Nanos.NEVER,
-                true,
-                false,
-                false,
-                false,
-                Nanos.of(storeTimeout),
-                null,
-                label,
-                false,
-                false);
+        LockOptions options = LockOptions.defaults()
+                .withLease(lease)
+                .withStoreTimeout(storeTimeout)
+                .withFair(true)
+                .withReentrant(false);
+        return new LockSpec(name, 1, 1, options, label, false, false);
     }
 
-    private LockSpec copy(
-            int newPermits,
-            boolean newAutoRenew,
-            long newMaxHold,
-            boolean newInterruptOnLoss,
-            @Nullable Consumer<LossReason> newOnLost,
-            boolean newMember) {
-        return new LockSpec(
-                name,
-                newPermits,
-                limit,
-                lease,
-                newAutoRenew,
-                newMaxHold,
-                fair,
-                spin,
-                reentrant,
-                newInterruptOnLoss,
-                storeTimeout,
-                newOnLost,
-                label,
-                ofSemaphore,
-                newMember);
+    /** A place in the wait set of a condition, of whose options the times count. */
+    public LockSpec asWaitSet(LockName waitSet) {
+        return of(waitSet, 1, 0, options);
     }
+
+    /** The same for a member of a multi-lock until it has all its members: its loss concerns nobody yet. */
+    public LockSpec ofMember() {
+        return new LockSpec(name, permits, limit, options, label, ofSemaphore, true);
+    }
+
+    /** The same while other members are waited for: renewed for as long as it is held. */
+    public LockSpec renewedWithoutEnd() {
+        return new LockSpec(name, permits, limit, options.withAutoRenew(true), label, ofSemaphore, true);
+    }
+
+    /** The read lock that a write lock is downgraded to. */
+    public LockSpec asRead() {
+        return new LockSpec(name, 1, limit, options, label, ofSemaphore, member);
+    }
+
+    // ---- the options, as far as they are in force ----
+
+    public Duration lease() {
+        return options.lease();
+    }
+
+    public boolean autoRenew() {
+        return options.autoRenew();
+    }
+
+    /** The longest hold in nanoseconds; {@link Nanos#NEVER} if there is none. */
+    public long maxHold() {
+        return member ? Nanos.NEVER : options.maxHold().map(Nanos::of).orElse(Nanos.NEVER);
+    }
+
+    public boolean fair() {
+        return options.fair();
+    }
+
+    public boolean spin() {
+        return options.spin();
+    }
+
+    public boolean reentrant() {
+        return options.reentrant();
+    }
+
+    public boolean interruptOnLoss() {
+        return !member && options.interruptOnLoss();
+    }
+
+    /** How long the store may be out of reach, in nanoseconds. */
+    public long storeTimeout() {
+        return Nanos.of(options.storeTimeout());
+    }
+
+    public @Nullable Consumer<LossReason> onLost() {
+        return member ? null : options.onLost().orElse(null);
+    }
+
+    // ---- what it is ----
 
     public boolean isExclusive() {
         return permits == limit;
@@ -168,7 +131,7 @@ public record LockSpec(
     public boolean isServedBy(LockSpec granted) {
         return permits == granted.permits
                 && limit == granted.limit
-                && autoRenew == granted.autoRenew
-                && lease.equals(granted.lease);
+                && autoRenew() == granted.autoRenew()
+                && lease().equals(granted.lease());
     }
 }
