@@ -13,6 +13,7 @@ import dev.holdfast.internal.time.Agenda;
 import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Backoff;
 import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.internal.time.Renewable;
 import dev.holdfast.internal.time.RenewalScheduler;
 import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.internal.time.Uptime;
@@ -111,7 +112,7 @@ public final class Engine implements AutoCloseable {
     private final Lane cleanupLane;
     private final Callbacks callbacks;
     private final Agenda<Alarm> losses;
-    private final RenewalScheduler renewals;
+    private final Agenda<Renewable> renewals;
     private final ReleaseRetrier releases;
     private final LockInspector inspector;
     private final ListenerRegistration lossWatch;
@@ -158,7 +159,7 @@ public final class Engine implements AutoCloseable {
         this.handOffNanos = Nanos.of(handOffTime);
         this.calls = new StoreCalls(time);
         this.losses = Alarm.agenda("holdfast-losses", time);
-        this.renewals = new RenewalScheduler(
+        this.renewals = RenewalScheduler.agenda(
                 this.store,
                 time,
                 (claims, failed, took) -> callbacks.observe(listener -> listener.renewed(claims, failed, took)));
@@ -238,7 +239,8 @@ public final class Engine implements AutoCloseable {
         return losses;
     }
 
-    public RenewalScheduler renewals() {
+    /** Renews what this client holds or waits for. */
+    public Agenda<Renewable> renewals() {
         return renewals;
     }
 

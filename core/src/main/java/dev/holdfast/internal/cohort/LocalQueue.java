@@ -225,7 +225,7 @@ final class LocalQueue {
             return drive(own, now);
         }
         Grant unusable = idle;
-        if (unusable != null && !isIdleUsable(now)) {
+        if (unusable != null && !isUsable(unusable, now)) {
             unusable.end();
             return () -> {
                 engine.releases().send(unusable.claimToRelease());
@@ -266,9 +266,9 @@ final class LocalQueue {
         return idle == null && (held == null || now - held.heldSince() >= engine.handOffNanos());
     }
 
-    private boolean isIdleUsable(long now) {
+    private boolean isUsable(Grant grant, long now) {
         Waiter head = queue.peek();
-        return idle != null && head != null && head.spec().isServedBy(idle.spec()) && mayBeTaken(idle, now);
+        return head != null && head.spec().isServedBy(grant.spec()) && mayBeTaken(grant, now);
     }
 
     private @Nullable RemoteContender contenderOf(Waiter waiter) {

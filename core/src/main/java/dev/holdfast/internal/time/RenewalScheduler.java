@@ -13,7 +13,7 @@ import java.util.List;
  * Renews all that this client holds or waits for. Whenever something is due, one batch is sent that takes along what is due
  * soon. Its thread does nothing else.
  */
-public final class RenewalScheduler implements AutoCloseable {
+public final class RenewalScheduler {
 
     /** Is notified when a batch was answered, or failed. Must not block. */
     public interface BatchListener {
@@ -23,42 +23,17 @@ public final class RenewalScheduler implements AutoCloseable {
     private final LockStore store;
     private final Uptime time;
     private final BatchListener listener;
-    private final Agenda<Renewable> agenda;
 
-    public RenewalScheduler(LockStore store, Uptime time, BatchListener listener) {
+    private RenewalScheduler(LockStore store, Uptime time, BatchListener listener) {
         this.store = store;
         this.time = time;
         this.listener = listener;
-        this.agenda = new Agenda<Renewable>("holdfast-renewals", time, false, this::renew).begin();
     }
 
-    /** When it takes part next. */
-    public void schedule(Renewable member, long at) {
-        agenda.schedule(member, at);
-    }
-
-    /** When it takes part next; see {@link Agenda#schedule(Agenda.Entry, long, long)}. */
-    public void schedule(Renewable member, long at, long slack) {
-        agenda.schedule(member, at, slack);
-    }
-
-    public void remove(Renewable member) {
-        agenda.remove(member);
-    }
-
-    /** For tests: see {@link Agenda#isEmpty}. */
-    public boolean isEmpty() {
-        return agenda.isEmpty();
-    }
-
-    /** For tests: see {@link Agenda#isIdle}. */
-    public boolean isIdle() {
-        return agenda.isIdle();
-    }
-
-    /** For tests: see {@link Agenda#steps}. */
-    public long steps() {
-        return agenda.steps();
+    /** An agenda whose entries are renewed when they are due. */
+    public static Agenda<Renewable> agenda(LockStore store, Uptime time, BatchListener listener) {
+        RenewalScheduler scheduler = new RenewalScheduler(store, time, listener);
+        return new Agenda<Renewable>("holdfast-renewals", time, false, scheduler::renew).begin();
     }
 
     private void renew(List<Renewable> due, long now) {
@@ -128,10 +103,5 @@ public final class RenewalScheduler implements AutoCloseable {
         } catch (Throwable failure) {
             Uncaught.report(failure);
         }
-    }
-
-    @Override
-    public void close() {
-        agenda.close();
     }
 }
