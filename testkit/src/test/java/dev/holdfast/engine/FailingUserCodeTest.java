@@ -6,6 +6,7 @@ import dev.holdfast.DistributedLock;
 import dev.holdfast.Engines;
 import dev.holdfast.Holdfast;
 import dev.holdfast.Lease;
+import dev.holdfast.LockException;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
@@ -17,7 +18,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import jdk.jfr.Recording;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -118,17 +121,14 @@ class FailingUserCodeTest extends EngineFixture {
         assertThat(calls).hasValue(1);
     }
 
-    /** The clock stands for whatever may fail while a thread takes its place among those who wait. */
-    @Test
-    void anErrorAtTheBeginningOfAWaitLeavesNobodyWaiting() {
-        AtomicInteger looks = new AtomicInteger(Integer.MAX_VALUE);
-        ThreadLocal<Boolean> fails = ThreadLocal.withInitial(() -> false);
-        Holdfast failing = Holdfast.builder()
+    /** A client for which there is no memory now and then: its clock stands for whatever may fail then. */
+    private Holdfast failingAt(BooleanSupplier moment) {
+        return Holdfast.builder()
                 .store(memory)
                 .clock(new MonotonicClock() {
                     @Override
                     public long nanoTime() {
-                        if (fails.get() && looks.decrementAndGet() == 0) {
+                        if (moment.getAsBoolean()) {
                             throw new OutOfMemoryError("for a test");
                         }
                         return clock.nanoTime();
@@ -145,6 +145,38 @@ class FailingUserCodeTest extends EngineFixture {
                     }
                 })
                 .connect();
+    }
+
+    /** The error comes when one name is held and the next one is to be waited for. */
+    @Test
+    void anErrorBetweenTwoNamesOfAMultiLockLeavesNoneHeld() {
+        AtomicBoolean fails = new AtomicBoolean(true);
+        Holdfast failing = failingAt(() -> fails.get()
+                && StackWalker.getInstance()
+                        .walk(frames ->
+                                frames.anyMatch(frame -> frame.getMethodName().equals("memberEnded"))));
+        DistributedLock both = failing.multiLock("one", "two");
+        c.run(rival.lock("two")::lock);
+        assertThat(Actor.failure(LockException.class, a.begin(both::lock)))
+                .hasRootCauseInstanceOf(OutOfMemoryError.class);
+        assertThat(Actor.failure(LockException.class, both.acquireAsync()))
+                .hasRootCauseInstanceOf(OutOfMemoryError.class);
+        awaitUnused("one");
+        assertThat(a.get(failing.lock("one")::holdCount)).isZero();
+        fails.set(false);
+        c.run(rival.lock("two")::unlock);
+        a.run(both::lock);
+        a.run(both::unlock);
+        failing.close();
+        awaitUnused("two");
+    }
+
+    /** While a thread takes its place among those who wait. */
+    @Test
+    void anErrorAtTheBeginningOfAWaitLeavesNobodyWaiting() {
+        AtomicInteger looks = new AtomicInteger(Integer.MAX_VALUE);
+        ThreadLocal<Boolean> fails = ThreadLocal.withInitial(() -> false);
+        Holdfast failing = failingAt(() -> fails.get() && looks.decrementAndGet() == 0);
         DistributedLock lock = failing.lock("held");
         c.run(rival.lock("held")::lock);
         // One look at the clock more each time, until the wait has begun.

@@ -216,9 +216,25 @@ public final class Several implements Wakeable {
 
     // What an alarm may have ended goes on where requests may be made.
     private void goOn(Runnable then) {
-        if (!dispatch(then)) {
-            then.run();
+        Runnable step = () -> guarded(then);
+        if (!dispatch(step)) {
+            step.run();
         }
+    }
+
+    // Also an Error: somebody waits for the end, and what is held by now nobody else would release.
+    private void guarded(Runnable step) {
+        try {
+            step.run();
+        } catch (Throwable failure) {
+            rollBack(Outcome.FAILED, asException(failure));
+        }
+    }
+
+    private @Nullable RuntimeException asException(@Nullable Throwable cause) {
+        return cause == null || cause instanceof RuntimeException
+                ? (RuntimeException) cause
+                : new LockException("Locks " + names() + " could not be acquired: " + cause, cause);
     }
 
     private boolean dispatch(Runnable pass) {
@@ -540,12 +556,7 @@ public final class Several implements Wakeable {
             next();
         } else {
             Outcome outcome = givenUp != null ? givenUp : result.outcome();
-            Throwable cause = result.failure();
-            rollBack(
-                    outcome,
-                    cause == null || cause instanceof RuntimeException
-                            ? (RuntimeException) cause
-                            : new LockException("Locks " + names() + " could not be acquired: " + cause, cause));
+            rollBack(outcome, asException(result.failure()));
         }
     }
 
