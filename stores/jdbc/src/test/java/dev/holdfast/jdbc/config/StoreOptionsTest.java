@@ -59,8 +59,8 @@ class StoreOptionsTest {
         }
         try (LockStore store = open("jdbc:h2:mem:options?holdfast.busyTimeout=9500ms&holdfast.ticketTtl=2s")) {
             assertThat(store.traits().ticketTtl()).isEqualTo(Duration.ofSeconds(2));
-            // The wait for a thread, that for the connection, and a second.
-            assertThat(store.traits().callTimeout()).isEqualTo(Duration.ofMillis(20_000));
+            // The wait for a thread, that for its turn, that for the pool to open a connection, and a second.
+            assertThat(store.traits().callTimeout()).isEqualTo(Duration.ofMillis(29_500));
         }
     }
 
