@@ -35,6 +35,8 @@ public final class ChildGroup {
      * are no longer its descendants.
      */
     private final Set<ProcessHandle> signalled = ConcurrentHashMap.newKeySet();
+    /** Whether the session is over: its number may be that of another one by now, so that it is signalled no more. */
+    private volatile boolean sessionIsOver;
 
     private ChildGroup(ControlPipe control, Process process) {
         this.control = control;
@@ -112,12 +114,14 @@ public final class ChildGroup {
 
     /** Sends a signal, by its name without SIG, to the whole group. */
     public void signal(String name) {
-        control.send(name);
+        if (!sessionIsOver) {
+            control.send(name);
+        }
     }
 
     /** Stops the group, then this process, as Ctrl-Z does; the sentinel does it, since a JVM cannot stop itself. */
     void pause() {
-        control.send("pause");
+        signal("pause");
     }
 
     /**
@@ -125,6 +129,7 @@ public final class ChildGroup {
      */
     public void warmUp() {
         process.descendants().forEach(ProcessHandle::isAlive);
+        boolean ignored = session.isEmpty();
     }
 
     /** Asks the group to end. */
@@ -136,10 +141,19 @@ public final class ChildGroup {
     /** Kills the group, and those descendants that have left it. */
     public void kill() {
         process.descendants().forEach(signalled::add);
-        signal("KILL");
-        process.destroyForcibly();
         signalled.forEach(ProcessHandle::destroyForcibly);
-        session.kill();
+        if (!isSessionOver()) {
+            signal("KILL");
+            process.destroyForcibly();
+            session.kill();
+        }
+    }
+
+    private boolean isSessionOver() {
+        if (!sessionIsOver && !process.isAlive()) {
+            sessionIsOver = session.isEmpty();
+        }
+        return sessionIsOver;
     }
 
     /**
@@ -147,7 +161,7 @@ public final class ChildGroup {
      * left it when a signal was to end the group.
      */
     boolean isGone() {
-        return !process.isAlive() && signalled.stream().noneMatch(session::isRunning) && session.isEmpty();
+        return isSessionOver() && signalled.stream().noneMatch(session::isRunning);
     }
 
     /** Ends the sentinel; call it when nothing is to be signalled any more. What the command left in the background keeps running. */
