@@ -53,7 +53,10 @@ final class ApplicationRedis {
 
     private boolean isNamedByNobody(DataRedisConnectionDetails details) {
         Standalone server = details.getStandalone();
-        return server != null
+        // Beside Sentinels or a cluster Boot names localhost, too.
+        return details.getSentinel() == null
+                && details.getCluster() == null
+                && server != null
                 && server.getHost().equals("localhost")
                 && server.getPort() == 6379
                 && Stream.of("url", "host", "port")

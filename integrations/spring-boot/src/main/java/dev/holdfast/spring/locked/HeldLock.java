@@ -25,6 +25,9 @@ interface HeldLock {
      */
     void release();
 
+    /** The method that took it has ended, and a transaction keeps it: its thread is not interrupted for a loss any more, if that can be. */
+    default void methodEnded() {}
+
     /** The same lock for a call inside: it is given up by the call that took it. */
     default HeldLock joined() {
         HeldLock outer = this;

@@ -45,6 +45,11 @@ record LeaseHold(LockRequest request, Lease lease, long since, LossInterrupt int
     }
 
     @Override
+    public void methodEnded() {
+        interrupt.end();
+    }
+
+    @Override
     public void release() {
         interrupt.end();
         Duration rest = rest();
@@ -61,6 +66,7 @@ record LeaseHold(LockRequest request, Lease lease, long since, LossInterrupt int
 
     /** Gives the lock up without waiting for the store. The future fails with {@link LockLostException} if it was lost. */
     CompletableFuture<Void> releaseAsync() {
+        interrupt.end();
         Duration rest = rest();
         if (rest.isZero()) {
             return lease.releaseAsync();

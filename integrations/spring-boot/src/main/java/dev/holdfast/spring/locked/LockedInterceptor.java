@@ -58,12 +58,13 @@ public final class LockedInterceptor implements MethodInterceptor {
         HeldLocks.push(held);
         Runnable end = () -> {
             HeldLocks.remove(held);
-            held.release();
+            release(request, held);
         };
         boolean untilCommit = covering == null && holdUntilCommit(end);
         return result(request, invocation, () -> {
             if (untilCommit) {
-                requireHeld(held);
+                held.methodEnded();
+                requireHeld(request, held);
             } else {
                 end.run();
             }
@@ -79,9 +80,26 @@ public final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    private static void requireHeld(HeldLock held) {
+    private static void release(LockRequest request, HeldLock held) {
+        try {
+            held.release();
+        } catch (LockLostException lost) {
+            forgetInterrupt(request);
+            throw lost;
+        }
+    }
+
+    // It was meant for the method, which is over.
+    private static void forgetInterrupt(LockRequest request) {
+        if (request.method().options().interruptOnLoss()) {
+            Thread.interrupted();
+        }
+    }
+
+    private static void requireHeld(LockRequest request, HeldLock held) {
         LockLostException loss = held.loss();
         if (loss != null) {
+            forgetInterrupt(request);
             throw loss;
         }
     }
@@ -99,9 +117,6 @@ public final class LockedInterceptor implements MethodInterceptor {
         try {
             end.run();
         } catch (LockLostException lost) {
-            if (request.method().options().interruptOnLoss()) {
-                Thread.interrupted(); // it was meant for the method, which is over
-            }
             if (failure != null && failure != lost) {
                 lost.addSuppressed(failure);
             }

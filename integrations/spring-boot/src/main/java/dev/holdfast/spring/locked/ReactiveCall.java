@@ -22,11 +22,15 @@ final class ReactiveCall {
     private ReactiveCall() {}
 
     static Mono<?> mono(LockRequest request, MethodInvocation invocation, TransactionBoundary transactions) {
+        return Mono.defer(() -> mono(request, invocation, new Subscriber(transactions)));
+    }
+
+    private static Mono<?> mono(LockRequest request, MethodInvocation invocation, Subscriber subscriber) {
         return Mono.usingWhen(
                         acquire(request),
                         held -> Mono.firstWithSignal(
                                 Mono.defer(() -> Mono.from(work(request, held, invocation)))
-                                        .subscribeOn(outside(transactions)),
+                                        .subscribeOn(subscriber.outsideTransaction()),
                                 loss(held)),
                         ReactiveCall::release,
                         (held, failure) -> release(held),
@@ -36,11 +40,15 @@ final class ReactiveCall {
     }
 
     static Flux<?> flux(LockRequest request, MethodInvocation invocation, TransactionBoundary transactions) {
+        return Flux.defer(() -> flux(request, invocation, new Subscriber(transactions)));
+    }
+
+    private static Flux<?> flux(LockRequest request, MethodInvocation invocation, Subscriber subscriber) {
         return Flux.usingWhen(
                         acquire(request),
                         // An error of the other publisher would not cancel the work, its end does.
                         held -> Flux.<Object>defer(() -> Flux.from(work(request, held, invocation)))
-                                .subscribeOn(outside(transactions))
+                                .subscribeOn(subscriber.outsideTransaction())
                                 .takeUntilOther(loss(held).onErrorComplete())
                                 .concatWith(Mono.defer(() -> lossSoFar(held))),
                         ReactiveCall::release,
@@ -62,10 +70,22 @@ final class ReactiveCall {
                 : acquired;
     }
 
-    // Mostly the grant comes on another thread than the subscriber's. If it does not, and that thread has a
-    // transaction, what the method writes would be committed after the lock was given up.
-    private static Scheduler outside(TransactionBoundary transactions) {
-        return transactions.isOpen() ? Schedulers.boundedElastic() : Schedulers.immediate();
+    /** Whoever subscribes, and whether that thread has a transaction. It may ask for more elements later, on the same thread. */
+    private static final class Subscriber {
+
+        private final TransactionBoundary transactions;
+        private final boolean inTransaction;
+
+        private Subscriber(TransactionBoundary transactions) {
+            this.transactions = transactions;
+            this.inTransaction = transactions.isOpen();
+        }
+
+        // Mostly the grant comes on another thread than the subscriber's. If either has a transaction, what the method
+        // writes there would be committed after the lock was given up.
+        private Scheduler outsideTransaction() {
+            return inTransaction || transactions.isOpen() ? Schedulers.boundedElastic() : Schedulers.immediate();
+        }
     }
 
     private static Publisher<?> work(LockRequest request, LeaseHold held, MethodInvocation invocation) {

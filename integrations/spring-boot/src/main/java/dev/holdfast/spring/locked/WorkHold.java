@@ -121,8 +121,8 @@ final class WorkHold implements HeldLock {
             CompletableFuture<T> result = new CompletableFuture<>();
             stage.whenComplete((value, failure) -> {
                 // The thread of an open transaction may wait for the result before it commits.
-                boolean isKept = !isClosed;
                 done.complete(null);
+                boolean isKept = !isClosed;
                 if (isKept) {
                     complete(result, value, failure, loss());
                 } else {

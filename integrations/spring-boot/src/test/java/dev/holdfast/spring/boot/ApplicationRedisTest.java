@@ -78,5 +78,10 @@ class ApplicationRedisTest {
         // Keys that name a server are what such a bean is made from.
         assertThat(opened(factory.withPropertyValues("spring.data.redis.url=redis://" + NOBODY)))
                 .contains(NOBODY);
+        assertThat(opened(factory.withPropertyValues("spring.data.redis.cluster.nodes=" + NOBODY)))
+                .contains("cluster", NOBODY);
+        assertThat(opened(factory.withPropertyValues(
+                        "spring.data.redis.sentinel.master=m", "spring.data.redis.sentinel.nodes=" + NOBODY)))
+                .contains("sentinel", NOBODY);
     }
 }

@@ -238,8 +238,28 @@ class LockedTransactionTest {
                 });
     }
 
+    /** The thread with the transaction asks for one element after the other, on a thread of its own choice: itself. */
+    @Test
+    void aFluxDoesNotRunOnTheThreadThatAsksForMore() {
+        Thread subscriber = Thread.currentThread();
+        runner.withBean(
+                        "open",
+                        TransactionBoundary.class,
+                        () -> new OpenOnEachThread() {
+                            @Override
+                            public boolean isOpen() {
+                                return Thread.currentThread() == subscriber;
+                            }
+                        },
+                        definition -> definition.setPrimary(true))
+                .run(context -> assertThat(
+                                context.getBean(Accounts.class).threads().toIterable(1))
+                        .hasSize(4)
+                        .doesNotContain(subscriber.getName()));
+    }
+
     /** A grant mostly comes on another thread than the subscriber's: this takes each for one that has a transaction. */
-    private static final class OpenOnEachThread implements TransactionBoundary {
+    private static class OpenOnEachThread implements TransactionBoundary {
 
         @Override
         public boolean isOpen() {
@@ -313,7 +333,7 @@ class LockedTransactionTest {
 
         @Locked("account")
         public Flux<String> threads() {
-            return Flux.from(thread());
+            return Flux.range(0, 4).map(i -> Thread.currentThread().getName());
         }
     }
 
