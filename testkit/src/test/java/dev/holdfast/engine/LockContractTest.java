@@ -38,6 +38,9 @@ class LockContractTest extends EngineFixture {
     void lockThatIsFreeDoesNotEndTheNextParkOfItsThread() {
         Object pause = new Object();
         CompletableFuture<Boolean> pausing = a.start(() -> {
+            // The queue of the actor's work may have left it a permit, which this uses up.
+            LockSupport.unpark(Thread.currentThread());
+            LockSupport.park();
             lock.lock();
             LockSupport.park(pause);
             return true;

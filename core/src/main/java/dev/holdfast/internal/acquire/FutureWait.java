@@ -130,14 +130,23 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
             entered.leave();
         }
         if (refused != null) {
-            abandon(Outcome.FAILED);
-            end(new Result(Outcome.FAILED, null, refused));
+            fail(refused);
         } else if (waiter == null) {
             end(new Result(here != null ? Outcome.ACQUIRED : Outcome.BUSY, here, null));
         } else {
-            // What it claims to send, it sends at once: the lane may have much to do before.
-            dispatch(this::pass);
+            try {
+                // What it claims to send, it sends at once: the lane may have much to do before.
+                dispatch(this::pass);
+            } catch (Throwable noMemory) {
+                fail(noMemory);
+            }
         }
+    }
+
+    // In this order: the end of the waiter reports an outcome without the cause, if nothing was reported before.
+    private void fail(Throwable cause) {
+        end(new Result(Outcome.FAILED, null, cause));
+        abandon(Outcome.FAILED);
     }
 
     /** Gives it up, unless it has ended. */
@@ -167,16 +176,12 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
                 work.run();
             } catch (Throwable failure) {
                 // Also an Error: the others must not wait behind this.
-                end(new Result(Outcome.FAILED, null, failure));
-                abandon(Outcome.FAILED);
+                fail(failure);
             }
         });
         if (!dispatched) {
             // On another thread, because this one may have a mutex.
-            engine.callbacks().run(() -> {
-                end(new Result(Outcome.FAILED, null, engine.closedException(spec.name())));
-                abandon(Outcome.FAILED);
-            });
+            engine.callbacks().run(() -> fail(engine.closedException(spec.name())));
         }
     }
 

@@ -188,7 +188,7 @@ public final class Several implements Wakeable {
     }
 
     private void await(boolean interruptible) {
-        done.whenComplete((outcome, never) -> LockSupport.unpark(owner.thread()));
+        done.whenComplete((outcome, never) -> wakeOwner());
         boolean interrupted = false;
         while (!done.isDone()) {
             Runnable pass = passes.poll();
@@ -242,8 +242,15 @@ public final class Several implements Wakeable {
             return engine.dispatch(pass);
         }
         passes.add(pass);
-        LockSupport.unpark(owner.thread());
+        wakeOwner();
         return true;
+    }
+
+    // The thread itself looks before it parks. Unparked, it would not park the next time, perhaps in the program.
+    private void wakeOwner() {
+        if (owner.thread() != Thread.currentThread()) {
+            LockSupport.unpark(owner.thread());
+        }
     }
 
     private void observeStart() {
@@ -295,8 +302,9 @@ public final class Several implements Wakeable {
             } else {
                 next();
             }
-        } catch (RuntimeException refused) {
-            end(Outcome.FAILED, refused);
+        } catch (Throwable refused) { // also an Error: somebody waits for the end
+            givenUp = Outcome.FAILED; // what was sent, and is granted, is released
+            end(Outcome.FAILED, asException(refused));
         }
     }
 
@@ -508,8 +516,8 @@ public final class Several implements Wakeable {
                     lock.leave();
                 }
             }
-        } catch (RuntimeException closed) {
-            failure = closed;
+        } catch (Throwable closed) { // also an Error: the rest is known to nobody, and is released behind this
+            failure = asException(closed);
         }
     }
 

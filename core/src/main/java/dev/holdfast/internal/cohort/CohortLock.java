@@ -34,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>a grant is in {@code grants} from its admission until it is released or lost, and nowhere after;
- *   <li>the grants fit into the limit, but for those of which the store has ended some, and is being asked which;
+ *   <li>the grants fit into the limit, but for those of which the store has ended some, and is being asked which. One with a
+ *       fixed lease is not asked for, since that would prolong it: its holder learns of its end as it releases it;
  *   <li>a retired lock is empty and out of the table, and nobody enters it again.
  * </ul>
  *

@@ -281,8 +281,10 @@ public final class LeaderElection implements Election, ClosesFirst {
     }
 
     private @Nullable ElectedTerm await(long deadline) throws InterruptedException {
-        // Also one that was not started: its close ends the wait.
-        closeWithClient();
+        if (state.get() == State.NEW) {
+            // Its close ends the wait. One that was started is registered until it has ended.
+            closeWithClient();
+        }
         Waiting mine = new Waiting();
         waiting.add(mine);
         try {
