@@ -84,11 +84,16 @@ final class AdoptedRowSweeper implements AutoCloseable {
                 connection.call(turn -> free(turn.table(), name));
                 failures = 0;
             } catch (StoreException failed) {
-                if (++failures == MOST_FAILURES) {
+                if (!isReferredTo(failed) && ++failures == MOST_FAILURES) {
                     throw failed;
                 }
             }
         }
+    }
+
+    private static boolean isReferredTo(StoreException failed) {
+        return failed.getCause() instanceof SQLException cause
+                && String.valueOf(cause.getSQLState()).startsWith("23");
     }
 
     private boolean free(LockTable table, LockName name) throws SQLException {

@@ -136,15 +136,17 @@ class AdoptedTableTest extends Servers {
     @ValueSource(strings = {"h2", "postgresql", "mariadb"})
     void deadClientsLockToWhichTheirProgramRefersDoesNotKeepOthers(String product) throws SQLException {
         open(product, "insert");
-        granted(store, alice.mutex(new LockName("a-job")));
+        for (int i = 0; i < 12; i++) {
+            granted(store, alice.mutex(new LockName("a-job-" + i)));
+        }
         granted(store, claim);
         run(
                 url.replaceAll("&holdfast.*", ""),
                 "CREATE TABLE note (name VARCHAR(100), FOREIGN KEY (name) REFERENCES job_lock (name))",
-                "INSERT INTO note VALUES ('a-job')");
+                "INSERT INTO note SELECT name FROM job_lock WHERE name LIKE 'a-job-%'");
         expire();
         awaitUntil(() -> tryTheirs(LOCK));
-        assertThat(theirs.isLocked("a-job")).isTrue();
+        assertThat(theirs.isLocked("a-job-0")).isTrue();
     }
 
     /** A list looks at a bounded number of rows, among which free ones do not count. */

@@ -73,7 +73,7 @@ import org.apache.zookeeper.data.ACL;
  * longest lease that must last without renewal.
  *
  * <p>{@link #close} of a store that was opened by URL closes its session, which ends all grants that it still has.
- * A store over the user's client does not close the session, so its grants remain.
+ * A store over the user's client does not close the session: its waiters leave the queues, and its grants end with their leases.
  *
  * <h2>Overview for maintainers</h2>
  *
@@ -278,24 +278,24 @@ public final class ZooKeeperLockStore implements LockStore {
         return call("a list", () -> inspect.list(prefix, limit));
     }
 
-    // With the session of the store's own client all nodes end. That of a user's client lives on, and with it each node
-    // that nobody
-    // deletes: what waits is deleted now, what holds when its lease is over, and what was to be deleted as soon as it
-    // can be.
+    // The nodes of the store's own client end with its session. That of a user's client lives on, and with it each node
+    // that nobody deletes: what waits, and what holds when its lease is over.
     @Override
     public void close() {
         if (context.sessions().outlivesStore()) {
             context.sessions().refuseCalls();
-            context.leaseExpiry().endWaiting();
         }
         endWhenNothingIsLeft();
     }
 
+    // Each time what waits ends: a request that was under way at the close may have come to wait since.
     private void endWhenNothingIsLeft() {
-        boolean isLeft = context.claims().count() > 0 || !context.orphans().isIdle();
-        if (isLeft && context.sessions().outlivesStore()) {
-            context.timer().after(LOOK_WHAT_IS_LEFT, this::endWhenNothingIsLeft);
-            return;
+        if (context.sessions().outlivesStore()) {
+            context.leaseExpiry().endWaiting();
+            if (context.claims().count() > 0 || !context.orphans().isIdle()) {
+                context.timer().after(LOOK_WHAT_IS_LEFT, this::endWhenNothingIsLeft);
+                return;
+            }
         }
         context.claims().clear();
         context.timer().close();

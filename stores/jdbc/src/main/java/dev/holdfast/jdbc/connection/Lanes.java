@@ -14,9 +14,9 @@ import java.util.function.Supplier;
 /**
  * The connections for work. A call takes a lane that is free, on the caller's own thread where that may work; if all are busy it
  * waits at the one with the fewest calls. Calls about one name that come while another is under way use the same
- * lane. So a name whose row is locked or contended keeps one lane busy and no more, a lane that hangs gets no calls of other names
- * while there is one that does not, and clients do not race against themselves, but for calls about several names, which go by the
- * first of them.
+ * lane, and so do those of the few names that share a slot with it. So a name whose row is locked or contended keeps one lane busy
+ * and no more, a lane that hangs gets no calls of names in other slots while there is one that does not, and clients do not race
+ * against themselves, but for calls about several names, which go by the first of them.
  * Thread-safe.
  */
 public final class Lanes implements AutoCloseable {
@@ -35,8 +35,10 @@ public final class Lanes implements AutoCloseable {
         private final SerialConnection connection;
         private final BlockingCalls calls;
         private int users;
-        /** When the last call began that found the lane free, or the last one ended. */
+        /** When a call found the lane free, or the last one was seen to be over. */
         private long moved;
+        /** How many calls were over then. */
+        private long turns;
 
         Lane(SerialConnection connection, BlockingCalls calls) {
             this.connection = connection;
@@ -103,6 +105,7 @@ public final class Lanes implements AutoCloseable {
         }
         if (slot.lane.users++ == 0) {
             slot.lane.moved = clock.nanoTime();
+            slot.lane.turns = slot.lane.connection.turns();
         }
         return slot.lane;
     }
@@ -119,6 +122,11 @@ public final class Lanes implements AutoCloseable {
     }
 
     private int users(Lane lane) {
+        long turns = lane.connection.turns();
+        if (turns != lane.turns) {
+            lane.turns = turns;
+            lane.moved = clock.nanoTime();
+        }
         boolean hangs = lane.users > 0 && clock.nanoTime() - lane.moved > HANGS_NANOS;
         return hangs ? MOST_USERS + lane.users : lane.users;
     }
@@ -126,7 +134,6 @@ public final class Lanes implements AutoCloseable {
     private synchronized void leave(Slot slot, Lane lane) {
         slot.users--;
         lane.users--;
-        lane.moved = clock.nanoTime();
     }
 
     /** Some connection for work, for calls that are about no name. */

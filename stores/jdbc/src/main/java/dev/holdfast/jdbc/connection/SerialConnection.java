@@ -50,6 +50,11 @@ public final class SerialConnection implements AutoCloseable {
     /** How many calls have overtaken the ones that wait now. Written by the owner of the mutex. */
     private volatile int overtaking;
 
+    /** How many calls have had the connection. Guarded by the mutex. */
+    private long taken;
+    /** The same for everybody to read. */
+    private volatile long turns;
+
     private @Nullable LockTable table;
     private boolean closed;
 
@@ -111,8 +116,14 @@ public final class SerialConnection implements AutoCloseable {
         } catch (SQLException failure) {
             throw dialect.failure(failure);
         } finally {
+            turns = ++taken;
             mutex.unlock();
         }
+    }
+
+    /** How many calls have had the connection, and are over. */
+    long turns() {
+        return turns;
     }
 
     private <T> T callLocked(Work<T> work, long start) throws SQLException {

@@ -317,11 +317,19 @@ public final class PostgresNotifier implements WaiterNotifier {
             } catch (SQLException
                     | RuntimeException
                     | Error failed) { // also one of a driver or a listener: nobody would start another thread
-                poller.lookNow();
+                lookAfterFailure(poller);
                 if (!closed) {
                     LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);
                 }
             }
+        }
+    }
+
+    private static void lookAfterFailure(WaitPoller poller) {
+        try {
+            poller.lookNow();
+        } catch (Error noThread) {
+            return; // the next wait has it look
         }
     }
 

@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,9 @@ public final class JedisClusterPort implements RedisPort {
     /** How often a call follows a redirection to another node. */
     private static final int MAX_REDIRECTIONS = 5;
 
+    /** After so many time-outs in which a silent node was not asked, it is taken for one that answers. */
+    private static final int NOTED_TIMEOUTS = 5;
+
     /** How many nodes process their part of a batch at the same time; the other nodes follow. */
     private static final int NODES_AT_ONCE = 16;
 
@@ -59,7 +63,9 @@ public final class JedisClusterPort implements RedisPort {
     private final Map<ServerAddress, JedisNode> nodes = new ConcurrentHashMap<>();
     private final Map<ServerAddress, ConnectionSource> open = new ConcurrentHashMap<>();
     /** Nodes that did not answer their part of the last batch in time, with the next one, for which nobody waits. */
-    private final Map<ServerAddress, CompletableFuture<?>> silent = new ConcurrentHashMap<>();
+    private final Map<ServerAddress, Unawaited> silent = new ConcurrentHashMap<>();
+
+    private final AtomicBoolean refreshing = new AtomicBoolean();
 
     private final BlockingCalls workCalls;
     private final BlockingCalls renewalCalls;
@@ -248,8 +254,8 @@ public final class JedisClusterPort implements RedisPort {
             nodes.values().forEach(node -> node.subscription().check());
             channels.check();
             List<Object> replies = scattered(calls);
-            if (slots.isSuspect()) {
-                nodeCalls.call(this::refreshed);
+            if (slots.isSuspect() && refreshing.compareAndSet(false, true)) {
+                nodeCalls.call(this::refreshed).whenComplete((done, failure) -> refreshing.set(false));
             }
             leaveFormerNodes();
             return reader.apply(replies);
@@ -301,6 +307,9 @@ public final class JedisClusterPort implements RedisPort {
         return Arrays.asList(replies);
     }
 
+    /** What was sent to a node that may not answer, and when. */
+    private record Unawaited(CompletableFuture<?> answer, long since) {}
+
     /** The calls to one node, and their indices in the batch. */
     private record Part(ServerAddress node, List<Integer> indices, List<ServerCall> calls) {
 
@@ -324,8 +333,8 @@ public final class JedisClusterPort implements RedisPort {
         }
         List<Part> answering = new ArrayList<>();
         for (Part part : parts.values()) {
-            CompletableFuture<?> before = silent.get(part.node());
-            if (before == null) {
+            Unawaited before = silent.get(part.node());
+            if (before == null || isLongAgo(before)) {
                 answering.add(part);
             } else {
                 StoreException failure = askedWithoutWaiting(part, before);
@@ -335,12 +344,17 @@ public final class JedisClusterPort implements RedisPort {
         return answering;
     }
 
-    private StoreException askedWithoutWaiting(Part part, CompletableFuture<?> before) {
-        if (!before.isDone()) {
+    // A node from which nothing was wanted for a while may be well by now.
+    private boolean isLongAgo(Unawaited before) {
+        return before.answer().isDone() && clock.nanoTime() - before.since() > NOTED_TIMEOUTS * timeout.toNanos();
+    }
+
+    private StoreException askedWithoutWaiting(Part part, Unawaited before) {
+        if (!before.answer().isDone()) {
             return StoreException.unavailable(
                     Effect.NONE, "Not sent: " + part.node() + " has not answered the request before", null);
         }
-        silent.replace(part.node(), before, onAnotherThread(part));
+        silent.replace(part.node(), before, new Unawaited(onAnotherThread(part), clock.nanoTime()));
         return StoreException.unavailable(
                 Effect.UNKNOWN,
                 part.node() + " has not answered the last time, so nobody has waited for its answer now",
@@ -383,8 +397,9 @@ public final class JedisClusterPort implements RedisPort {
     }
 
     private void noteWhetherItAnswers(ServerAddress node, long start, @Nullable Object last) {
-        if (last instanceof StoreException && clock.nanoTime() - start >= timeout.toNanos()) {
-            silent.putIfAbsent(node, CompletableFuture.completedFuture(null));
+        long now = clock.nanoTime();
+        if (last instanceof StoreException && now - start >= timeout.toNanos() && nodes.containsKey(node)) {
+            silent.putIfAbsent(node, new Unawaited(CompletableFuture.completedFuture(null), now));
         } else {
             silent.remove(node);
         }

@@ -26,8 +26,8 @@ import redis.clients.jedis.exceptions.JedisMovedDataException;
  * it breaks. The thread starts with the first channel, and ends with the last one.
  *
  * <p>{@link #check} finds a connection that died without notice. It is called with every batch of renewals, so at
- * least every third of a ticket's time to live while any claim waits, and when a confirmation is late. It sends a probe, and closes the connection
- * if the previous probe was not answered in time.
+ * least every third of a ticket's time to live while any claim waits, and when a confirmation is late. It sends a
+ * probe, and closes the connection if the previous probe was not answered in time.
  *
  * <p>On a cluster, slots may move to another node. When the connection breaks, or the node ends one of its
  * channels, all channels go to {@link Displaced}, which finds their new nodes.
