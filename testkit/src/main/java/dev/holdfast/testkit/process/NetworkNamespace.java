@@ -50,8 +50,13 @@ public final class NetworkNamespace implements AutoCloseable {
         try {
             make().close();
         } catch (AssertionError refused) {
-            Assumptions.abort("A partition of the network needs root and namespaces: " + refused.getMessage());
+            skip(refused);
         }
+    }
+
+    static void skip(AssertionError refused) {
+        Assumptions.abort("A partition of the network needs root, namespaces, and the programs ip and tc: "
+                + refused.getMessage());
     }
 
     /** Makes one. Its addresses are those of no other one, in any process of this machine. */
