@@ -147,7 +147,17 @@ class SignalProcessTest extends ToolTest {
         assertThat(result).isEqualTo(new Result(128 + 3, "", ""));
     }
 
+    // A shell that starts a program waits until that has begun, and cannot be stopped meanwhile: if its child was
+    // stopped
+    // before, both stand still, but the shell does not show it.
     private static boolean isStopped(String pid) {
-        return Tool.state(pid) == 'T';
+        char state = Tool.state(pid);
+        return state == 'T' || (state == 'D' && hasStoppedChild(pid));
+    }
+
+    private static boolean hasStoppedChild(String pid) {
+        return ProcessHandle.of(Long.parseLong(pid)).stream()
+                .flatMap(ProcessHandle::children)
+                .anyMatch(child -> Tool.state(Long.toString(child.pid())) == 'T');
     }
 }

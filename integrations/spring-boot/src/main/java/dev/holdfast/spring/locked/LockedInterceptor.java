@@ -61,7 +61,7 @@ public final class LockedInterceptor implements MethodInterceptor {
             release(request, held);
         };
         boolean untilCommit = covering == null && holdUntilCommit(end);
-        return result(request, invocation, () -> {
+        return result(invocation, () -> {
             if (untilCommit) {
                 held.methodEnded();
                 requireHeld(request, held);
@@ -105,8 +105,7 @@ public final class LockedInterceptor implements MethodInterceptor {
     }
 
     // What the method throws counts, unless the lock was lost: then that is why it failed, or what matters more.
-    private static @Nullable Object result(LockRequest request, MethodInvocation invocation, Runnable end)
-            throws Throwable {
+    private static @Nullable Object result(MethodInvocation invocation, Runnable end) throws Throwable {
         Object result = null;
         Throwable failure = null;
         try {
