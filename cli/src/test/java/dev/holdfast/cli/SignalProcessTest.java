@@ -81,11 +81,7 @@ class SignalProcessTest extends ToolTest {
     void ctrlZStopsTheCommandAndTheToolAndContinuesBoth() {
         Running running = tool.start("run", "x", "--", "sh", "-c", Tool.untilLetEnd(4));
         String command = tool.await("pid");
-        running.signal("TSTP");
-        Tool.await(
-                "both stopped",
-                () -> isStopped(command)
-                        && isStopped(Long.toString(running.process().pid())));
+        stopBoth(running, command);
         tool.letEnd();
         running.signal("CONT");
         assertThat(running.await().exit()).isEqualTo(4);
@@ -96,11 +92,7 @@ class SignalProcessTest extends ToolTest {
         Running running =
                 tool.start("run", "--lease", "1s", "--on-lost", "ignore", "x", "--", "sh", "-c", Tool.untilLetEnd(4));
         String command = tool.await("pid");
-        running.signal("TSTP");
-        Tool.await(
-                "both stopped",
-                () -> isStopped(command)
-                        && isStopped(Long.toString(running.process().pid())));
+        stopBoth(running, command);
         assertThat(tool.run("run", "x", "--", "true").exit())
                 .as("it waits for the lease")
                 .isZero();
@@ -145,6 +137,14 @@ class SignalProcessTest extends ToolTest {
                 "env(1) can unblock signals");
         Result result = tool.run("run", "x", "--", "sh", "-c", "ulimit -c 0; kill -QUIT $$; echo blocked");
         assertThat(result).isEqualTo(new Result(128 + 3, "", ""));
+    }
+
+    private static void stopBoth(Running running, String command) {
+        running.signal("TSTP");
+        Tool.await(
+                "both stopped",
+                () -> isStopped(command)
+                        && isStopped(Long.toString(running.process().pid())));
     }
 
     // A shell that starts a program waits until that has begun, and cannot be stopped meanwhile: if its child was

@@ -14,7 +14,7 @@ import dev.holdfast.LossReason;
 import dev.holdfast.internal.calls.ReleaseRetrier;
 import dev.holdfast.internal.cohort.CohortLock;
 import dev.holdfast.spi.LockStore;
-import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.WrappedClock;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
@@ -181,13 +181,14 @@ class CloseTest extends EngineFixture {
     }
 
     /** Stops a thread that takes up a grant, past its check whether the client is open. */
-    private final class ClockOfAdoptions implements MonotonicClock {
+    private final class ClockOfAdoptions extends WrappedClock {
 
         private final CompletableFuture<Void> reached = new CompletableFuture<>();
         private final CompletableFuture<Void> goOn = new CompletableFuture<>();
         private final AtomicInteger left;
 
         private ClockOfAdoptions(int number) {
+            super(clock);
             this.left = new AtomicInteger(number);
         }
 
@@ -201,17 +202,7 @@ class CloseTest extends EngineFixture {
                 reached.complete(null);
                 goOn.join();
             }
-            return clock.nanoTime();
-        }
-
-        @Override
-        public long epochMicros() {
-            return clock.epochMicros();
-        }
-
-        @Override
-        public void parkNanos(Object blocker, long nanos) {
-            clock.parkNanos(blocker, nanos);
+            return super.nanoTime();
         }
     }
 

@@ -11,7 +11,7 @@ import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.internal.Callbacks;
-import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.WrappedClock;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -125,23 +125,13 @@ class FailingUserCodeTest extends EngineFixture {
     private Holdfast failingAt(BooleanSupplier moment) {
         return Holdfast.builder()
                 .store(memory)
-                .clock(new MonotonicClock() {
+                .clock(new WrappedClock(clock) {
                     @Override
                     public long nanoTime() {
                         if (moment.getAsBoolean()) {
                             throw new OutOfMemoryError("for a test");
                         }
-                        return clock.nanoTime();
-                    }
-
-                    @Override
-                    public long epochMicros() {
-                        return clock.epochMicros();
-                    }
-
-                    @Override
-                    public void parkNanos(Object blocker, long nanos) {
-                        clock.parkNanos(blocker, nanos);
+                        return super.nanoTime();
                     }
                 })
                 .connect();

@@ -12,6 +12,7 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.SignalCost;
+import dev.holdfast.testkit.WrappedClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -145,21 +146,11 @@ class TripCountTest extends WithPlainServer {
     @Test
     void maintenanceThreadSleepsWhileNothingIsDue() {
         AtomicInteger parks = new AtomicInteger();
-        MonotonicClock counting = new MonotonicClock() {
-            @Override
-            public long nanoTime() {
-                return MonotonicClock.SYSTEM.nanoTime();
-            }
-
-            @Override
-            public long epochMicros() {
-                return MonotonicClock.SYSTEM.epochMicros();
-            }
-
+        MonotonicClock counting = new WrappedClock(MonotonicClock.SYSTEM) {
             @Override
             public void parkNanos(Object blocker, long nanos) {
                 parks.incrementAndGet();
-                MonotonicClock.SYSTEM.parkNanos(blocker, nanos);
+                super.parkNanos(blocker, nanos);
             }
         };
         LockStore store = closing(new EtcdLockStoreProvider().open(server.url(), counting));

@@ -6,6 +6,7 @@ import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.LockTable.Idle;
 import dev.holdfast.jdbc.row.RowCodec;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.store.DaemonThreads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,11 +72,7 @@ final class IdleRowCleaner implements AutoCloseable {
     private synchronized void start(LockName name) {
         if (thread == null && !closed) {
             from = name.value();
-            Thread cleaner = new Thread(this::run, threadName);
-            cleaner.setDaemon(true);
-            // If it cannot be started, for want of memory, the next call tries again.
-            cleaner.start();
-            thread = cleaner;
+            thread = DaemonThreads.start(Thread::new, this::run, threadName);
         }
     }
 

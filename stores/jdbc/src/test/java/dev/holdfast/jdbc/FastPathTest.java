@@ -20,6 +20,7 @@ import dev.holdfast.spi.Renewed;
 import dev.holdfast.store.ResourceRecord;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.Seeds;
+import dev.holdfast.testkit.WrappedClock;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -108,22 +109,12 @@ class FastPathTest {
      */
     @Test
     void newRowHasOneCounter() throws SQLException {
-        MonotonicClock restless = new MonotonicClock() {
+        MonotonicClock restless = new WrappedClock(clock) {
             private long epoch = clock.epochMicros();
-
-            @Override
-            public long nanoTime() {
-                return clock.nanoTime();
-            }
 
             @Override
             public long epochMicros() {
                 return epoch++;
-            }
-
-            @Override
-            public void parkNanos(Object blocker, long nanos) {
-                clock.parkNanos(blocker, nanos);
             }
         };
         Path path = folder.resolve("restless.db");

@@ -16,6 +16,7 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
+import dev.holdfast.testkit.WrappedClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -90,20 +91,10 @@ class SqliteClockTest {
     void processWithAnEarlierClockIsRefused() {
         ManualClock clock = new ManualClock(6);
         open(clock, "boot").close();
-        MonotonicClock behind = new MonotonicClock() {
+        MonotonicClock behind = new WrappedClock(clock) {
             @Override
             public long nanoTime() {
-                return clock.nanoTime() - 1;
-            }
-
-            @Override
-            public long epochMicros() {
-                return clock.epochMicros();
-            }
-
-            @Override
-            public void parkNanos(Object blocker, long nanos) {
-                clock.parkNanos(blocker, nanos);
+                return super.nanoTime() - 1;
             }
         };
         assertThatThrownBy(() -> open(behind, "boot"))

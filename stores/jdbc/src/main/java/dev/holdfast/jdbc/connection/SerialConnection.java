@@ -11,6 +11,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -50,10 +51,7 @@ public final class SerialConnection implements AutoCloseable {
     /** How many calls have overtaken the ones that wait now. Written by the owner of the mutex. */
     private volatile int overtaking;
 
-    /** How many calls have had the connection. Guarded by the mutex. */
-    private long taken;
-    /** The same for everybody to read. */
-    private volatile long turns;
+    private final AtomicLong turns = new AtomicLong();
 
     private @Nullable LockTable table;
     private boolean closed;
@@ -116,14 +114,14 @@ public final class SerialConnection implements AutoCloseable {
         } catch (SQLException failure) {
             throw dialect.failure(failure);
         } finally {
-            turns = ++taken;
+            turns.incrementAndGet();
             mutex.unlock();
         }
     }
 
     /** How many calls have had the connection, and are over. */
     long turns() {
-        return turns;
+        return turns.get();
     }
 
     private <T> T callLocked(Work<T> work, long start) throws SQLException {

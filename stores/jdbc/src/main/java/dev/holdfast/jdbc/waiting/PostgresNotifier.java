@@ -10,6 +10,7 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.DaemonThreads;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -272,11 +273,7 @@ public final class PostgresNotifier implements WaiterNotifier {
         if (thread != null) {
             return isNew;
         }
-        // If it cannot be started, for want of memory, whoever comes next tries again.
-        Thread started = new Thread(() -> run(waiters, poller), "holdfast-postgresql-listener");
-        started.setDaemon(true);
-        started.start();
-        thread = started;
+        thread = DaemonThreads.start(Thread::new, () -> run(waiters, poller), "holdfast-postgresql-listener");
         return false;
     }
 
@@ -317,19 +314,11 @@ public final class PostgresNotifier implements WaiterNotifier {
             } catch (SQLException
                     | RuntimeException
                     | Error failed) { // also one of a driver or a listener: nobody would start another thread
-                lookAfterFailure(poller);
+                poller.lookNow();
                 if (!closed) {
                     LockSupport.parkNanos(PAUSE_AFTER_FAILURE_NANOS);
                 }
             }
-        }
-    }
-
-    private static void lookAfterFailure(WaitPoller poller) {
-        try {
-            poller.lookNow();
-        } catch (Error noThread) {
-            return; // the next wait has it look
         }
     }
 

@@ -7,6 +7,7 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.store.DaemonThreads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -136,11 +137,7 @@ public final class WaitPoller implements AutoCloseable {
             return;
         }
         if (thread == null) {
-            // If it cannot be started, for want of memory, whoever comes next tries again.
-            Thread started = new Thread(this::run, threadName);
-            started.setDaemon(true);
-            started.start();
-            thread = started;
+            thread = DaemonThreads.start(Thread::new, this::run, threadName);
         } else if (isParked && clock.nanoTime() + within - parkedUntil < 0) {
             LockSupport.unpark(thread);
         }

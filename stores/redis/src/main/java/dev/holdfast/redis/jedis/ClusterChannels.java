@@ -4,6 +4,7 @@ import dev.holdfast.redis.client.HashSlot;
 import dev.holdfast.redis.client.RedisPort.Subscriber;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.store.DaemonThreads;
 import dev.holdfast.store.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -122,7 +123,7 @@ final class ClusterChannels implements AutoCloseable {
         mutex.lock();
         try {
             if (searching == null && !closed && !unassigned.isEmpty()) {
-                searching = Subscription.started(threads, this::search, "holdfast-redis-channels");
+                searching = DaemonThreads.start(threads, this::search, "holdfast-redis-channels");
             }
         } finally {
             mutex.unlock();

@@ -254,12 +254,25 @@ public final class JedisClusterPort implements RedisPort {
             nodes.values().forEach(node -> node.subscription().check());
             channels.check();
             List<Object> replies = scattered(calls);
-            if (slots.isSuspect() && refreshing.compareAndSet(false, true)) {
-                nodeCalls.call(this::refreshed).whenComplete((done, failure) -> refreshing.set(false));
-            }
+            refreshIfSuspect();
             leaveFormerNodes();
             return reader.apply(replies);
         }));
+    }
+
+    // In the background, and one at a time: each keeps a thread, which the nodes that answer need.
+    private void refreshIfSuspect() {
+        if (slots.isSuspect() && refreshing.compareAndSet(false, true)) {
+            boolean begun = false;
+            try {
+                nodeCalls.call(this::refreshed).whenComplete((done, failure) -> refreshing.set(false));
+                begun = true;
+            } finally {
+                if (!begun) {
+                    refreshing.set(false);
+                }
+            }
+        }
     }
 
     private boolean refreshed() {

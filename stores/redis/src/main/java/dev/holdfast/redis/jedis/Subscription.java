@@ -4,6 +4,7 @@ import dev.holdfast.redis.client.ServerError;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.store.DaemonThreads;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -98,23 +99,10 @@ final class Subscription implements AutoCloseable {
     // Starts the thread if there is none and one is needed. Returns false if that is not possible now.
     private boolean isRead() {
         if (thread == null && !closed && !wanted.isEmpty()) {
-            thread = started(threads, this::keepReading, "holdfast-redis-subscription");
+            thread = DaemonThreads.start(threads, this::keepReading, "holdfast-redis-subscription");
             return thread != null;
         }
         return true;
-    }
-
-    /** Starts a thread; returns null if there are too many. The caller tries again with a later request. */
-    static @Nullable Thread started(ThreadFactory threads, Runnable work, String name) {
-        try {
-            Thread thread = threads.newThread(work);
-            thread.setName(name);
-            thread.setDaemon(true);
-            thread.start();
-            return thread;
-        } catch (OutOfMemoryError tooManyThreads) {
-            return null;
-        }
     }
 
     void remove(String name) {

@@ -9,6 +9,7 @@ import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.WrappedClock;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -107,9 +108,13 @@ class ExchangeTest extends StoreTest {
     }
 
     /** Throws an Error once, when it is asked for the time. */
-    private static final class FailingClock implements MonotonicClock {
+    private static final class FailingClock extends WrappedClock {
 
         private int callsLeft;
+
+        private FailingClock() {
+            super(MonotonicClock.SYSTEM);
+        }
 
         /** @param calls which of the next calls throws; 0 for none */
         private void failIn(int calls) {
@@ -121,17 +126,7 @@ class ExchangeTest extends StoreTest {
             if (callsLeft > 0 && --callsLeft == 0) {
                 throw new OutOfMemoryError("by the test");
             }
-            return SYSTEM.nanoTime();
-        }
-
-        @Override
-        public long epochMicros() {
-            return SYSTEM.epochMicros();
-        }
-
-        @Override
-        public void parkNanos(Object blocker, long nanos) {
-            SYSTEM.parkNanos(blocker, nanos);
+            return super.nanoTime();
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.zookeeper.claim;
 
 import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
+import dev.holdfast.zookeeper.session.SessionPath;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -37,21 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class NodeWatches {
 
-    private record Key(long session, String path) {
-
-        // By hand: what a record generates is slow until it is compiled.
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return other instanceof Key that && session == that.session && path.equals(that.path);
-        }
-
-        @Override
-        public int hashCode() {
-            return 31 * Long.hashCode(session) + path.hashCode();
-        }
-    }
-
-    private final Map<Key, NodeWatch> watches = new HashMap<>();
+    private final Map<SessionPath, NodeWatch> watches = new HashMap<>();
 
     private enum State {
         /** The node is being read. */
@@ -65,12 +52,12 @@ public final class NodeWatches {
     /** The watch on one node, and who is interested in it. */
     private final class NodeWatch implements Watcher {
 
-        private final Key key;
+        private final SessionPath key;
         private final SessionClient client;
         private final Map<ClaimState, Consumer<WatchedEvent>> claims = new LinkedHashMap<>(2);
         private State state = State.STALE;
 
-        private NodeWatch(Key key, SessionClient client) {
+        private NodeWatch(SessionPath key, SessionClient client) {
             this.key = key;
             this.client = client;
         }
@@ -104,7 +91,7 @@ public final class NodeWatches {
             String path,
             Consumer<WatchedEvent> onEvent,
             Consumer<Reply<SessionClient.Data>> then) {
-        Key key = new Key(client.session(), path);
+        SessionPath key = new SessionPath(client.session(), path);
         synchronized (this) {
             if (claimState.state() == ClaimState.State.OVER) {
                 client.data(path, null, then);
@@ -142,13 +129,13 @@ public final class NodeWatches {
     }
 
     private State state(ClaimState claimState, String path) {
-        NodeWatch watch = watches.get(new Key(claimState.session(), path));
+        NodeWatch watch = watches.get(new SessionPath(claimState.session(), path));
         return watch == null || !watch.claims.containsKey(claimState) ? State.STALE : watch.state;
     }
 
     /** The claim is not interested any more in another claim's node. */
     public synchronized void leave(ClaimState claimState, String path) {
-        NodeWatch unused = forget(new Key(claimState.session(), path), claimState);
+        NodeWatch unused = forget(new SessionPath(claimState.session(), path), claimState);
         if (unused != null) {
             unused.client.unwatch(path, unused);
         }
@@ -156,11 +143,11 @@ public final class NodeWatches {
 
     /** The claim is not interested any more in a node that is gone, or about to be deleted, which uses up the watch. */
     public void forget(ClaimState claimState, String path) {
-        forget(new Key(claimState.session(), path), claimState);
+        forget(new SessionPath(claimState.session(), path), claimState);
     }
 
     // Returns the watch if nobody is interested in it any more.
-    private synchronized @Nullable NodeWatch forget(Key key, ClaimState claimState) {
+    private synchronized @Nullable NodeWatch forget(SessionPath key, ClaimState claimState) {
         NodeWatch watch = watches.get(key);
         if (watch == null || watch.claims.remove(claimState) == null || !watch.claims.isEmpty()) {
             return null;

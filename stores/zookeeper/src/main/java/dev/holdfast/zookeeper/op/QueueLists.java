@@ -4,6 +4,7 @@ import dev.holdfast.zookeeper.node.AdmissionQueue;
 import dev.holdfast.zookeeper.node.NodeName;
 import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
+import dev.holdfast.zookeeper.session.SessionPath;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -38,30 +39,16 @@ public final class QueueLists {
         void failed(Throwable cause);
     }
 
-    private record Key(long session, String parent) {
-
-        // By hand: what a record generates is slow until it is compiled.
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return other instanceof Key that && session == that.session && parent.equals(that.parent);
-        }
-
-        @Override
-        public int hashCode() {
-            return 31 * Long.hashCode(session) + parent.hashCode();
-        }
-    }
-
     private static final class UnderWay {
         private int lists;
         private List<Listener> next = List.of();
     }
 
-    private final Map<Key, UnderWay> queues = new HashMap<>();
+    private final Map<SessionPath, UnderWay> queues = new HashMap<>();
 
     /** Lists the queue below a parent node. */
     void list(SessionClient client, String parent, Listener listener) {
-        Key key = new Key(client.session(), parent);
+        SessionPath key = new SessionPath(client.session(), parent);
         synchronized (this) {
             UnderWay queue = queues.get(key);
             if (queue == null) {
@@ -114,10 +101,10 @@ public final class QueueLists {
     private final class Listing implements ChildrenCallback {
 
         private final SessionClient client;
-        private final Key key;
+        private final SessionPath key;
         private final List<Listener> listeners;
 
-        private Listing(SessionClient client, Key key, List<Listener> listeners) {
+        private Listing(SessionClient client, SessionPath key, List<Listener> listeners) {
             this.client = client;
             this.key = key;
             this.listeners = listeners;
@@ -144,7 +131,7 @@ public final class QueueLists {
         }
     }
 
-    private void ended(SessionClient client, Key key) {
+    private void ended(SessionClient client, SessionPath key) {
         List<Listener> sharing;
         synchronized (this) {
             UnderWay queue = queues.get(key);
@@ -160,7 +147,7 @@ public final class QueueLists {
         }
         if (!sharing.isEmpty()) {
             try {
-                client.list(key.parent(), new Listing(client, key, sharing));
+                client.list(key.path(), new Listing(client, key, sharing));
             } catch (RuntimeException | Error noMemory) {
                 // The client's event thread would drop it, and they would wait for a list that never comes.
                 sharing.forEach(listener -> listener.failed(noMemory));
