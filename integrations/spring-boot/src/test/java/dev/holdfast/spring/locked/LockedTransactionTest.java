@@ -1,17 +1,22 @@
 package dev.holdfast.spring.locked;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockObserver;
 import dev.holdfast.spring.Locked;
+import dev.holdfast.spring.boot.HoldfastBuilderCustomizer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.ObjectProvider;
@@ -223,6 +228,45 @@ class LockedTransactionTest {
         });
     }
 
+    /** The flag would end what the thread does next, on behalf of somebody else perhaps. */
+    @Test
+    void anInterruptForALockThatATransactionKeepsIsClearedWhenThatRollsBack() {
+        runner.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+            assertThatThrownBy(() -> transactions.executeWithoutResult(status -> {
+                        accounts.payAndBeInterrupted(1);
+                        context.getBean(Holdfast.class).lock("account").forceRelease();
+                        assertThatThrownBy(() -> new CountDownLatch(1).await(10, TimeUnit.SECONDS))
+                                .isInstanceOf(InterruptedException.class);
+                        Thread.currentThread().interrupt();
+                    }))
+                    .isInstanceOf(LockLostException.class);
+            assertThat(Thread.interrupted()).isFalse();
+            assertThat(balance(context)).isZero();
+        });
+    }
+
+    @Test
+    void aThreadThatHasLeftTheMethodIsNotInterruptedForItsLeaseAlthoughATransactionKeepsThat() {
+        // One after the other, in the order in which they were registered.
+        ApplicationContextRunner inOrder =
+                runner.withBean(HoldfastBuilderCustomizer.class, () -> builder -> builder.callbacks(Runnable::run));
+        inOrder.run(context -> {
+            Accounts accounts = context.getBean(Accounts.class);
+            TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+            CountDownLatch lost = new CountDownLatch(1);
+            assertThatThrownBy(() -> transactions.executeWithoutResult(status -> {
+                        accounts.payWithALease(1, lost, null);
+                        context.getBean(Holdfast.class).lock("account").forceRelease();
+                        assertThatCode(() -> lost.await()).doesNotThrowAnyException();
+                        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+                    }))
+                    .isInstanceOf(LockLostException.class);
+            assertThat(balance(context)).isZero();
+        });
+    }
+
     /** Its lock is given up when it is complete, so it must not write what the caller commits later. */
     @Test
     void aMonoRunsOnAThreadWithoutTheTransactionOfItsSubscriber() {
@@ -310,6 +354,18 @@ class LockedTransactionTest {
             jdbc.update("UPDATE account SET balance = balance + ?", amount);
             diary.events.add("paid");
             diary.after.run();
+        }
+
+        @Locked(value = "account", interruptOnLoss = true)
+        public void payAndBeInterrupted(int amount) {
+            jdbc.update("UPDATE account SET balance = balance + ?", amount);
+        }
+
+        // Its listener comes after what interrupts.
+        @Locked(value = "account", interruptOnLoss = true)
+        public void payWithALease(int amount, CountDownLatch lost, Lease lease) {
+            lease.onLost(reason -> lost.countDown());
+            payAndBeInterrupted(amount);
         }
 
         @Locked("account")
