@@ -5,9 +5,11 @@ import dev.holdfast.jdbc.adopted.AdoptedTable.Change;
 import dev.holdfast.jdbc.adopted.TheirRow;
 import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.connection.ConnectionSource.Use;
 import dev.holdfast.jdbc.connection.Lanes;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.connection.SerialConnection.Turn;
+import dev.holdfast.jdbc.connection.StoreConnections;
 import dev.holdfast.jdbc.row.Companion.TakenElsewhereException;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockRow;
@@ -46,7 +48,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,6 +69,7 @@ final class AdoptedLockStore implements LockStore {
     private final StoreTraits traits;
     private final ConnectionSource source;
     private final AdoptedTable theirs;
+    private final StoreConnections connections;
     private final Lanes lanes;
     private final SerialConnection renewals;
     private final SerialConnection scans;
@@ -95,20 +97,21 @@ final class AdoptedLockStore implements LockStore {
                         Duration.ZERO,
                         // A call may wait for a thread, for its turn, and for the pool to open a connection.
                         options.busyTimeout()
-                                .multipliedBy(source.keep() ? 1 : 2)
+                                .multipliedBy(source.use() == Use.FOR_EVER ? 1 : 2)
                                 .plus(options.callTimeout())
                                 .plus(wiring.statementTimeout()))
                 .withKinds(Kinds.MUTEX);
-        Supplier<SerialConnection> connections =
-                () -> new SerialConnection(source, dialect, options.ticketTtl(), options.busyTimeout(), clock);
+        this.connections = new StoreConnections(
+                source, () -> new SerialConnection(source, dialect, options.ticketTtl(), options.busyTimeout(), clock));
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
-        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns, clock);
-        this.renewals = connections.get();
-        this.scans = connections.get();
+        this.lanes = new Lanes(
+                wiring.lanes(), connections::another, threads + "-work", wiring.callerMayWork(), turns, clock);
+        this.renewals = connections.another();
+        this.scans = connections.another();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);
         this.scanCalls = new BlockingCalls(threads + "-scan", 1, wiring.callerMayWork(), turns);
-        this.sweeper = new AdoptedRowSweeper(scans, theirs, options.keep(), threads + "-sweeper");
+        this.sweeper = new AdoptedRowSweeper(connections, scans, theirs, options.keep(), threads + "-sweeper");
     }
 
     /** Begins to look for what dead clients have left. */
@@ -342,9 +345,7 @@ final class AdoptedLockStore implements LockStore {
         renewalCalls.close();
         scanCalls.close();
         lanes.close();
-        renewals.close();
-        scans.close();
-        source.close();
+        connections.close();
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.adopted.AdoptedTable;
 import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.connection.StoreConnections;
 import dev.holdfast.jdbc.row.Companion;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.RowCodec;
@@ -18,7 +19,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Frees the locks of dead clients of ours in the table of other programs, which know nothing of leases and would wait for ever,
- * and removes our rows of locks that were idle for long. Every client does so, on a thread of its own.
+ * removes our rows of locks that were idle for long, and has the store give back connections that nobody uses. Every client does so, on a thread of its own.
  */
 final class AdoptedRowSweeper implements AutoCloseable {
 
@@ -31,13 +32,16 @@ final class AdoptedRowSweeper implements AutoCloseable {
     /** After so many that cannot be freed, one after the other, the database is away, most likely. */
     private static final int MOST_FAILURES = 10;
 
+    private final StoreConnections all;
     private final SerialConnection connection;
     private final AdoptedTable theirs;
     private final long keepMicros;
     private final Thread thread;
     private volatile boolean closed;
 
-    AdoptedRowSweeper(SerialConnection connection, AdoptedTable theirs, Duration keep, String threadName) {
+    AdoptedRowSweeper(
+            StoreConnections all, SerialConnection connection, AdoptedTable theirs, Duration keep, String threadName) {
+        this.all = all;
         this.connection = connection;
         this.theirs = theirs;
         this.keepMicros = RowCodec.micros(keep);
@@ -56,6 +60,7 @@ final class AdoptedRowSweeper implements AutoCloseable {
             LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(most / 2, most));
             try {
                 if (!closed) {
+                    all.giveBackUnused();
                     sweep();
                 }
             } catch (RuntimeException | Error notThisTime) {

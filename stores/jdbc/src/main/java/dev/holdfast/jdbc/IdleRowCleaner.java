@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.connection.StoreConnections;
 import dev.holdfast.jdbc.row.LockRow;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.LockTable.Idle;
@@ -17,7 +18,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes the rows of locks that were idle for long, on a thread and a connection of its own. It walks through the table in
+ * Removes the rows of locks that were idle for long, on a thread and a connection of its own, and has the store give back
+ * connections that nobody uses. It walks through the table in
  * the order of the names, a bounded number of rows with each step, and begins again at the end: soon while it finds something,
  * and ever more rarely while it does not. So it keeps up with clients that use a new name each time, and is no burden
  * where there is nothing to remove.
@@ -45,6 +47,7 @@ final class IdleRowCleaner implements AutoCloseable {
 
     private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+    private final StoreConnections all;
     private final SerialConnection connection;
     private final long keepMicros;
     private final String threadName;
@@ -56,7 +59,8 @@ final class IdleRowCleaner implements AutoCloseable {
     /** Whether the step before could not find out where the next one begins. */
     private boolean isLost;
 
-    IdleRowCleaner(SerialConnection connection, Duration keep, String threadName) {
+    IdleRowCleaner(StoreConnections all, SerialConnection connection, Duration keep, String threadName) {
+        this.all = all;
         this.connection = connection;
         this.keepMicros = RowCodec.micros(keep);
         this.threadName = threadName;
@@ -84,6 +88,7 @@ final class IdleRowCleaner implements AutoCloseable {
                 return;
             }
             pause = pauseAfterStep(pause);
+            all.giveBackUnused();
         }
     }
 

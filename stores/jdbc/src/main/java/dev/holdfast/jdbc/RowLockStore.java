@@ -2,9 +2,11 @@ package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.connection.ConnectionSource;
+import dev.holdfast.jdbc.connection.ConnectionSource.Use;
 import dev.holdfast.jdbc.connection.Lanes;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.connection.SerialConnection.Turn;
+import dev.holdfast.jdbc.connection.StoreConnections;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.HandedOver;
 import dev.holdfast.jdbc.row.Joined;
@@ -56,7 +58,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,6 +79,7 @@ final class RowLockStore implements LockStore {
     private final StoreTraits traits;
     private final ConnectionSource source;
     private final Duration ticketTtl;
+    private final StoreConnections connections;
     private final Lanes lanes;
     private final SerialConnection renewals;
     private final SerialConnection polls;
@@ -113,24 +115,25 @@ final class RowLockStore implements LockStore {
                         ticketTtl,
                         // A call may wait for a thread, for its turn, and for the pool to open a connection.
                         options.busyTimeout()
-                                .multipliedBy(source.keep() ? 1 : 2)
+                                .multipliedBy(source.use() == Use.FOR_EVER ? 1 : 2)
                                 .plus(options.callTimeout())
                                 .plus(wiring.statementTimeout()))
                 .withNode(dialect.canBeNode() ? NodeRole.BLOCKING : NodeRole.NONE);
-        Supplier<SerialConnection> connections =
-                () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock);
+        this.connections = new StoreConnections(
+                source, () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock));
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
-        this.lanes = new Lanes(wiring.lanes(), connections, threads + "-work", wiring.callerMayWork(), turns, clock);
-        this.renewals = connections.get();
-        this.polls = wiring.ownPolls() ? connections.get() : lanes.any();
-        this.scans = connections.get();
+        this.lanes = new Lanes(
+                wiring.lanes(), connections::another, threads + "-work", wiring.callerMayWork(), turns, clock);
+        this.renewals = connections.another();
+        this.polls = wiring.ownPolls() ? connections.another() : lanes.any();
+        this.scans = connections.another();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);
         this.scanCalls = new BlockingCalls(threads + "-scan", 1, wiring.callerMayWork(), turns);
-        this.poller = source.keep()
+        this.poller = source.use() == Use.FOR_EVER
                 ? WaitPoller.ofFile(polls, waiters, ticketTtl, clock, threads + "-poller")
                 : WaitPoller.ofRows(polls, waiters, wiring.notifier(), ticketTtl, clock, threads + "-poller");
-        this.idleRowCleaner = new IdleRowCleaner(scans, options.keep(), threads + "-cleaner");
+        this.idleRowCleaner = new IdleRowCleaner(connections, scans, options.keep(), threads + "-cleaner");
         this.notifier = wiring.notifier();
     }
 
@@ -632,10 +635,7 @@ final class RowLockStore implements LockStore {
         renewalCalls.close();
         scanCalls.close();
         lanes.close();
-        renewals.close();
-        polls.close();
-        scans.close();
-        source.close();
+        connections.close();
     }
 
     // A grant that is handed over lives at least until this time, so a claim that is gone earlier was released.

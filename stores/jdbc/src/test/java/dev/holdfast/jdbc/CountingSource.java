@@ -121,8 +121,13 @@ public final class CountingSource implements ConnectionSource {
     }
 
     @Override
-    public boolean keep() {
-        return source.keep();
+    public int broken() {
+        return source.broken();
+    }
+
+    @Override
+    public Use use() {
+        return source.use();
     }
 
     @Override

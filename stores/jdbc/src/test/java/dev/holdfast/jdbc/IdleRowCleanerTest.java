@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.connection.SerialConnection;
+import dev.holdfast.jdbc.connection.StoreConnections;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.Claim;
@@ -66,7 +67,8 @@ class IdleRowCleanerTest {
             dialect.start(turn.table().statements());
             return true;
         });
-        cleaner = new IdleRowCleaner(connection, Duration.ofDays(30), "cleaner");
+        cleaner = new IdleRowCleaner(
+                new StoreConnections(statements, () -> connection), connection, Duration.ofDays(30), "cleaner");
     }
 
     @AfterEach

@@ -178,8 +178,8 @@ class PostgresNotifierTest extends Servers {
             }
 
             @Override
-            public boolean keep() {
-                return false;
+            public Use use() {
+                return Use.FOR_A_CALL;
             }
 
             @Override

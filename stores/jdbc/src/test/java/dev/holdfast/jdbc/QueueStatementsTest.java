@@ -272,8 +272,8 @@ class QueueStatementsTest extends Servers {
             }
 
             @Override
-            public boolean keep() {
-                return false;
+            public Use use() {
+                return Use.FOR_A_CALL;
             }
 
             @Override

@@ -98,8 +98,8 @@ public final class BorrowedConnections implements ConnectionSource {
     }
 
     @Override
-    public boolean keep() {
-        return false;
+    public Use use() {
+        return Use.FOR_A_CALL;
     }
 
     /** Does nothing: the pool is the user's. */

@@ -8,11 +8,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
  * A pool with one connection for each {@link SerialConnection} of the store, so that none of them ever waits for
- * another. The pool opens, checks and replaces the connections.
+ * another. The pool opens the connections, closes those that nobody has used for some minutes, and checks one that lay there before
+ * it is used again: that is a message to the server and back.
  */
 public final class ConnectionPool implements ConnectionSource {
 
@@ -24,6 +26,8 @@ public final class ConnectionPool implements ConnectionSource {
     private final long timeoutNanos;
     /** The limit that a driver does not get by its properties; 0 for those that do. */
     private final int networkMillis;
+
+    private final AtomicInteger broken = new AtomicInteger();
 
     /**
      * @param database the source of connections
@@ -134,9 +138,10 @@ public final class ConnectionPool implements ConnectionSource {
         }
     }
 
-    // The others lead to the same server, most likely. Those that are in use are closed when they come back.
+    // Those of the others that are in use are closed when they come back.
     @Override
     public void discard(Connection connection) throws SQLException {
+        broken.incrementAndGet();
         pool.evictConnection(connection);
         HikariPoolMXBean others = pool.getHikariPoolMXBean();
         if (others != null) {
@@ -145,8 +150,13 @@ public final class ConnectionPool implements ConnectionSource {
     }
 
     @Override
-    public boolean keep() {
-        return false;
+    public int broken() {
+        return broken.get();
+    }
+
+    @Override
+    public Use use() {
+        return Use.WHILE_BUSY;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc.connection;
 
+import dev.holdfast.jdbc.connection.ConnectionSource.Use;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.RowLockedException;
@@ -21,7 +22,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The time of a call, including its wait for the connection, is limited: the time of that wait is subtracted from
  * the time that the statements may wait for other clients. An interrupt ends neither wait. Only the time to open a
- * connection that is kept is not limited by this; it occurs once.
+ * connection that is kept for ever is not limited by this; it occurs once.
+ *
+ * <p>A connection of the store's own pool is kept from call to call, with its prepared statements: to borrow it anew each time
+ * would cost a message to the server and back whenever it has been idle for half a second, as before each renewal. It is given
+ * back when something has failed, or nobody has used it for {@link #UNUSED}: a firewall may have dropped it by then. If one of a store's
+ * connections breaks, none that was opened before that is used again. The first call after a restart of the server may fail,
+ * and have no known outcome; it is repeated as any other.
  */
 public final class SerialConnection implements AutoCloseable {
 
@@ -39,6 +46,9 @@ public final class SerialConnection implements AutoCloseable {
      */
     static final int MOST_OVERTAKING = 16;
 
+    /** How long nobody has used a connection that goes back to the pool. Renewals come more often, and so do polls. */
+    static final Duration UNUSED = Duration.ofMinutes(1);
+
     private final ConnectionSource source;
     private final Dialect dialect;
     private final Duration ticketTtl;
@@ -54,6 +64,11 @@ public final class SerialConnection implements AutoCloseable {
     private final AtomicLong turns = new AtomicLong();
 
     private @Nullable LockTable table;
+    /** When the table was used last. */
+    private long used;
+    /** How many connections of the source had broken before this one was opened. */
+    private int brokenBefore;
+
     private boolean closed;
 
     public SerialConnection(
@@ -63,7 +78,7 @@ public final class SerialConnection implements AutoCloseable {
         this.ticketTtl = ticketTtl;
         this.limit = limit;
         this.limitNanos = limit.toNanos();
-        this.spinNanos = source.keep() ? SPIN_NANOS : 0;
+        this.spinNanos = source.use() == Use.FOR_EVER ? SPIN_NANOS : 0;
         this.clock = clock;
     }
 
@@ -128,36 +143,79 @@ public final class SerialConnection implements AutoCloseable {
         if (closed) {
             throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
         }
+        if (source.broken() != brokenBefore) {
+            drop(false);
+        }
         LockTable open = table;
         long counted = start;
         if (open == null) {
-            open = new LockTable(connect(), dialect, ticketTtl, source.keep(), clock);
+            brokenBefore = source.broken();
+            open = new LockTable(connect(), dialect, ticketTtl, source.use() != Use.FOR_A_CALL, clock);
             table = open;
-            // A connection that is kept is opened once, without waiting for other clients, so the time that this
+            // One that is kept for ever is opened once, without waiting for other clients, so the time that this
             // takes, with the loading of the driver, does not count. The wait for a connection of a pool does count.
-            counted = source.keep() ? clock.nanoTime() : start;
+            counted = source.use() == Use.FOR_EVER ? clock.nanoTime() : start;
         }
         open.begin(counted + limitNanos, limit);
         Turn turn = new Turn(open);
-        boolean broken = false;
+        Condition left = Condition.GOOD;
         try {
             turn.further();
             return work.on(turn);
         } catch (SQLException failure) {
-            broken = dialect.breaksConnection(failure);
+            left = conditionAfter(failure, open.statements().connection());
             throw failure;
+        } catch (Error midway) {
+            left = Condition.BROKEN; // an answer may be half read
+            throw midway;
         } finally {
-            endCall(open, broken || open.statements().isSpoiled());
+            endCall(open, open.statements().isSpoiled() ? Condition.BROKEN : left);
         }
     }
 
-    private void endCall(LockTable open, boolean broken) throws SQLException {
+    /** What a call has left a connection in. */
+    private enum Condition {
+        GOOD,
+        /** It is not known whether it works. Its pool finds out, if it has one. */
+        DOUBTFUL,
+        BROKEN
+    }
+
+    // A pool closes a connection by itself if it knows from the failure that it is broken.
+    private Condition conditionAfter(SQLException failure, Connection connection) throws SQLException {
+        if (dialect.breaksConnection(failure) || (source.use() == Use.WHILE_BUSY && connection.isClosed())) {
+            return Condition.BROKEN;
+        }
+        return dialect.isRace(failure) || dialect.isLocked(failure) ? Condition.GOOD : Condition.DOUBTFUL;
+    }
+
+    private void endCall(LockTable open, Condition left) throws SQLException {
         try {
             open.end(limit);
         } finally {
-            if (broken || !source.keep()) {
-                drop(broken);
+            used = clock.nanoTime();
+            boolean goesBack = switch (source.use()) {
+                case FOR_EVER -> false;
+                case WHILE_BUSY -> left == Condition.DOUBTFUL;
+                case FOR_A_CALL -> true;
+            };
+            if (left == Condition.BROKEN || goesBack) {
+                drop(left == Condition.BROKEN);
             }
+        }
+    }
+
+    /** Gives the connection back if it is that of a pool, and nobody has used it for {@link #UNUSED}. */
+    void giveBackIfUnused() {
+        if (source.use() != Use.WHILE_BUSY || !mutex.tryLock()) {
+            return;
+        }
+        try {
+            if (clock.nanoTime() - used > UNUSED.toNanos()) {
+                drop(false);
+            }
+        } finally {
+            mutex.unlock();
         }
     }
 

@@ -164,8 +164,8 @@ public final class SqliteFile implements ConnectionSource {
     }
 
     @Override
-    public boolean keep() {
-        return true;
+    public Use use() {
+        return Use.FOR_EVER;
     }
 
     /** Does nothing: each connection is closed by the code that opened it. */
