@@ -10,6 +10,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -53,12 +54,17 @@ public final class BlockingCalls implements AutoCloseable {
      * @param turns limits how long a call waits for its turn; then it fails with effect NONE. Null for no limit
      */
     public BlockingCalls(String name, int threads, boolean callerMayWork, @Nullable TimeLimit turns) {
+        this(name, threads, callerMayWork, turns, Thread::new);
+    }
+
+    BlockingCalls(String name, int threads, boolean callerMayWork, @Nullable TimeLimit turns, ThreadFactory factory) {
         this.callerMayWork = callerMayWork;
         this.turns = turns;
         AtomicInteger number = new AtomicInteger();
         this.pool = new ThreadPoolExecutor(
                 threads, threads, 5, TimeUnit.SECONDS, new ArrayBlockingQueue<>(MAX_QUEUED), task -> {
-                    Thread thread = new Thread(task, name + "-" + number.incrementAndGet());
+                    Thread thread = factory.newThread(task);
+                    thread.setName(name + "-" + number.incrementAndGet());
                     thread.setDaemon(true);
                     return thread;
                 });
@@ -67,7 +73,7 @@ public final class BlockingCalls implements AutoCloseable {
 
     /**
      * Makes a call on the calling thread or on the pool. An exception of the call fails the stage; if the pool
-     * refuses the call, the stage fails with effect NONE.
+     * refuses the call, or cannot start a thread for it, the stage fails with effect NONE.
      */
     public <T> CompletionStage<T> call(Supplier<T> call) {
         if (callerMayWork && !isVirtual(Thread.currentThread())) {
@@ -118,11 +124,13 @@ public final class BlockingCalls implements AutoCloseable {
                     result.completeExceptionally(failure);
                 }
             });
-        } catch (RejectedExecutionException refused) {
+        } catch (RejectedExecutionException | OutOfMemoryError refused) {
             if (turn != null) {
                 turn.end();
             }
-            String why = pool.isShutdown() ? "the store is closed" : MAX_QUEUED + " calls wait already";
+            String why = refused instanceof OutOfMemoryError
+                    ? "no thread could be started for it"
+                    : pool.isShutdown() ? "the store is closed" : MAX_QUEUED + " calls wait already";
             result.completeExceptionally(StoreException.unavailable(Effect.NONE, "Not sent: " + why, refused));
         }
         return result;

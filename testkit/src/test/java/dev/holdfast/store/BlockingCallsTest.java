@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Calls of blocking clients that wait for a thread. */
@@ -48,6 +49,22 @@ class BlockingCallsTest extends StoreTest {
         assertThat(failure(calls.call(() -> "must not run")).effect()).isEqualTo(Effect.NONE);
         sweeps.remove().run();
         assertThat(sweeps).as("nothing is under way").isEmpty();
+    }
+
+    /** As if the process had too many. A pool whose threads have ended starts one for the next call. */
+    @Test
+    void callForWhichNoThreadCanBeStartedFailsAndNextOneIsMade() {
+        AtomicInteger asked = new AtomicInteger();
+        BlockingCalls poor = closing(new BlockingCalls("poor", 1, false, null, work -> {
+            if (asked.getAndIncrement() == 0) {
+                throw new OutOfMemoryError("unable to create native thread (of the test)");
+            }
+            return new Thread(work);
+        }));
+        StoreException failure = failure(poor.call(() -> "must not run"));
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure).hasMessageContaining("no thread could be started");
+        assertThat(get(poor.call(() -> "next"))).isEqualTo("next");
     }
 
     private String hang() {
