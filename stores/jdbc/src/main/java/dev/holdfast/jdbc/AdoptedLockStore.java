@@ -102,13 +102,14 @@ final class AdoptedLockStore implements LockStore {
                                 .plus(wiring.statementTimeout()))
                 .withKinds(Kinds.MUTEX);
         this.connections = new StoreConnections(
-                source, () -> new SerialConnection(source, dialect, options.ticketTtl(), options.busyTimeout(), clock));
+                source,
+                use -> new SerialConnection(source, use, dialect, options.ticketTtl(), options.busyTimeout(), clock));
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
         this.lanes = new Lanes(
                 wiring.lanes(), connections::another, threads + "-work", wiring.callerMayWork(), turns, clock);
         this.renewals = connections.another();
-        this.scans = connections.another();
+        this.scans = connections.anotherForNow();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);
         this.scanCalls = new BlockingCalls(threads + "-scan", 1, wiring.callerMayWork(), turns);
         this.sweeper = new AdoptedRowSweeper(connections, scans, theirs, options.keep(), threads + "-sweeper");

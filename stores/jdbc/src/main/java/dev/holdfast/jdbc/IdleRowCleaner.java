@@ -88,7 +88,6 @@ final class IdleRowCleaner implements AutoCloseable {
                 return;
             }
             pause = pauseAfterStep(pause);
-            all.giveBackUnused();
         }
     }
 
@@ -96,6 +95,7 @@ final class IdleRowCleaner implements AutoCloseable {
     // report it. What remains is removed later.
     long pauseAfterStep(long before) {
         try {
+            all.giveBackUnused();
             boolean begins = from.isEmpty();
             int removed = step(STEP);
             boolean sawAll = begins && from.isEmpty();

@@ -120,14 +120,14 @@ final class RowLockStore implements LockStore {
                                 .plus(wiring.statementTimeout()))
                 .withNode(dialect.canBeNode() ? NodeRole.BLOCKING : NodeRole.NONE);
         this.connections = new StoreConnections(
-                source, () -> new SerialConnection(source, dialect, ticketTtl, options.busyTimeout(), clock));
+                source, use -> new SerialConnection(source, use, dialect, ticketTtl, options.busyTimeout(), clock));
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
         this.lanes = new Lanes(
                 wiring.lanes(), connections::another, threads + "-work", wiring.callerMayWork(), turns, clock);
         this.renewals = connections.another();
         this.polls = wiring.ownPolls() ? connections.another() : lanes.any();
-        this.scans = connections.another();
+        this.scans = connections.anotherForNow();
         this.renewalCalls = new BlockingCalls(threads + "-renewal", 1, wiring.callerMayWork(), turns);
         this.scanCalls = new BlockingCalls(threads + "-scan", 1, wiring.callerMayWork(), turns);
         this.poller = source.use() == Use.FOR_EVER

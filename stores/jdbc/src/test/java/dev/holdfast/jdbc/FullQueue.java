@@ -22,7 +22,7 @@ final class FullQueue {
     /** Enqueues claims of one name. */
     static void fill(
             ConnectionSource source, Dialect dialect, Duration ticketTtl, MonotonicClock clock, List<Claim> claims) {
-        SerialConnection connection = new SerialConnection(source, dialect, ticketTtl, LIMIT, clock);
+        SerialConnection connection = new SerialConnection(source, source.use(), dialect, ticketTtl, LIMIT, clock);
         try {
             connection.call(turn -> {
                 dialect.start(turn.table().statements());

@@ -62,13 +62,14 @@ class IdleRowCleanerTest {
         store = SqliteLockStoreProvider.open(file, options, clock, "boot");
         SqliteDialect dialect = new SqliteDialect(clock, "boot", file.toString());
         statements = new CountingSource(new SqliteFile(file, Duration.ofSeconds(5), dialect));
-        connection = new SerialConnection(statements, dialect, Duration.ofSeconds(5), Duration.ofSeconds(5), clock);
+        connection = new SerialConnection(
+                statements, statements.use(), dialect, Duration.ofSeconds(5), Duration.ofSeconds(5), clock);
         connection.call(turn -> {
             dialect.start(turn.table().statements());
             return true;
         });
         cleaner = new IdleRowCleaner(
-                new StoreConnections(statements, () -> connection), connection, Duration.ofDays(30), "cleaner");
+                new StoreConnections(statements, use -> connection), connection, Duration.ofDays(30), "cleaner");
     }
 
     @AfterEach

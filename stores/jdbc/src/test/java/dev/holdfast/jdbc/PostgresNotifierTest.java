@@ -104,7 +104,7 @@ class PostgresNotifierTest extends Servers {
         Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
         ManualClock clock = new ManualClock(Seeds.of("notifier"));
         ConnectionSource pool = closing(new ConnectionPool(url, new Properties(), 5, TIMEOUT, TIMEOUT, "test"));
-        SerialConnection work = closing(new SerialConnection(pool, dialect, TIMEOUT, TIMEOUT, clock));
+        SerialConnection work = closing(new SerialConnection(pool, pool.use(), dialect, TIMEOUT, TIMEOUT, clock));
         AtomicBoolean away = new AtomicBoolean(true);
         PostgresNotifier notifier = closing(new PostgresNotifier(awayWhile(away, pool), dialect, TIMEOUT, clock, true));
         WaiterRegistry waiters = new WaiterRegistry();
@@ -131,7 +131,8 @@ class PostgresNotifierTest extends Servers {
         ManualClock clock = new ManualClock(Seeds.of("notifier"));
         CountingSource statements =
                 closing(new CountingSource(new ConnectionPool(url, new Properties(), 5, TIMEOUT, TIMEOUT, "test")));
-        SerialConnection work = closing(new SerialConnection(statements, dialect, TIMEOUT, TIMEOUT, clock));
+        SerialConnection work =
+                closing(new SerialConnection(statements, statements.use(), dialect, TIMEOUT, TIMEOUT, clock));
         PostgresNotifier notifier = closing(new PostgresNotifier(statements, dialect, TIMEOUT, clock, true));
         WaiterRegistry waiters = new WaiterRegistry();
         Claim claim = bob.mutex(name);

@@ -13,8 +13,9 @@ import javax.sql.DataSource;
 
 /**
  * A pool with one connection for each {@link SerialConnection} of the store, so that none of them ever waits for
- * another. The pool opens the connections, closes those that nobody has used for some minutes, and checks one that lay there before
- * it is used again: that is a message to the server and back.
+ * another. The pool opens the connections, closes those that nobody has used for ten minutes, and checks one that lay there for half
+ * a second before it is used again: that is a message to the server and back. How old a connection may become, another setting of the
+ * pool, does not count for one that is kept.
  */
 public final class ConnectionPool implements ConnectionSource {
 
@@ -138,14 +139,21 @@ public final class ConnectionPool implements ConnectionSource {
         }
     }
 
-    // Those of the others that are in use are closed when they come back.
     @Override
-    public void discard(Connection connection) throws SQLException {
-        broken.incrementAndGet();
+    public void discard(Connection connection) {
         pool.evictConnection(connection);
+    }
+
+    // Those of the others that are in use are closed when they come back. They are counted when all are marked, since
+    // whoever
+    // sees the count gives his own back.
+    @Override
+    public void discardAll(Connection connection, int brokenBefore) {
+        discard(connection);
         HikariPoolMXBean others = pool.getHikariPoolMXBean();
-        if (others != null) {
+        if (others != null && broken.get() == brokenBefore) {
             others.softEvictConnections();
+            broken.compareAndSet(brokenBefore, brokenBefore + 1);
         }
     }
 

@@ -13,7 +13,7 @@ public interface ConnectionSource extends AutoCloseable {
     enum Use {
         /** For as long as it works. To open one is a matter of a moment, and waits for nobody. */
         FOR_EVER,
-        /** While it is used now and then, and nothing fails. After that it goes back to the store's own pool. */
+        /** While it is used now and then, and works. After that it goes back to the store's own pool. */
         WHILE_BUSY,
         /** For a call: then it goes back to a pool that has other users. */
         FOR_A_CALL
@@ -21,10 +21,7 @@ public interface ConnectionSource extends AutoCloseable {
 
     Use use();
 
-    /**
-     * How many connections were found broken. Those that were opened before the last of them lead to the same server, most likely,
-     * and are not to be used again.
-     */
+    /** How often all connections were discarded. One that was opened before the last time is given back, and not used again. */
     default int broken() {
         return 0;
     }
@@ -37,6 +34,16 @@ public interface ConnectionSource extends AutoCloseable {
     /** Ends the use of a connection of {@link #open} that must not be used again. */
     default void discard(Connection connection) throws SQLException {
         giveBack(connection);
+    }
+
+    /**
+     * Ends the use of a connection that has shown that its server is away, or not the one that is wanted. The others that were
+     * opened before it lead to the same server, and are not used again either.
+     *
+     * @param brokenBefore what {@link #broken} was before the connection was opened. If that has grown, the others are newer
+     */
+    default void discardAll(Connection connection, int brokenBefore) throws SQLException {
+        discard(connection);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.holdfast.jdbc.connection;
 
 import dev.holdfast.jdbc.connection.ConnectionSource.Use;
 import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.row.LockTable;
 import dev.holdfast.jdbc.row.RowLockedException;
 import dev.holdfast.spi.MonotonicClock;
@@ -25,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * connection that is kept for ever is not limited by this; it occurs once.
  *
  * <p>A connection of the store's own pool is kept from call to call, with its prepared statements: to borrow it anew each time
- * would cost a message to the server and back whenever it has been idle for half a second, as before each renewal. It is given
- * back when something has failed, or nobody has used it for {@link #UNUSED}: a firewall may have dropped it by then. If one of a store's
- * connections breaks, none that was opened before that is used again. The first call after a restart of the server may fail,
- * and have no known outcome; it is repeated as any other.
+ * would cost a message to the server and back whenever it has been idle for half a second, as before each renewal. One that nobody
+ * has used for {@link #UNUSED} is checked before it is used, since a firewall or the server may have dropped it. After a failure it is
+ * closed, unless that is one of those which clients meet that come together. If one breaks, none that was opened before is used
+ * again. The first call after a restart of the server may fail, and have no known outcome; it is repeated as any other.
  */
 public final class SerialConnection implements AutoCloseable {
 
@@ -46,10 +47,14 @@ public final class SerialConnection implements AutoCloseable {
      */
     static final int MOST_OVERTAKING = 16;
 
-    /** How long nobody has used a connection that goes back to the pool. Renewals come more often, and so do polls. */
-    static final Duration UNUSED = Duration.ofMinutes(1);
+    /**
+     * How long nobody has used a connection that is checked before its next use, and goes back to the pool. Renewals of a lease of
+     * the usual length come more often, and so do polls; nothing in between drops a connection so soon.
+     */
+    static final Duration UNUSED = Duration.ofSeconds(20);
 
     private final ConnectionSource source;
+    private final Use use;
     private final Dialect dialect;
     private final Duration ticketTtl;
     private final Duration limit;
@@ -71,14 +76,24 @@ public final class SerialConnection implements AutoCloseable {
 
     private boolean closed;
 
+    /**
+     * @param use how long the connection is kept
+     * @param limit how long a call may take, with its wait for the connection
+     */
     public SerialConnection(
-            ConnectionSource source, Dialect dialect, Duration ticketTtl, Duration limit, MonotonicClock clock) {
+            ConnectionSource source,
+            Use use,
+            Dialect dialect,
+            Duration ticketTtl,
+            Duration limit,
+            MonotonicClock clock) {
         this.source = source;
+        this.use = use;
         this.dialect = dialect;
         this.ticketTtl = ticketTtl;
         this.limit = limit;
         this.limitNanos = limit.toNanos();
-        this.spinNanos = source.use() == Use.FOR_EVER ? SPIN_NANOS : 0;
+        this.spinNanos = use == Use.FOR_EVER ? SPIN_NANOS : 0;
         this.clock = clock;
     }
 
@@ -143,18 +158,16 @@ public final class SerialConnection implements AutoCloseable {
         if (closed) {
             throw StoreException.unavailable(Effect.NONE, "The store on " + source + " is closed", null);
         }
-        if (source.broken() != brokenBefore) {
-            drop(false);
-        }
+        dropIfUseless();
         LockTable open = table;
         long counted = start;
         if (open == null) {
             brokenBefore = source.broken();
-            open = new LockTable(connect(), dialect, ticketTtl, source.use() != Use.FOR_A_CALL, clock);
+            open = new LockTable(connect(), dialect, ticketTtl, use != Use.FOR_A_CALL, clock);
             table = open;
             // One that is kept for ever is opened once, without waiting for other clients, so the time that this
             // takes, with the loading of the driver, does not count. The wait for a connection of a pool does count.
-            counted = source.use() == Use.FOR_EVER ? clock.nanoTime() : start;
+            counted = use == Use.FOR_EVER ? clock.nanoTime() : start;
         }
         open.begin(counted + limitNanos, limit);
         Turn turn = new Turn(open);
@@ -163,30 +176,59 @@ public final class SerialConnection implements AutoCloseable {
             turn.further();
             return work.on(turn);
         } catch (SQLException failure) {
-            left = conditionAfter(failure, open.statements().connection());
+            left = conditionAfter(failure);
             throw failure;
         } catch (Error midway) {
-            left = Condition.BROKEN; // an answer may be half read
+            left = Condition.USELESS; // an answer may be half read
             throw midway;
         } finally {
-            endCall(open, open.statements().isSpoiled() ? Condition.BROKEN : left);
+            endCall(open, left);
+        }
+    }
+
+    // One that comes from the pool was checked there.
+    private void dropIfUseless() throws SQLException {
+        LockTable kept = table;
+        if (kept == null || use != Use.WHILE_BUSY) {
+            return;
+        }
+        if (source.broken() != brokenBefore) {
+            drop(Condition.GOOD); // the pool knows that it is to be closed
+        } else if (isUnused() && !works(kept.statements().connection())) {
+            drop(Condition.USELESS);
+        }
+    }
+
+    private boolean isUnused() {
+        return clock.nanoTime() - used > UNUSED.toNanos();
+    }
+
+    private boolean works(Connection connection) {
+        try {
+            return connection.isValid(Math.max(1, (int) limit.dividedBy(2).toSeconds()));
+        } catch (SQLException closed) {
+            return false;
         }
     }
 
     /** What a call has left a connection in. */
     private enum Condition {
         GOOD,
-        /** It is not known whether it works. Its pool finds out, if it has one. */
-        DOUBTFUL,
-        BROKEN
+        /** It must not be used again. */
+        USELESS,
+        /** Nor must the others. */
+        ALL_USELESS
     }
 
-    // A pool closes a connection by itself if it knows from the failure that it is broken.
-    private Condition conditionAfter(SQLException failure, Connection connection) throws SQLException {
-        if (dialect.breaksConnection(failure) || (source.use() == Use.WHILE_BUSY && connection.isClosed())) {
-            return Condition.BROKEN;
+    // What clients meet that come together says nothing about the connection. After any other failure a pool would lend
+    // it again
+    // without a check.
+    private Condition conditionAfter(SQLException failure) {
+        if (dialect.breaksConnection(failure)) {
+            return Condition.ALL_USELESS;
         }
-        return dialect.isRace(failure) || dialect.isLocked(failure) ? Condition.GOOD : Condition.DOUBTFUL;
+        boolean isUsual = use != Use.WHILE_BUSY || dialect.isRace(failure) || dialect.isLocked(failure);
+        return isUsual ? Condition.GOOD : Condition.USELESS;
     }
 
     private void endCall(LockTable open, Condition left) throws SQLException {
@@ -194,25 +236,30 @@ public final class SerialConnection implements AutoCloseable {
             open.end(limit);
         } finally {
             used = clock.nanoTime();
-            boolean goesBack = switch (source.use()) {
-                case FOR_EVER -> false;
-                case WHILE_BUSY -> left == Condition.DOUBTFUL;
-                case FOR_A_CALL -> true;
-            };
-            if (left == Condition.BROKEN || goesBack) {
-                drop(left == Condition.BROKEN);
+            Condition condition = worst(left, open.statements());
+            if (condition != Condition.GOOD || use == Use.FOR_A_CALL) {
+                drop(condition);
             }
         }
     }
 
+    // A pool closes a connection by itself if it knows from a failure that it is broken. The others lead to the same
+    // server.
+    private Condition worst(Condition left, LockStatements statements) throws SQLException {
+        if (use == Use.WHILE_BUSY && statements.connection().isClosed()) {
+            return Condition.ALL_USELESS;
+        }
+        return left == Condition.GOOD && statements.isSpoiled() ? Condition.USELESS : left;
+    }
+
     /** Gives the connection back if it is that of a pool, and nobody has used it for {@link #UNUSED}. */
     void giveBackIfUnused() {
-        if (source.use() != Use.WHILE_BUSY || !mutex.tryLock()) {
+        if (use != Use.WHILE_BUSY || !mutex.tryLock()) {
             return;
         }
         try {
-            if (clock.nanoTime() - used > UNUSED.toNanos()) {
-                drop(false);
+            if (isUnused()) {
+                drop(Condition.GOOD);
             }
         } finally {
             mutex.unlock();
@@ -273,12 +320,12 @@ public final class SerialConnection implements AutoCloseable {
                 null);
     }
 
-    private void drop(boolean broken) {
+    private void drop(Condition condition) {
         LockTable dropped = table;
         table = null;
         if (dropped != null) {
             try {
-                end(dropped, broken);
+                end(dropped, condition);
             } catch (SQLException alreadyBroken) {
                 // The outcome of the call is known by now, so a failure here adds nothing.
                 return;
@@ -287,15 +334,15 @@ public final class SerialConnection implements AutoCloseable {
     }
 
     // A connection that is not given back, because its statements cannot be closed, is missing in its pool for ever.
-    private void end(LockTable dropped, boolean broken) throws SQLException {
+    private void end(LockTable dropped, Condition condition) throws SQLException {
         Connection connection = dropped.statements().connection();
         try {
             dropped.closeStatements();
         } finally {
-            if (broken) {
-                source.discard(connection);
-            } else {
-                source.giveBack(connection);
+            switch (condition) {
+                case GOOD -> source.giveBack(connection);
+                case USELESS -> source.discard(connection);
+                case ALL_USELESS -> source.discardAll(connection, brokenBefore);
             }
         }
     }
@@ -305,7 +352,7 @@ public final class SerialConnection implements AutoCloseable {
         mutex.lock();
         try {
             closed = true;
-            drop(false);
+            drop(Condition.GOOD);
         } finally {
             mutex.unlock();
         }

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -101,10 +102,15 @@ public final class LockStatements implements AutoCloseable {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """;
 
+    /** The most statements that stay prepared. A few are used all the time; others are as many as there are sizes of batches. */
+    public static final int MOST_KEPT = 100;
+
     private final Connection connection;
     private final Dialect dialect;
     private final boolean keep;
-    private final Map<String, PreparedStatement> kept = new HashMap<>();
+    /** In the order of their last use. */
+    private final Map<String, PreparedStatement> kept = new LinkedHashMap<>(16, 0.75f, true);
+
     private boolean spoiled;
 
     /**
@@ -691,19 +697,28 @@ public final class LockStatements implements AutoCloseable {
     }
 
     private PreparedStatement statement(String sql) throws SQLException {
-        if (!keep) {
-            PreparedStatement statement = connection.prepareStatement(sql);
-            if (dialect.queryTimeoutSeconds() > 0) {
-                statement.setQueryTimeout(dialect.queryTimeoutSeconds());
-            }
-            return statement;
+        PreparedStatement present = kept.get(sql);
+        if (present != null) {
+            return present;
         }
-        PreparedStatement statement = kept.get(sql);
-        if (statement == null) {
-            statement = connection.prepareStatement(sql);
-            kept.put(sql, statement);
+        PreparedStatement statement = connection.prepareStatement(sql);
+        if (dialect.queryTimeoutSeconds() > 0) {
+            statement.setQueryTimeout(dialect.queryTimeoutSeconds());
+        }
+        if (keep) {
+            keep(sql, statement);
         }
         return statement;
+    }
+
+    private void keep(String sql, PreparedStatement statement) throws SQLException {
+        kept.put(sql, statement);
+        if (kept.size() > MOST_KEPT) {
+            Iterator<PreparedStatement> oldest = kept.values().iterator();
+            PreparedStatement ended = oldest.next();
+            oldest.remove();
+            ended.close();
+        }
     }
 
     private void done(PreparedStatement statement) throws SQLException {

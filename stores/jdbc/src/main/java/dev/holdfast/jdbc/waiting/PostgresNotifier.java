@@ -300,6 +300,7 @@ public final class PostgresNotifier implements WaiterNotifier {
                     }
                 }
                 mustCheck = true;
+                int brokenBefore = source.broken();
                 Connection connection = source.open();
                 boolean broken = true;
                 used = connection;
@@ -309,7 +310,7 @@ public final class PostgresNotifier implements WaiterNotifier {
                 } finally {
                     listening = false;
                     used = null;
-                    end(connection, broken);
+                    end(connection, broken, brokenBefore);
                 }
             } catch (SQLException
                     | RuntimeException
@@ -326,10 +327,11 @@ public final class PostgresNotifier implements WaiterNotifier {
         thread = null;
     }
 
-    // A session that may still listen must not be given to anybody.
-    private void end(Connection connection, boolean broken) throws SQLException {
+    // A session that may still listen must not be given to anybody. If the server has gone, this is the first to
+    // notice.
+    private void end(Connection connection, boolean broken, int brokenBefore) throws SQLException {
         if (broken) {
-            source.discard(connection);
+            source.discardAll(connection, brokenBefore);
         } else {
             source.giveBack(connection);
         }

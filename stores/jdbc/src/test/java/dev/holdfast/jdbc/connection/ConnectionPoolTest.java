@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
+import org.h2.jdbc.JdbcConnection;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
 
@@ -41,6 +43,38 @@ class ConnectionPoolTest {
             pool.giveBack(opened.get());
             caller.join();
             assertThat(flag).isTrue();
+        }
+    }
+
+    /** The others that were opened before lead to the same server; what a call that was slow to fail says of newer ones is not so. */
+    @Test
+    void ifTheServerIsAnotherOneConnectionsOfBeforeEndAndNewerOnesStay() throws SQLException {
+        JdbcDataSource h2 = new JdbcDataSource();
+        h2.setURL("jdbc:h2:mem:discarded");
+        try (ConnectionPool pool = new ConnectionPool(h2, "SELECT 1", 3, "h2", TIMEOUT, "test")) {
+            Connection wrong = pool.open();
+            Connection slow = pool.open();
+            Connection other = pool.open();
+            JdbcConnection ofBefore = other.unwrap(JdbcConnection.class);
+            pool.discardAll(wrong, 0);
+            assertThat(pool.broken()).isEqualTo(1);
+            pool.giveBack(other);
+            awaitUntil(() -> isClosed(ofBefore));
+
+            Connection newer = pool.open();
+            JdbcConnection ofAfter = newer.unwrap(JdbcConnection.class);
+            pool.discardAll(slow, 0);
+            assertThat(pool.broken()).isEqualTo(1);
+            pool.giveBack(newer);
+            assertThat(ofAfter.isClosed()).isFalse();
+        }
+    }
+
+    private static boolean isClosed(Connection connection) {
+        try {
+            return connection.isClosed();
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
         }
     }
 

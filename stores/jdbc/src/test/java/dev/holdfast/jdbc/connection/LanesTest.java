@@ -195,7 +195,8 @@ class LanesTest {
         SqliteFile file = new SqliteFile(path, LIMIT, dialect);
         return new Lanes(
                 LANES,
-                () -> new SerialConnection(file, dialect, Duration.ofSeconds(5), LIMIT, MonotonicClock.SYSTEM),
+                () -> new SerialConnection(
+                        file, file.use(), dialect, Duration.ofSeconds(5), LIMIT, MonotonicClock.SYSTEM),
                 "test",
                 callerMayWork,
                 turns,

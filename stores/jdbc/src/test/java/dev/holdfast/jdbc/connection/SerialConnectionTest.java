@@ -3,7 +3,10 @@ package dev.holdfast.jdbc.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.connection.ConnectionSource.Use;
+import dev.holdfast.jdbc.dialect.GenericDialect;
+import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
 import dev.holdfast.jdbc.sqlite.SqliteFile;
 import dev.holdfast.spi.StoreException;
@@ -12,9 +15,17 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,6 +38,8 @@ class SerialConnectionTest {
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
     private static final int MANY = 1_000_000;
+
+    private static final Duration JUST_UNUSED = SerialConnection.UNUSED.plusNanos(1);
 
     @TempDir
     Path folder;
@@ -84,30 +97,65 @@ class SerialConnectionTest {
             clock.advance(SerialConnection.UNUSED);
             connection.giveBackIfUnused();
             use(connection);
-            assertThat(pool.opened).hasValue(1);
-            assertThat(pool.givenBack).hasValue(0);
+            assertThat(pool.lent).hasValue(1);
+            assertThat(pool.checked).hasValue(0);
 
-            clock.advance(SerialConnection.UNUSED.plusNanos(1));
+            clock.advance(JUST_UNUSED);
             connection.giveBackIfUnused();
             assertThat(pool.givenBack).hasValue(1);
             connection.giveBackIfUnused();
             assertThat(pool.givenBack).hasValue(1);
             use(connection);
-            assertThat(pool.opened).hasValue(2);
+            assertThat(pool.lent).hasValue(2);
         }
         assertThat(pool.givenBack).hasValue(2);
-        assertThat(pool.discarded).hasValue(0);
+        assertThat(pool.closed).hasValue(0);
     }
 
-    /** The pool finds out whether it still works. */
+    /** A firewall may have dropped it, and nothing else has looked after it. */
     @Test
-    void connectionOfThePoolIsGivenBackAfterAFailure() {
+    void connectionThatWasUnusedIsCheckedBeforeItsNextUse() throws SQLException {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool)) {
+            use(connection);
+            clock.advance(JUST_UNUSED);
+            use(connection);
+            assertThat(pool.checked).hasValue(1);
+            assertThat(pool.lent).hasValue(1);
+
+            clock.advance(JUST_UNUSED);
+            pool.underneath.close();
+            use(connection);
+            assertThat(pool.lent).hasValue(2);
+            assertThat(pool.closed).hasValue(1);
+        }
+    }
+
+    /** The pool would lend the same one again, and would not check it so soon. */
+    @Test
+    void connectionOfThePoolIsNotUsedAgainAfterAFailure() {
         Pool pool = new Pool();
         try (SerialConnection connection = connection(pool)) {
             fail(connection);
-            assertThat(pool.givenBack).hasValue(1);
+            assertThat(pool.closed).hasValue(1);
             use(connection);
-            assertThat(pool.opened).hasValue(2);
+            assertThat(pool.lent).hasValue(2);
+        }
+        assertThat(pool.brokenOnes).hasValue(0);
+    }
+
+    /** Another client came first: that is no failure of the connection. */
+    @Test
+    void connectionOfThePoolIsKeptAfterARace() {
+        Pool pool = new Pool();
+        try (SerialConnection connection =
+                new SerialConnection(pool, pool.use(), generic(), Duration.ofSeconds(5), LIMIT, clock)) {
+            assertThatThrownBy(() -> connection.call(turn -> {
+                        throw new SQLException("of the test", "40001");
+                    }))
+                    .isInstanceOf(StoreException.class);
+            use(connection);
+            assertThat(pool.lent).hasValue(1);
         }
     }
 
@@ -118,21 +166,33 @@ class SerialConnectionTest {
         try (SerialConnection connection = connection(pool);
                 SerialConnection other = connection(pool)) {
             use(connection);
-            Connection broken = pool.last;
+            Connection broken = pool.underneath;
             use(other);
             broken.close();
             fail(connection);
-            assertThat(pool.discarded).hasValue(1);
+            assertThat(pool.brokenOnes).hasValue(1);
             use(other);
             assertThat(pool.givenBack).hasValue(1);
-            use(connection);
-            use(other);
-            assertThat(pool.opened).hasValue(4);
+            assertThat(pool.lent).hasValue(3);
         }
-        assertThat(pool.discarded).hasValue(1);
     }
 
-    /** An answer may be half read. */
+    /** Its transaction could not be rolled back, for which the pool has closed it. */
+    @Test
+    void closedConnectionIsNotKeptWhateverEndsTheCall() {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool)) {
+            assertThatThrownBy(() -> connection.call(turn -> {
+                        pool.underneath.close();
+                        throw new IllegalStateException("of the test");
+                    }))
+                    .isInstanceOf(IllegalStateException.class);
+            use(connection);
+            assertThat(pool.lent).hasValue(2);
+        }
+    }
+
+    /** An answer may be half read. That is no reason to end those of others, too. */
     @Test
     void connectionIsNotUsedAgainAfterAnErrorInTheMidstOfACall() {
         Pool pool = new Pool();
@@ -141,7 +201,60 @@ class SerialConnectionTest {
                         throw new OutOfMemoryError("of the test");
                     }))
                     .isInstanceOf(OutOfMemoryError.class);
-            assertThat(pool.discarded).hasValue(1);
+            assertThat(pool.closed).hasValue(1);
+            assertThat(pool.brokenOnes).hasValue(0);
+        }
+    }
+
+    /** Nothing else limits how long some databases wait for a row. */
+    @Test
+    void statementThatIsKeptHasALimit() throws SQLException {
+        JdbcDataSource h2 = new JdbcDataSource();
+        h2.setURL("jdbc:h2:mem:limit");
+        GenericDialect dialect = generic();
+        try (Connection open = h2.getConnection();
+                LockStatements statements = new LockStatements(open, dialect, true)) {
+            for (int use = 0; use < 2; use++) {
+                assertThat(statements.<Integer>query(
+                                "SELECT 1",
+                                statement -> assertThat(statement.getQueryTimeout())
+                                        .isEqualTo(dialect.queryTimeoutSeconds())
+                                        .isPositive(),
+                                rows -> rows.next() ? rows.getInt(1) : 0))
+                        .isEqualTo(1);
+            }
+        }
+    }
+
+    /** There are as many as there are sizes of batches. */
+    @Test
+    void onlySoManyStatementsStayPrepared() throws SQLException {
+        JdbcDataSource h2 = new JdbcDataSource();
+        h2.setURL("jdbc:h2:mem:many");
+        try (Connection open = h2.getConnection();
+                LockStatements statements = new LockStatements(open, generic(), true)) {
+            List<PreparedStatement> prepared = new ArrayList<>();
+            for (int i = 0; i < LockStatements.MOST_KEPT + 10; i++) {
+                for (String sql : List.of("SELECT " + i, "SELECT 'always'")) {
+                    statements.query(sql, prepared::add, ResultSet::next);
+                }
+            }
+            assertThat(prepared.get(1).isClosed()).as("is used all the time").isFalse();
+            assertThat(Set.copyOf(prepared)).hasSize(LockStatements.MOST_KEPT + 11);
+            assertThat(Set.copyOf(prepared).stream().filter(SerialConnectionTest::isOpen))
+                    .hasSize(LockStatements.MOST_KEPT);
+        }
+    }
+
+    private static GenericDialect generic() {
+        return GenericDialect.of("of the test", ServerOptions.of(Map.of("clock", "0")));
+    }
+
+    private static boolean isOpen(PreparedStatement statement) {
+        try {
+            return !statement.isClosed();
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
         }
     }
 
@@ -152,42 +265,63 @@ class SerialConnectionTest {
     /** By a failure from which the dialect does not know that the connection is broken. */
     private static void fail(SerialConnection connection) {
         assertThatThrownBy(() -> connection.call(turn -> {
-                    throw new SQLException("busy", null, SQLiteErrorCode.SQLITE_BUSY.code);
+                    throw new SQLException("of the test", null, SQLiteErrorCode.SQLITE_BUSY.code);
                 }))
                 .isInstanceOf(StoreException.class);
     }
 
-    /** It opens a connection for each caller, and counts. */
+    /** It lends what was given back last, as pools do, and counts. */
     private final class Pool implements ConnectionSource {
 
         private final SqliteFile file = new SqliteFile(path(), LIMIT, dialect());
-        private final AtomicInteger opened = new AtomicInteger();
+        private final Deque<Connection> idle = new ArrayDeque<>();
+        private final AtomicInteger lent = new AtomicInteger();
+        private final AtomicInteger checked = new AtomicInteger();
         private final AtomicInteger givenBack = new AtomicInteger();
-        private final AtomicInteger discarded = new AtomicInteger();
-        private Connection last;
+        private final AtomicInteger closed = new AtomicInteger();
+        private final AtomicInteger brokenOnes = new AtomicInteger();
+        /** What is behind the one that was lent last. */
+        private Connection underneath;
 
         @Override
         public Connection open() throws SQLException {
-            opened.incrementAndGet();
-            last = file.open();
-            return last;
+            lent.incrementAndGet();
+            if (!idle.isEmpty()) {
+                return idle.pop();
+            }
+            Connection opened = file.open();
+            underneath = opened;
+            return (Connection) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                        if (method.getName().equals("isValid")) {
+                            checked.incrementAndGet();
+                        }
+                        return method.invoke(opened, arguments);
+                    });
         }
 
         @Override
-        public void giveBack(Connection connection) throws SQLException {
+        public void giveBack(Connection connection) {
             givenBack.incrementAndGet();
-            connection.close();
+            idle.push(connection);
         }
 
         @Override
         public void discard(Connection connection) throws SQLException {
-            discarded.incrementAndGet();
+            closed.incrementAndGet();
             connection.close();
         }
 
         @Override
+        public void discardAll(Connection connection, int brokenBefore) throws SQLException {
+            discard(connection);
+            idle.clear();
+            brokenOnes.compareAndSet(brokenBefore, brokenBefore + 1);
+        }
+
+        @Override
         public int broken() {
-            return discarded.get();
+            return brokenOnes.get();
         }
 
         @Override
@@ -210,8 +344,8 @@ class SerialConnectionTest {
                 (proxy, method, arguments) -> method.getName().equals("prepareStatement")
                         ? withoutEnd((PreparedStatement) method.invoke(open, arguments))
                         : method.invoke(open, arguments));
-        try (SerialConnection connection =
-                new SerialConnection(new OneConnection(failing), dialect, Duration.ofSeconds(5), LIMIT, clock)) {
+        try (SerialConnection connection = new SerialConnection(
+                new OneConnection(failing), Use.FOR_EVER, dialect, Duration.ofSeconds(5), LIMIT, clock)) {
             connection.<Boolean>call(turn -> {
                 turn.table().statements().dataVersion();
                 return true;
@@ -264,7 +398,7 @@ class SerialConnectionTest {
     }
 
     private SerialConnection connection(ConnectionSource source) {
-        return new SerialConnection(source, dialect(), Duration.ofSeconds(5), LIMIT, clock);
+        return new SerialConnection(source, source.use(), dialect(), Duration.ofSeconds(5), LIMIT, clock);
     }
 
     private SqliteDialect dialect() {

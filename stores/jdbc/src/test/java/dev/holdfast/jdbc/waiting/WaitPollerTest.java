@@ -106,7 +106,7 @@ class WaitPollerTest {
                         new JdbcLockStoreProvider().open(url + "?holdfast.ticketTtl=10m", MonotonicClock.SYSTEM);
                 ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, 1, url, time, "test");
                 SerialConnection connection =
-                        new SerialConnection(pool, new H2Dialect(url), time, time, MonotonicClock.SYSTEM);
+                        new SerialConnection(pool, pool.use(), new H2Dialect(url), time, time, MonotonicClock.SYSTEM);
                 WaitPoller poller = new WaitPoller(
                         connection, waiters, new OneRow(holder.name(), held), time, MonotonicClock.SYSTEM, "one-row")) {
             store.tryAcquire(holder).toCompletableFuture().join();
