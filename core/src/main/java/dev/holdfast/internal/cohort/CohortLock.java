@@ -443,7 +443,12 @@ public final class CohortLock implements GrantHome {
 
     /** Whether a grant with this counter is older than one that is here and does not fit beside it. */
     boolean isOutdated(LockSpec spec, long counter) {
-        return grants.stream().anyMatch(grant -> grant.counter() > counter && excludes(grant, spec));
+        for (Grant grant : grants) {
+            if (grant.counter() > counter && excludes(grant, spec)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Without the mutex: a claim of this client's holds no more. */
