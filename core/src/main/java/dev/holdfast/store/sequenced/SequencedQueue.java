@@ -32,16 +32,18 @@ public abstract class SequencedQueue<E extends SequencedEntry> {
     public static final int ALL_HOLDERS = -2;
 
     private final List<E> entries;
+    private final int limit;
     private final int admitted;
     private final long granted;
 
     /** @param entries in the order of their creation; not changed afterwards */
     protected SequencedQueue(List<E> entries) {
         this.entries = entries;
+        this.limit = entries.isEmpty() ? 0 : entries.get(0).limit();
         int fits = 0;
         long sum = 0;
         for (E entry : entries) {
-            if (isOfAnotherKind(fits) || sum + entry.permits() > entry.limit()) {
+            if (entry.limit() != limit || sum + entry.permits() > entry.limit()) {
                 break;
             }
             sum += entry.permits();
@@ -49,6 +51,20 @@ public abstract class SequencedQueue<E extends SequencedEntry> {
         }
         this.admitted = fits;
         this.granted = sum;
+    }
+
+    /**
+     * A queue of which is known what the other constructor finds out.
+     *
+     * @param limit that of the first entry
+     * @param admitted how many of the entries hold
+     * @param granted the permits of these
+     */
+    protected SequencedQueue(List<E> entries, int limit, int admitted, long granted) {
+        this.entries = entries;
+        this.limit = limit;
+        this.admitted = admitted;
+        this.granted = granted;
     }
 
     /** The oldest first. */
@@ -82,17 +98,17 @@ public abstract class SequencedQueue<E extends SequencedEntry> {
 
     /** The limit of the lock, which is its kind; 0 if there are no entries. */
     public final int limit() {
-        return entries.isEmpty() ? 0 : entries.get(0).limit();
+        return limit;
     }
 
     /** Whether the entry at this index is of another kind than the lock. */
     public final boolean isOfAnotherKind(int index) {
-        return entries.get(index).limit() != limit();
+        return entries.get(index).limit() != limit;
     }
 
     /** Whether the holders leave too few permits for a claim that is not in the queue. */
     public final boolean isTaken(Claim claim) {
-        return admitted > 0 && (limit() != claim.limit() || claim.permits() > claim.limit() - granted);
+        return admitted > 0 && (limit != claim.limit() || claim.permits() > claim.limit() - granted);
     }
 
     /** Whether a claim that is not in the queue would be admitted as its last entry. */

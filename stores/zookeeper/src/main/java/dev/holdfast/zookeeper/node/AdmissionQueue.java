@@ -21,13 +21,23 @@ public final class AdmissionQueue extends SequencedQueue<NodeName> {
             .thenComparing(NodeName::text);
 
     /** The queue of a parent node without children. */
-    public static final AdmissionQueue EMPTY = new AdmissionQueue(List.of(), null);
+    public static final AdmissionQueue EMPTY = new AdmissionQueue(List.of(), null, -1);
 
     private final @Nullable String otherUse;
+    /** Where the node is for which the queue was read; -1 for none. */
+    private final int known;
 
-    private AdmissionQueue(List<NodeName> nodes, @Nullable String otherUse) {
+    private AdmissionQueue(List<NodeName> nodes, @Nullable String otherUse, int known) {
         super(nodes);
         this.otherUse = otherUse;
+        this.known = known;
+    }
+
+    // Of a mutex, which its first node holds.
+    private AdmissionQueue(NodesBefore nodes) {
+        super(nodes, 1, 1, 1);
+        this.otherUse = null;
+        this.known = nodes.count();
     }
 
     /**
@@ -36,17 +46,6 @@ public final class AdmissionQueue extends SequencedQueue<NodeName> {
      * @param children the names of the children; those that are not the names of claims do not count
      */
     public static AdmissionQueue of(List<String> children) {
-        return of(children, null);
-    }
-
-    /**
-     * The same for a client that knows one of the nodes. Most locks are free, so this node is mostly the only one, and then
-     * nothing is parsed.
-     */
-    public static AdmissionQueue of(List<String> children, @Nullable NodeName known) {
-        if (known != null && children.size() == 1 && children.get(0).equals(known.text())) {
-            return new AdmissionQueue(List.of(known), null);
-        }
         List<NodeName> nodes = new ArrayList<>(children.size());
         String otherUse = null;
         for (String child : children) {
@@ -59,14 +58,26 @@ public final class AdmissionQueue extends SequencedQueue<NodeName> {
             }
         }
         nodes.sort(ORDER);
-        return new AdmissionQueue(nodes, otherUse);
+        return new AdmissionQueue(nodes, otherUse, -1);
+    }
+
+    /**
+     * The same for a client that knows one of the nodes, and asks what is before it. Most locks are free, so this node is
+     * mostly the only one, and then nothing is parsed; nor are most of those before it in the queue of a mutex.
+     */
+    public static AdmissionQueue of(List<String> children, @Nullable NodeName known) {
+        if (known != null && children.size() == 1 && children.get(0).equals(known.text())) {
+            return new AdmissionQueue(List.of(known), null, 0);
+        }
+        NodesBefore nodes = known == null || known.limit() != 1 ? null : NodesBefore.of(children, known);
+        return nodes == null ? of(children) : new AdmissionQueue(nodes);
     }
 
     /** The same queue, with one node replaced by another. */
     public AdmissionQueue with(NodeName old, NodeName replacement) {
         List<NodeName> changed = new ArrayList<>(entries());
         changed.replaceAll(node -> node.equals(old) ? replacement : node);
-        return new AdmissionQueue(changed, otherUse);
+        return new AdmissionQueue(changed, otherUse, -1);
     }
 
     /** Who else uses the parent node, in another way; null if nobody is known to do so. */
@@ -90,6 +101,9 @@ public final class AdmissionQueue extends SequencedQueue<NodeName> {
      * replaced by one of the same claim with other permits, which has the same sequence.
      */
     public int indexOf(NodeName node) {
+        if (known >= 0 && get(known).isOfSameClaim(node)) {
+            return known;
+        }
         int low = 0;
         int high = entries().size() - 1;
         while (low <= high) {

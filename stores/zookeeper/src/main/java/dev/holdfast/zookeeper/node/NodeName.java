@@ -103,6 +103,26 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
         return other != null && sequence == other.sequence && id.equals(other.id);
     }
 
+    /**
+     * The sequence in the name of a mutex's node, without parsing the rest; -1 if it is not such a name, or one of the few
+     * whose sequence has overflowed.
+     */
+    static int sequenceOfMutex(String text) {
+        int at = text.length() - DIGITS;
+        if (!text.startsWith(MUTEX, at - MUTEX.length())) {
+            return -1;
+        }
+        long sequence = 0;
+        for (int i = at; i < text.length(); i++) {
+            char digit = text.charAt(i);
+            if (digit < '0' || digit > '9') {
+                return -1;
+            }
+            sequence = sequence * 10 + digit - '0';
+        }
+        return sequence <= Integer.MAX_VALUE ? (int) sequence : -1;
+    }
+
     /** Parses a name; null if it is not that of a claim's node, such as that of a nested parent node. */
     public static @Nullable NodeName parse(String text) {
         try {

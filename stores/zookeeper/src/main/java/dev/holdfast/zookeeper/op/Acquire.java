@@ -121,6 +121,8 @@ public final class Acquire {
         private @Nullable Reply<Stat> creation;
         /** The path of the node that was made. */
         private @Nullable String made;
+        /** What that says; null until it was asked for. */
+        private @Nullable NodeName own;
 
         private FirstRequests(SessionClient client, ClaimState claimState, String prefix, int tries) {
             this.client = client;
@@ -139,12 +141,11 @@ public final class Acquire {
         @Override
         public @Nullable NodeName own() {
             String name = made;
-            return name == null
-                    ? null
-                    : NodeName.created(
-                            claimState.claim(),
-                            prefix,
-                            name.substring(claimState.parent().length() + 1));
+            if (own == null && name != null) {
+                own = NodeName.created(
+                        claimState.claim(), prefix, name.substring(claimState.parent().length() + 1));
+            }
+            return own;
         }
 
         @Override

@@ -172,12 +172,11 @@ public final class PredecessorWatch {
     // Whether permits are short, and the claim at that path was a waiter, too, when the queue was listed.
     private static boolean waitsForWaiter(ClaimState claimState, String path) {
         NodeName own = claimState.node();
+        if (own == null || !own.isForPermits() || claimState.position() == 0) {
+            return false;
+        }
         NodeName before = NodeName.parse(path.substring(path.lastIndexOf('/') + 1));
-        return own != null
-                && before != null
-                && own.isForPermits()
-                && !before.isExclusive()
-                && claimState.position() > 0;
+        return before != null && !before.isExclusive();
     }
 
     private static boolean isGranted(SessionClient.Data data) {
