@@ -4,10 +4,9 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.TimeLimit;
 import dev.holdfast.zookeeper.session.ZooKeeperErrors;
 import java.util.Objects;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,16 +29,14 @@ abstract class LimitedCall<T> implements BiConsumer<T, Throwable> {
     /** It has failed, or took too long. */
     abstract void failed(StoreException cause);
 
-    final void begin(TimeLimit timeLimit, Supplier<CompletionStage<T>> operation) {
+    /** @param operation reports to this how it has ended, or throws */
+    final void begin(TimeLimit timeLimit, Consumer<LimitedCall<T>> operation) {
         limit = timeLimit.begin(() -> failed(ZooKeeperErrors.of(new TimeoutException("no answer in time"), subject)));
-        CompletionStage<T> answer;
         try {
-            answer = operation.get();
+            operation.accept(this);
         } catch (RuntimeException failure) {
             accept(null, failure);
-            return;
         }
-        answer.whenComplete(this);
     }
 
     @Override

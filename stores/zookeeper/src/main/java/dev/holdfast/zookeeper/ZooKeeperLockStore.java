@@ -49,7 +49,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
+import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.data.ACL;
@@ -209,7 +209,11 @@ public final class ZooKeeperLockStore implements LockStore {
 
     @Override
     public CompletionStage<Attempt> tryAcquire(Claim claim) {
-        return call(claim.name().value(), () -> acquire.acquire(claim, null).thenApply(ZooKeeperLockStore::attempt));
+        return call(
+                claim.name().value(),
+                call -> acquire.acquire(claim, null)
+                        .thenApply(ZooKeeperLockStore::attempt)
+                        .whenComplete(call));
     }
 
     // Without a listener, a claim that would have to wait has left no node.
@@ -220,7 +224,9 @@ public final class ZooKeeperLockStore implements LockStore {
     @Override
     public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
         List<Claim> several = Bounds.several(claims);
-        return call(several.get(0).name() + " and others", () -> acquireAll.acquire(several));
+        return call(
+                several.get(0).name() + " and others",
+                call -> acquireAll.acquire(several).whenComplete(call));
     }
 
     @Override
@@ -242,19 +248,19 @@ public final class ZooKeeperLockStore implements LockStore {
             void failed(StoreException cause) {
                 oneShot.failed(cause);
             }
-        }.begin(timeLimit, () -> acquire.acquire(claim, oneShot));
+        }.begin(timeLimit, call -> acquire.acquire(claim, oneShot, call));
         return oneShot;
     }
 
     @Override
     public CompletionStage<List<Renewed>> renew(Collection<Claim> claims) {
         List<Claim> batch = Bounds.batch(claims);
-        return call("a renewal", () -> renew.renew(batch));
+        return call("a renewal", call -> renew.renew(batch).whenComplete(call));
     }
 
     @Override
     public CompletionStage<Released> release(Claim claim) {
-        return call(claim.name().value(), () -> release.release(claim));
+        return call(claim.name().value(), call -> release.release(claim, call));
     }
 
     @Override
@@ -269,13 +275,13 @@ public final class ZooKeeperLockStore implements LockStore {
 
     @Override
     public CompletionStage<Optional<ResourceState>> inspect(LockName name, int waiters) {
-        return call(name.value(), () -> inspect.inspect(name, waiters));
+        return call(name.value(), call -> inspect.inspect(name, waiters).whenComplete(call));
     }
 
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         Bounds.list(limit);
-        return call("a list", () -> inspect.list(prefix, limit));
+        return call("a list", call -> inspect.list(prefix, limit).whenComplete(call));
     }
 
     // The nodes of the store's own client end with its session. That of a user's client lives on, and with it each node
@@ -303,7 +309,7 @@ public final class ZooKeeperLockStore implements LockStore {
     }
 
     // The returned stage completes within the time limit, and fails only with a StoreException.
-    private <T> CompletionStage<T> call(String subject, Supplier<CompletionStage<T>> operation) {
+    private <T> CompletionStage<T> call(String subject, Consumer<LimitedCall<T>> operation) {
         CompletableFuture<T> result = new CompletableFuture<>();
         new LimitedCall<T>(subject) {
             @Override

@@ -106,9 +106,9 @@ public final class ClaimState {
      * Records the node that was created or found. A counter that is known already is kept, because the node of a
      * shrunk grant is younger than the grant.
      */
-    public synchronized void setNode(NodeName known, long inSession, long zxid) {
+    public synchronized void setNode(NodeName known, String itsPath, long inSession, long zxid) {
         node = known;
-        path = parent + '/' + known.text();
+        path = itsPath;
         session = inSession;
         counter = counter == 0 ? zxid : counter;
     }

@@ -62,8 +62,8 @@ public final class AdmissionQueue extends SequencedQueue<NodeName> {
     }
 
     /**
-     * The same for a client that knows one of the nodes, and asks what is before it. Most locks are free, so this node is
-     * mostly the only one, and then nothing is parsed; nor are most of those before it in the queue of a mutex.
+     * The same for a client that knows one of the nodes, and asks what is before it. Most locks are free, so this node
+     * is mostly the only one, and then nothing is parsed; nor are most of those before it in the queue of a mutex.
      */
     public static AdmissionQueue of(List<String> children, @Nullable NodeName known) {
         if (known != null && children.size() == 1 && children.get(0).equals(known.text())) {

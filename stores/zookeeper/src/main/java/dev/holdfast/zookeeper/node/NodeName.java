@@ -104,8 +104,8 @@ public record NodeName(String text, ClaimId id, int permits, int limit, int sequ
     }
 
     /**
-     * The sequence in the name of a mutex's node, without parsing the rest; -1 if it is not such a name, or one of the few
-     * whose sequence has overflowed.
+     * The sequence in the name of a mutex's node, without parsing the rest; -1 if it is not such a name, or one of
+     * the few whose sequence has overflowed.
      */
     static int sequenceOfMutex(String text) {
         int at = text.length() - DIGITS;

@@ -5,9 +5,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The nodes of a mutex in their order, for the client of one of them. It asks how many are before its own, and which is the
- * last of these. That takes one look at each name, while parsing and sorting all of them would be most of the client's work
- * in a long queue, which it reads twice for each grant. Who asks for another node has that done. Immutable.
+ * The nodes of a mutex in their order, for the client of one of them. It asks how many are before its own, and which
+ * is the last of these. That takes one look at each name, while parsing and sorting all of them would be most of the
+ * client's work in a long queue, which it reads twice for each grant. Who asks for another node has that done, each
+ * time. Immutable.
  */
 final class NodesBefore extends AbstractList<NodeName> {
 
@@ -24,8 +25,8 @@ final class NodesBefore extends AbstractList<NodeName> {
     }
 
     /**
-     * Null if the own node is not among the children, or one of them is not surely that of a mutex, or two have the same
-     * sequence, as no server gives it.
+     * Null if the own node is not among the children, or one of them is not surely that of a mutex, or two have the
+     * same sequence, as no server gives it.
      */
     static @Nullable NodesBefore of(List<String> children, NodeName own) {
         String last = null;
@@ -58,7 +59,9 @@ final class NodesBefore extends AbstractList<NodeName> {
         if (index == count) {
             return own;
         }
-        return last != null && index == count - 1 ? last : AdmissionQueue.of(children).get(index);
+        return last != null && index == count - 1
+                ? last
+                : AdmissionQueue.of(children).get(index);
     }
 
     @Override

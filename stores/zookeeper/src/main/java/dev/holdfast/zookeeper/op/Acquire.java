@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import org.apache.zookeeper.AsyncCallback.Create2Callback;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.Stat;
@@ -74,14 +75,32 @@ public final class Acquire {
      * @return held; waiting (without a listener: no node is left); or gone if the claim was released before
      */
     public CompletionStage<Renewed> acquire(Claim claim, @Nullable OneShotListener listener) {
+        CompletableFuture<Renewed> answer = new CompletableFuture<>();
+        acquire(claim, listener, completing(answer));
+        return answer;
+    }
+
+    /** The same; the answer goes straight to whoever receives it, on the client's event thread. */
+    public void acquire(Claim claim, @Nullable OneShotListener listener, BiConsumer<Renewed, Throwable> answer) {
         SessionClient client = context.sessions().current();
-        ClaimState known = context.claims().find(claim.id());
-        if (known != null || claim.repeated()) {
-            return search(client, new Request(claim, listener, false), 0);
+        Request request = new Request(claim, listener, false);
+        if (claim.repeated() || context.claims().find(claim.id()) != null) {
+            search(client, request, 0).whenComplete(answer);
+        } else if (context.claims().hasTombstone(claim.id())) {
+            answer.accept(RELEASED, null);
+        } else {
+            send(client, request, 0, answer);
         }
-        return context.claims().hasTombstone(claim.id())
-                ? done(RELEASED)
-                : send(client, new Request(claim, listener, false), 0);
+    }
+
+    private static <T> BiConsumer<T, Throwable> completing(CompletableFuture<T> future) {
+        return (value, failure) -> {
+            if (failure == null) {
+                future.complete(value);
+            } else {
+                future.completeExceptionally(failure);
+            }
+        };
     }
 
     /**
@@ -94,17 +113,23 @@ public final class Acquire {
     }
 
     private CompletionStage<Renewed> send(SessionClient client, Request request, int tries) {
+        CompletableFuture<Renewed> answer = new CompletableFuture<>();
+        send(client, request, tries, completing(answer));
+        return answer;
+    }
+
+    private void send(SessionClient client, Request request, int tries, BiConsumer<Renewed, Throwable> answer) {
         Claim claim = request.claim();
         String parent = context.paths().parent(claim.name());
         ClaimState claimState = new ClaimState(claim, parent, request.listener());
         if (context.claims().add(claimState) != null) {
-            return search(client, request, tries);
+            search(client, request, tries).whenComplete(answer);
+            return;
         }
         parentNodes.create(client, parent, tries);
-        FirstRequests requests = new FirstRequests(client, claimState, NodeName.prefix(claim), tries);
+        FirstRequests requests = new FirstRequests(client, claimState, NodeName.prefix(claim), tries, answer);
         client.createInOrder(parent + '/' + requests.prefix, NodeData.of(claim).bytes(), context.acl(), requests);
         queueLists.list(client, parent, requests);
-        return requests.answer;
     }
 
     /**
@@ -117,18 +142,24 @@ public final class Acquire {
         private final ClaimState claimState;
         private final String prefix;
         private final int tries;
-        private final CompletableFuture<Renewed> answer = new CompletableFuture<>();
+        private final BiConsumer<Renewed, Throwable> answer;
         private @Nullable Reply<Stat> creation;
         /** The path of the node that was made. */
         private @Nullable String made;
         /** What that says; null until it was asked for. */
         private @Nullable NodeName own;
 
-        private FirstRequests(SessionClient client, ClaimState claimState, String prefix, int tries) {
+        private FirstRequests(
+                SessionClient client,
+                ClaimState claimState,
+                String prefix,
+                int tries,
+                BiConsumer<Renewed, Throwable> answer) {
             this.client = client;
             this.claimState = claimState;
             this.prefix = prefix;
             this.tries = tries;
+            this.answer = answer;
         }
 
         @Override
@@ -143,7 +174,9 @@ public final class Acquire {
             String name = made;
             if (own == null && name != null) {
                 own = NodeName.created(
-                        claimState.claim(), prefix, name.substring(claimState.parent().length() + 1));
+                        claimState.claim(),
+                        prefix,
+                        name.substring(claimState.parent().length() + 1));
             }
             return own;
         }
@@ -156,13 +189,13 @@ public final class Acquire {
             } else if (created.isMissing()) {
                 sendAgain(created);
             } else {
-                answer.complete(decide(created, list));
+                answer.accept(decide(created, list), null);
             }
         }
 
         @Override
         public void failed(Throwable cause) {
-            answer.completeExceptionally(cause);
+            answer.accept(null, cause);
         }
 
         private void sendAgain(Reply<Stat> created) {
@@ -172,16 +205,14 @@ public final class Acquire {
                 throw created.failure();
             }
             Request request = new Request(claimState.claim(), claimState.listener(), false);
-            CompletionStage<Renewed> next = tries == 0
-                    ? send(client, request, 1)
-                    : parentNodes.createRoot(client).thenCompose(root -> send(client, request, tries + 1));
-            next.whenComplete((outcome, failure) -> {
-                if (failure == null) {
-                    answer.complete(outcome);
-                } else {
-                    failed(failure);
-                }
-            });
+            if (tries == 0) {
+                send(client, request, 1, answer);
+            } else {
+                parentNodes
+                        .createRoot(client)
+                        .thenCompose(root -> send(client, request, tries + 1))
+                        .whenComplete(answer);
+            }
         }
 
         private Renewed decide(Reply<Stat> created, Reply<AdmissionQueue> list) {
@@ -193,12 +224,13 @@ public final class Acquire {
                 throw failure;
             }
             NodeName node = own();
-            if (node == null) {
+            String path = made;
+            if (node == null || path == null) {
                 throw StoreException.unavailable(
-                        Effect.UNKNOWN, "ZooKeeper created a node with another name: " + made, null);
+                        Effect.UNKNOWN, "ZooKeeper created a node with another name: " + path, null);
             }
             Stat stat = created.get();
-            claimState.setNode(node, stat.getEphemeralOwner(), stat.getCzxid());
+            claimState.setNode(node, path, stat.getEphemeralOwner(), stat.getCzxid());
             if (!list.isOk()) {
                 throw unknown(list.failure());
             }
@@ -352,7 +384,7 @@ public final class Acquire {
             if (other != null && other != claimState) {
                 return search(client, request, searches + 1);
             }
-            claimState.setNode(node, stat.getEphemeralOwner(), stat.getCzxid());
+            claimState.setNode(node, path, stat.getEphemeralOwner(), stat.getCzxid());
             return resume(client, claimState, request, queue, searches);
         });
     }

@@ -11,8 +11,8 @@ import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +30,8 @@ public final class Release {
         this.queueLists = queueLists;
     }
 
-    public CompletionStage<Released> release(Claim claim) {
+    /** Releases a claim. The outcome goes to whoever receives it, on the client's event thread. */
+    public void release(Claim claim, BiConsumer<Released, Throwable> answer) {
         SessionClient client = context.sessions().current();
         ClaimState claimState = context.claims().find(claim.id());
         String path = claimState == null || claimState.state() == ClaimState.State.SENT ? null : claimState.path();
@@ -42,17 +43,16 @@ public final class Release {
             claimState.beginRelease();
         }
         if (path != null && claimState != null && !claim.repeated()) {
-            CompletableFuture<Released> answer = new CompletableFuture<>();
             client.delete(path, (int code, String deleted, Object unused) -> {
                 try {
-                    answer.complete(nodeDeleted(claim, claimState, Reply.of(code, deleted, deleted)));
+                    answer.accept(nodeDeleted(claim, claimState, Reply.of(code, deleted, deleted)), null);
                 } catch (RuntimeException | Error failure) {
-                    answer.completeExceptionally(failure);
+                    answer.accept(null, failure);
                 }
             });
-            return answer;
+        } else {
+            searchAndDelete(client, claim, claimState).whenComplete(answer);
         }
-        return searchAndDelete(client, claim, claimState);
     }
 
     private Released nodeDeleted(Claim claim, ClaimState claimState, Reply<String> reply) {

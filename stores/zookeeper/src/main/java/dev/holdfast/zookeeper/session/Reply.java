@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 public record Reply<T>(Code code, @Nullable T value, String about) {
 
     public static <T> Reply<T> of(int code, @Nullable T value, String about) {
-        return new Reply<>(Code.get(code), value, about);
+        return new Reply<>(code == 0 ? Code.OK : Code.get(code), value, about);
     }
 
     public boolean isOk() {

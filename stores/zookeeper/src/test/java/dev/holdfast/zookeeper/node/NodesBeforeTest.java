@@ -15,7 +15,7 @@ class NodesBeforeTest {
 
     private static final int TRIES = 2_000;
 
-    /** What may be among the nodes of a mutex: of Curator, of another kind or recipe, of no lock, with an overflowed sequence. */
+    /** What may be among the nodes of a mutex: of Curator, of another kind or recipe, of no lock, overflowed. */
     private static final List<String> OTHERS = List.of(
             "_c_9f8d0b1e-65a1-4f0e-9f5c-3d0f6c1f0b6a-lock-0000000050",
             "lock-0000000051",
