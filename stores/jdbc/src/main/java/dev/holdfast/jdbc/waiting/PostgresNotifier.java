@@ -145,7 +145,11 @@ public final class PostgresNotifier implements WaiterNotifier {
             broken = false;
         } finally {
             used = null;
-            end(connection, broken);
+            if (broken) {
+                source.discard(connection);
+            } else {
+                source.giveBack(connection);
+            }
         }
     }
 
