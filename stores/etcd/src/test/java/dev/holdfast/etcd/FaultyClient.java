@@ -52,6 +52,9 @@ final class FaultyClient implements EtcdClient {
     /** Renewals and ends of leases are lost before they are sent. */
     volatile boolean losesSession;
 
+    /** Whether the servers learn nothing of sessions that end. */
+    volatile boolean losesRevokes;
+
     /** Runs when the server has answered about a lease, before the client hears it. */
     volatile Runnable beforeLeaseAnswer = () -> {};
 
@@ -148,7 +151,7 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Void> revoke(long lease) {
-        return losesSession ? CompletableFuture.failedStage(LOST) : delegate.revoke(lease);
+        return losesSession || losesRevokes ? CompletableFuture.failedStage(LOST) : delegate.revoke(lease);
     }
 
     @Override

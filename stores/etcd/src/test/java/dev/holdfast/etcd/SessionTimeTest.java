@@ -76,6 +76,18 @@ class SessionTimeTest extends WithPlainServer {
         assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
     }
 
+    /** Its key was read before the servers ended it. Before, the claim was granted for no time at all. */
+    @Test
+    void claimUnderASessionThatHasEndedIsGone() {
+        LockStore store = open();
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        client.losesRevokes = true;
+        clock.advance(withoutMargin(SESSION));
+        client.keepAliveAnswer = 0L;
+        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
+    }
+
     /** Before, the thread that renews the session ended, and each session of the client ended after its time. */
     @Test
     void sessionIsRenewedAfterARenewalForWhichThereWasNoMemory() {

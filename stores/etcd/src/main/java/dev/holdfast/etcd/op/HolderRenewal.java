@@ -185,7 +185,8 @@ final class HolderRenewal {
         batch.or(List.of(holder.answer()), batch.left(state.session, life).thenAccept(left -> {
             boolean[] lives = new boolean[1];
             claimTable.change(then -> {
-                lives[0] = claimTable.has(state) && state.phase == ClaimState.Phase.HELD;
+                // A session may have ended since its key was read.
+                lives[0] = !left.isZero() && claimTable.has(state) && state.phase == ClaimState.Phase.HELD;
                 if (lives[0]) {
                     prolong(holder, left, then);
                 }

@@ -199,7 +199,7 @@ public final class Renew {
             ClaimState state = claimTable.begin(claim, null);
             boolean[] over = new boolean[1];
             claimTable.change(then -> {
-                over[0] = own.session() == life.lease() && !session.isAlive(life);
+                over[0] = left.isZero() || (own.session() == life.lease() && !session.isAlive(life));
                 if (over[0]) {
                     // It has ended since the queue was read, and with it the claims that it had then; this one is new.
                     claimTable.gone(state, Renewed.Reason.EXPIRED, then);

@@ -230,9 +230,9 @@ public final class TryAcquire {
                 Duration[] kept = {claim.lease()};
                 boolean[] over = new boolean[1];
                 claimTable.change(then -> {
-                    if (!claimTable.has(state)) {
+                    if (left.isZero() || !claimTable.has(state)) {
                         // Else it was released meanwhile, after it was granted.
-                        over[0] = !session.isAlive(life);
+                        over[0] = left.isZero() || !session.isAlive(life);
                         return;
                     }
                     if (state.phase == ClaimState.Phase.HELD) {
