@@ -104,6 +104,9 @@ public final class Report {
             line(
                     "A round takes %.2f s; before the rounds of 4 processes everybody is warmed up for %.0f s. Workers' JVMs: `%s`.",
                     run.real("slotSeconds"), run.real("processesWarmUpSeconds"), run.text("workerOptions"));
+            if (run.whole("longWarmUpSeconds") > 0) {
+                line("Everybody was warmed up for %d s before each workload.", run.whole("longWarmUpSeconds"));
+            }
             line("Libraries: %s.", run.text("libraries"));
         }
         for (Fields end : results.lines("end")) {

@@ -66,8 +66,9 @@ public final class SideBySide {
     }
 
     public static void main(String[] args) throws IOException, InterruptedException {
-        Map<String, String> options =
-                new Options("--quick", "--minutes", "--store", "--workload", "--subject", "--out").parse(args);
+        Map<String, String> options = new Options(
+                        "--quick", "--minutes", "--warm-up", "--store", "--workload", "--subject", "--out")
+                .parse(args);
         boolean quick = options.containsKey("--quick");
         List<String> stores = list(options.get("--store"));
         List<String> names = list(options.get("--workload"));
@@ -85,8 +86,9 @@ public final class SideBySide {
         }
         double minutes = Double.parseDouble(
                 options.getOrDefault("--minutes", Integer.toString(quick ? QUICK_MINUTES : FULL_MINUTES)));
-        Timetable table =
-                Timetable.within(Duration.ofSeconds((long) (minutes * 60 * MARGIN)), quick, fields, workloads);
+        Duration warmUp = Duration.ofSeconds(Long.parseLong(options.getOrDefault("--warm-up", "0")));
+        Duration budget = Duration.ofSeconds((long) (minutes * 60 * MARGIN));
+        Timetable table = Timetable.within(budget, quick, warmUp, fields, workloads);
         Path out = Path.of(options.getOrDefault("--out", "benchmarks/target/side-by-side"));
         Files.createDirectories(out);
         Path raw = out.resolve("raw.jsonl");
@@ -112,6 +114,7 @@ public final class SideBySide {
         write(Surroundings.fields()
                 .with("quick", quick ? 1 : 0)
                 .with("scale", table.scale())
+                .with("longWarmUpSeconds", table.longWarmUp().toSeconds())
                 .with("slotSeconds", table.slot(Workload.FREE).toMillis() / 1e3)
                 .with("processesWarmUpSeconds", table.warmUp(Workload.PROCESSES).toMillis() / 1e3));
         for (Field field : fields) {

@@ -9,8 +9,13 @@ import java.util.List;
  * shortened by one factor.
  *
  * @param scale 1 for the full times
+ * @param longWarmUp how long each entrant is warmed up for each workload with a rate; zero if that goes by the workload
  */
-record Timetable(boolean quick, double scale) {
+record Timetable(boolean quick, double scale, Duration longWarmUp) {
+
+    Timetable(boolean quick, double scale) {
+        this(quick, scale, Duration.ZERO);
+    }
 
     private static final double SLOT_SECONDS = 2;
     /** How long the compilers of several JVMs need on two cores. It is never shortened in a full run. */
@@ -29,12 +34,13 @@ record Timetable(boolean quick, double scale) {
     private static final double LEAST_SECONDS = 1;
 
     /** The timetable that fits a plan into a budget. */
-    static Timetable within(Duration budget, boolean quick, List<Field> fields, List<Workload> workloads) {
-        double scale = 1;
-        while (scale > LEAST_SCALE && seconds(new Timetable(quick, scale), fields, workloads) > budget.toSeconds()) {
-            scale -= LEAST_SCALE / 10;
+    static Timetable within(
+            Duration budget, boolean quick, Duration longWarmUp, List<Field> fields, List<Workload> workloads) {
+        Timetable table = new Timetable(quick, 1, longWarmUp);
+        while (table.scale > LEAST_SCALE && seconds(table, fields, workloads) > budget.toSeconds()) {
+            table = new Timetable(quick, Math.max(LEAST_SCALE, table.scale - LEAST_SCALE / 10), longWarmUp);
         }
-        return new Timetable(quick, Math.max(LEAST_SCALE, scale));
+        return table;
     }
 
     /** How long a plan takes. */
@@ -102,6 +108,14 @@ record Timetable(boolean quick, double scale) {
     Duration warmUp(Workload workload) {
         return switch (workload) {
             case HELD, HELD_AFTER_CHURN, HAND_OFF_LATE -> Duration.ZERO;
+            case FREE, FREE_16, HAND_OFF, HERD_4, HERD_16, HERD_64, PROCESSES, THREADS, MIXED, READERS, SIGNAL ->
+                longWarmUp.isZero() ? shortWarmUp(workload) : longWarmUp;
+            default -> shortWarmUp(workload);
+        };
+    }
+
+    private Duration shortWarmUp(Workload workload) {
+        return switch (workload) {
             case PROCESSES -> seconds(quick ? 2 * scale : PROCESSES_WARM_UP);
             case FREE_16, FREE -> seconds(quick ? 0.7 * scale : WARM_UP_PART);
             case THREADS -> seconds((quick ? 0.7 : 4) * scale);
@@ -115,7 +129,7 @@ record Timetable(boolean quick, double scale) {
      */
     Duration warmUpAtMost(Workload workload) {
         return switch (workload) {
-            case FREE_16, FREE -> quick ? warmUp(workload) : seconds(WARM_UP_MOST);
+            case FREE_16, FREE -> quick || !longWarmUp.isZero() ? warmUp(workload) : seconds(WARM_UP_MOST);
             default -> warmUp(workload);
         };
     }

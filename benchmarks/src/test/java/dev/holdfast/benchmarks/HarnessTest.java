@@ -84,14 +84,20 @@ class HarnessTest {
     @Test
     void thePlanFitsItsTime() {
         List<Workload> all = List.of(Workload.values());
-        Timetable table = Timetable.within(Duration.ofMinutes(36), false, Field.all(), all);
+        Timetable table = Timetable.within(Duration.ofMinutes(36), false, Duration.ZERO, Field.all(), all);
         assertThat(Timetable.seconds(table, Field.all(), all)).isLessThanOrEqualTo(36 * 60 + 1);
         assertThat(table.warmUp(Workload.PROCESSES)).isEqualTo(Duration.ofSeconds(24));
         List<Workload> some = all.stream()
                 .filter(workload -> new Timetable(true, 1).includes(workload))
                 .toList();
-        Timetable quick = Timetable.within(Duration.ofSeconds(270), true, Field.all(), some);
+        Timetable quick = Timetable.within(Duration.ofSeconds(270), true, Duration.ZERO, Field.all(), some);
         assertThat(Timetable.seconds(quick, Field.all(), some)).isLessThanOrEqualTo(271);
+        Duration minute = Duration.ofMinutes(1);
+        Timetable warm = Timetable.within(Duration.ofMinutes(36), false, minute, Field.all(), all);
+        assertThat(warm.warmUp(Workload.FREE))
+                .isEqualTo(warm.warmUpAtMost(Workload.FREE))
+                .isEqualTo(minute);
+        assertThat(warm.warmUp(Workload.HELD)).isZero();
     }
 
     @Test
