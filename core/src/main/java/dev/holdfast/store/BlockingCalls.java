@@ -128,6 +128,10 @@ public final class BlockingCalls implements AutoCloseable {
             if (turn != null) {
                 turn.end();
             }
+            // One that no thread could be started for may stay in the queue.
+            if (!over.compareAndSet(false, true)) {
+                return result;
+            }
             String why = refused instanceof OutOfMemoryError
                     ? "no thread could be started for it"
                     : pool.isShutdown() ? "the store is closed" : MAX_QUEUED + " calls wait already";

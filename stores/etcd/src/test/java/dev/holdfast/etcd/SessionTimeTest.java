@@ -85,7 +85,7 @@ class SessionTimeTest extends WithPlainServer {
         client.losesRevokes = true;
         clock.advance(withoutMargin(SESSION));
         client.keepAliveAnswer = 0L;
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
+        assertThat(renewed(store, holder)).isEqualTo(new Renewed.Gone(Renewed.Reason.EXPIRED));
     }
 
     /** Before, the thread that renews the session ended, and each session of the client ended after its time. */

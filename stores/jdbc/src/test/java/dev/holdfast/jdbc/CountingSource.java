@@ -121,8 +121,18 @@ public final class CountingSource implements ConnectionSource {
     }
 
     @Override
-    public int broken() {
-        return source.broken();
+    public int discards() {
+        return source.discards();
+    }
+
+    @Override
+    public int breaks() {
+        return source.breaks();
+    }
+
+    @Override
+    public void broke() {
+        source.broke();
     }
 
     @Override

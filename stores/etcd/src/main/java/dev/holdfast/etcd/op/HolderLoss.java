@@ -93,7 +93,9 @@ final class HolderLoss {
         if (tombstone.getResponses(0).getResponseRange().getCount() > 0) {
             return Reason.RELEASED;
         }
-        return queue.isTaken(claim) ? Reason.TAKEN : ofKey(wasDeleted);
+        // Its own key may still be there for a moment if its session has ended.
+        boolean isTaken = queue.indexOf(claim.id()) < 0 && queue.isTaken(claim);
+        return isTaken ? Reason.TAKEN : ofKey(wasDeleted);
     }
 
     // A key whose lease is alive was deleted by somebody; else it went with the lease.

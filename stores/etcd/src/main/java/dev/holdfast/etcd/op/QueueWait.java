@@ -289,7 +289,10 @@ public final class QueueWait {
 
     private void admitted(ClaimState state, QueueEntry own, Duration left) {
         claimTable.change(then -> {
-            if (claimTable.has(state)) {
+            if (claimTable.has(state) && left.isZero()) {
+                // Its session has ended since its key was read.
+                claimTable.gone(state, Reason.EXPIRED, then);
+            } else if (claimTable.has(state)) {
                 Duration lease = state.claim.lease();
                 claimTable.keyFound(state, own);
                 claimTable.granted(state, own.session(), Session.shorter(lease, left), lease, then);

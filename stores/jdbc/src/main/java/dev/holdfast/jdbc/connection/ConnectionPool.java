@@ -28,7 +28,8 @@ public final class ConnectionPool implements ConnectionSource {
     /** The limit that a driver does not get by its properties; 0 for those that do. */
     private final int networkMillis;
 
-    private final AtomicInteger broken = new AtomicInteger();
+    private final AtomicInteger discards = new AtomicInteger();
+    private final AtomicInteger breaks = new AtomicInteger();
 
     /**
      * @param database the source of connections
@@ -148,18 +149,28 @@ public final class ConnectionPool implements ConnectionSource {
     // whoever
     // sees the count gives his own back.
     @Override
-    public void discardAll(Connection connection, int brokenBefore) {
+    public void discardAll(Connection connection, int discardsBefore) {
         discard(connection);
         HikariPoolMXBean others = pool.getHikariPoolMXBean();
-        if (others != null && broken.get() == brokenBefore) {
+        if (others != null && discards.get() == discardsBefore) {
             others.softEvictConnections();
-            broken.compareAndSet(brokenBefore, brokenBefore + 1);
+            discards.compareAndSet(discardsBefore, discardsBefore + 1);
         }
     }
 
     @Override
-    public int broken() {
-        return broken.get();
+    public int discards() {
+        return discards.get();
+    }
+
+    @Override
+    public void broke() {
+        breaks.incrementAndGet();
+    }
+
+    @Override
+    public int breaks() {
+        return breaks.get();
     }
 
     @Override

@@ -22,9 +22,17 @@ public interface ConnectionSource extends AutoCloseable {
     Use use();
 
     /** How often all connections were discarded. One that was opened before the last time is given back, and not used again. */
-    default int broken() {
+    default int discards() {
         return 0;
     }
+
+    /** How often a connection broke. One that is kept is checked when that has grown: perhaps their server has gone. */
+    default int breaks() {
+        return 0;
+    }
+
+    /** A connection has broken. */
+    default void broke() {}
 
     /** Ends the use of a connection of {@link #open}. */
     default void giveBack(Connection connection) throws SQLException {
@@ -37,12 +45,12 @@ public interface ConnectionSource extends AutoCloseable {
     }
 
     /**
-     * Ends the use of a connection that has shown that its server is away, or not the one that is wanted. The others that were
-     * opened before it lead to the same server, and are not used again either.
+     * Ends the use of a connection that has shown that its server is not the one that is wanted. The others that were opened before
+     * it lead to the same server, and are not used again either.
      *
-     * @param brokenBefore what {@link #broken} was before the connection was opened. If that has grown, the others are newer
+     * @param discardsBefore what {@link #discards} was before the connection was opened. If that has grown, the others are newer
      */
-    default void discardAll(Connection connection, int brokenBefore) throws SQLException {
+    default void discardAll(Connection connection, int discardsBefore) throws SQLException {
         discard(connection);
     }
 

@@ -27,9 +27,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A connection of the store's own pool is kept from call to call, with its prepared statements: to borrow it anew each time
  * would cost a message to the server and back whenever it has been idle for half a second, as before each renewal. One that nobody
- * has used for {@link #UNUSED} is checked before it is used, since a firewall or the server may have dropped it. After a failure it is
- * closed, unless that is one of those which clients meet that come together. If one breaks, none that was opened before is used
- * again. The first call after a restart of the server may fail, and have no known outcome; it is repeated as any other.
+ * has used for {@link #UNUSED} is checked before it is used, since a firewall or the server may have dropped it; so are all others
+ * when one breaks. After a failure it is closed, unless that is one of those which clients meet that come together. If one leads to a
+ * server that is not the primary, none that was opened before is used again. The first call after a restart of the server may fail,
+ * and have no known outcome; it is repeated as any other.
  */
 public final class SerialConnection implements AutoCloseable {
 
@@ -71,8 +72,10 @@ public final class SerialConnection implements AutoCloseable {
     private @Nullable LockTable table;
     /** When the table was used last. */
     private long used;
-    /** How many connections of the source had broken before this one was opened. */
-    private int brokenBefore;
+    /** How often all connections of the source had been discarded when this one was opened. */
+    private int discardsBefore;
+    /** How often a connection of the source had broken when this one was opened, or was checked. */
+    private int breaksBefore;
 
     private boolean closed;
 
@@ -162,7 +165,8 @@ public final class SerialConnection implements AutoCloseable {
         LockTable open = table;
         long counted = start;
         if (open == null) {
-            brokenBefore = source.broken();
+            discardsBefore = source.discards();
+            breaksBefore = source.breaks();
             open = new LockTable(connect(), dialect, ticketTtl, use != Use.FOR_A_CALL, clock);
             table = open;
             // One that is kept for ever is opened once, without waiting for other clients, so the time that this
@@ -176,7 +180,7 @@ public final class SerialConnection implements AutoCloseable {
             turn.further();
             return work.on(turn);
         } catch (SQLException failure) {
-            left = conditionAfter(failure);
+            left = conditionAfter(failure, open.statements().connection());
             throw failure;
         } catch (Error midway) {
             left = Condition.USELESS; // an answer may be half read
@@ -192,10 +196,14 @@ public final class SerialConnection implements AutoCloseable {
         if (kept == null || use != Use.WHILE_BUSY) {
             return;
         }
-        if (source.broken() != brokenBefore) {
+        int breaks = source.breaks();
+        if (source.discards() != discardsBefore) {
             drop(Condition.GOOD); // the pool knows that it is to be closed
-        } else if (isUnused() && !works(kept.statements().connection())) {
-            drop(Condition.USELESS);
+        } else if (breaks != breaksBefore || isUnused()) {
+            if (!works(kept.statements().connection())) {
+                drop(Condition.USELESS);
+            }
+            breaksBefore = breaks;
         }
     }
 
@@ -216,18 +224,26 @@ public final class SerialConnection implements AutoCloseable {
         GOOD,
         /** It must not be used again. */
         USELESS,
-        /** Nor must the others. */
-        ALL_USELESS
+        /** It is closed: perhaps its server has gone. */
+        BROKEN,
+        /** It leads to a server that is not wanted. */
+        ELSEWHERE
     }
 
-    // What clients meet that come together says nothing about the connection. After any other failure a pool would lend
-    // it again
-    // without a check.
-    private Condition conditionAfter(SQLException failure) {
+    // What clients meet that come together says nothing about the connection. After any other failure our pool would
+    // lend it
+    // again without a check.
+    private Condition conditionAfter(SQLException failure, Connection connection) throws SQLException {
         if (dialect.breaksConnection(failure)) {
-            return Condition.ALL_USELESS;
+            return Condition.ELSEWHERE;
         }
-        boolean isUsual = use != Use.WHILE_BUSY || dialect.isRace(failure) || dialect.isLocked(failure);
+        if (source.use() != Use.WHILE_BUSY) {
+            return Condition.GOOD;
+        }
+        boolean isUsual = dialect.isRace(failure) || dialect.isLocked(failure);
+        if (connection.isClosed()) {
+            return isUsual ? Condition.USELESS : Condition.BROKEN;
+        }
         return isUsual ? Condition.GOOD : Condition.USELESS;
     }
 
@@ -236,20 +252,19 @@ public final class SerialConnection implements AutoCloseable {
             open.end(limit);
         } finally {
             used = clock.nanoTime();
-            Condition condition = worst(left, open.statements());
+            Condition condition = left == Condition.GOOD ? conditionOf(open.statements()) : left;
             if (condition != Condition.GOOD || use == Use.FOR_A_CALL) {
                 drop(condition);
             }
         }
     }
 
-    // A pool closes a connection by itself if it knows from a failure that it is broken. The others lead to the same
-    // server.
-    private Condition worst(Condition left, LockStatements statements) throws SQLException {
+    // Whatever has ended the call: a pool closes a connection whose transaction could not be rolled back.
+    private Condition conditionOf(LockStatements statements) throws SQLException {
         if (use == Use.WHILE_BUSY && statements.connection().isClosed()) {
-            return Condition.ALL_USELESS;
+            return Condition.BROKEN;
         }
-        return left == Condition.GOOD && statements.isSpoiled() ? Condition.USELESS : left;
+        return statements.isSpoiled() ? Condition.USELESS : Condition.GOOD;
     }
 
     /** Gives the connection back if it is that of a pool, and nobody has used it for {@link #UNUSED}. */
@@ -336,14 +351,20 @@ public final class SerialConnection implements AutoCloseable {
     // A connection that is not given back, because its statements cannot be closed, is missing in its pool for ever.
     private void end(LockTable dropped, Condition condition) throws SQLException {
         Connection connection = dropped.statements().connection();
-        try {
-            dropped.closeStatements();
-        } finally {
-            switch (condition) {
-                case GOOD -> source.giveBack(connection);
-                case USELESS -> source.discard(connection);
-                case ALL_USELESS -> source.discardAll(connection, brokenBefore);
+        switch (condition) {
+            case GOOD -> {
+                try {
+                    dropped.closeStatements();
+                } finally {
+                    source.giveBack(connection);
+                }
             }
+            case USELESS -> source.discard(connection);
+            case BROKEN -> {
+                source.broke();
+                source.discard(connection);
+            }
+            case ELSEWHERE -> source.discardAll(connection, discardsBefore);
         }
     }
 

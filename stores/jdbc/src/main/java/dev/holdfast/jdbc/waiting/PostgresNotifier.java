@@ -145,11 +145,7 @@ public final class PostgresNotifier implements WaiterNotifier {
             broken = false;
         } finally {
             used = null;
-            if (broken) {
-                source.discard(connection);
-            } else {
-                source.giveBack(connection);
-            }
+            end(connection, broken);
         }
     }
 
@@ -304,7 +300,6 @@ public final class PostgresNotifier implements WaiterNotifier {
                     }
                 }
                 mustCheck = true;
-                int brokenBefore = source.broken();
                 Connection connection = source.open();
                 boolean broken = true;
                 used = connection;
@@ -314,7 +309,7 @@ public final class PostgresNotifier implements WaiterNotifier {
                 } finally {
                     listening = false;
                     used = null;
-                    end(connection, broken, brokenBefore);
+                    end(connection, broken);
                 }
             } catch (SQLException
                     | RuntimeException
@@ -332,10 +327,12 @@ public final class PostgresNotifier implements WaiterNotifier {
     }
 
     // A session that may still listen must not be given to anybody. If the server has gone, this is the first to
-    // notice.
-    private void end(Connection connection, boolean broken, int brokenBefore) throws SQLException {
+    // notice: the
+    // others check theirs.
+    private void end(Connection connection, boolean broken) throws SQLException {
         if (broken) {
-            source.discardAll(connection, brokenBefore);
+            source.broke();
+            source.discard(connection);
         } else {
             source.giveBack(connection);
         }

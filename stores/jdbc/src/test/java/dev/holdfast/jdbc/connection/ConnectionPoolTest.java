@@ -57,14 +57,14 @@ class ConnectionPoolTest {
             Connection other = pool.open();
             JdbcConnection ofBefore = other.unwrap(JdbcConnection.class);
             pool.discardAll(wrong, 0);
-            assertThat(pool.broken()).isEqualTo(1);
+            assertThat(pool.discards()).isEqualTo(1);
             pool.giveBack(other);
             awaitUntil(() -> isClosed(ofBefore));
 
             Connection newer = pool.open();
             JdbcConnection ofAfter = newer.unwrap(JdbcConnection.class);
             pool.discardAll(slow, 0);
-            assertThat(pool.broken()).isEqualTo(1);
+            assertThat(pool.discards()).isEqualTo(1);
             pool.giveBack(newer);
             assertThat(ofAfter.isClosed()).isFalse();
         }

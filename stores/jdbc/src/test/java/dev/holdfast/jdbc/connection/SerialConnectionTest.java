@@ -141,7 +141,7 @@ class SerialConnectionTest {
             use(connection);
             assertThat(pool.lent).hasValue(2);
         }
-        assertThat(pool.brokenOnes).hasValue(0);
+        assertThat(pool.broken).hasValue(0);
     }
 
     /** Another client came first: that is no failure of the connection. */
@@ -159,18 +159,45 @@ class SerialConnectionTest {
         }
     }
 
-    /** A pool closes one by itself if the failure says that it is broken. The others lead to the same server. */
+    /** A pool closes one by itself if the failure says that it is broken. Perhaps the server of the others has gone, too. */
     @Test
-    void ifOneConnectionBreaksNoneFromBeforeIsUsedAgain() throws SQLException {
+    void ifOneConnectionBreaksTheOthersAreChecked() throws SQLException {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool);
+                SerialConnection alive = connection(pool);
+                SerialConnection dead = connection(pool)) {
+            use(connection);
+            Connection broken = pool.underneath;
+            use(alive);
+            use(dead);
+            Connection brokenToo = pool.underneath;
+            broken.close();
+            brokenToo.close();
+            fail(connection);
+            assertThat(pool.broken).hasValue(1);
+            use(alive);
+            use(alive);
+            assertThat(pool.checked).hasValue(1);
+            assertThat(pool.lent).hasValue(3);
+            use(dead);
+            assertThat(pool.lent).hasValue(4);
+            assertThat(pool.broken).hasValue(1);
+        }
+    }
+
+    /** As after a fail-over: the former primary answers, and may not write. */
+    @Test
+    void ifOneConnectionLeadsElsewhereTheOthersAreNotUsedAgain() {
         Pool pool = new Pool();
         try (SerialConnection connection = connection(pool);
                 SerialConnection other = connection(pool)) {
             use(connection);
-            Connection broken = pool.underneath;
             use(other);
-            broken.close();
-            fail(connection);
-            assertThat(pool.brokenOnes).hasValue(1);
+            assertThatThrownBy(() -> connection.call(turn -> {
+                        throw new SQLException("of the test", null, SQLiteErrorCode.SQLITE_READONLY.code);
+                    }))
+                    .isInstanceOf(StoreException.class);
+            assertThat(pool.discards).hasValue(1);
             use(other);
             assertThat(pool.givenBack).hasValue(1);
             assertThat(pool.lent).hasValue(3);
@@ -202,7 +229,7 @@ class SerialConnectionTest {
                     }))
                     .isInstanceOf(OutOfMemoryError.class);
             assertThat(pool.closed).hasValue(1);
-            assertThat(pool.brokenOnes).hasValue(0);
+            assertThat(pool.broken).hasValue(0);
         }
     }
 
@@ -279,7 +306,8 @@ class SerialConnectionTest {
         private final AtomicInteger checked = new AtomicInteger();
         private final AtomicInteger givenBack = new AtomicInteger();
         private final AtomicInteger closed = new AtomicInteger();
-        private final AtomicInteger brokenOnes = new AtomicInteger();
+        private final AtomicInteger broken = new AtomicInteger();
+        private final AtomicInteger discards = new AtomicInteger();
         /** What is behind the one that was lent last. */
         private Connection underneath;
 
@@ -313,15 +341,25 @@ class SerialConnectionTest {
         }
 
         @Override
-        public void discardAll(Connection connection, int brokenBefore) throws SQLException {
+        public void discardAll(Connection connection, int discardsBefore) throws SQLException {
             discard(connection);
             idle.clear();
-            brokenOnes.compareAndSet(brokenBefore, brokenBefore + 1);
+            discards.compareAndSet(discardsBefore, discardsBefore + 1);
         }
 
         @Override
-        public int broken() {
-            return brokenOnes.get();
+        public int discards() {
+            return discards.get();
+        }
+
+        @Override
+        public int breaks() {
+            return broken.get();
+        }
+
+        @Override
+        public void broke() {
+            broken.incrementAndGet();
         }
 
         @Override

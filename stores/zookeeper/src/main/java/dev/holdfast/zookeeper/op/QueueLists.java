@@ -118,16 +118,25 @@ public final class QueueLists {
                 NodeName own = listeners.size() == 1 ? listeners.get(0).own() : null;
                 list = Reply.of(code, children == null ? null : AdmissionQueue.of(children, own), path);
             } catch (RuntimeException | Error noMemory) {
-                listeners.forEach(listener -> listener.failed(noMemory));
+                listeners.forEach(listener -> failed(listener, noMemory));
                 return;
             }
             for (Listener listener : listeners) {
                 try {
                     listener.listed(list);
                 } catch (RuntimeException | Error failure) {
-                    listener.failed(failure);
+                    failed(listener, failure);
                 }
             }
+        }
+    }
+
+    // What one throws must not keep the others from being notified.
+    private static void failed(Listener listener, Throwable cause) {
+        try {
+            listener.failed(cause);
+        } catch (RuntimeException | Error thrown) {
+            cause.addSuppressed(thrown);
         }
     }
 
@@ -150,7 +159,7 @@ public final class QueueLists {
                 client.list(key.path(), new Listing(client, key, sharing));
             } catch (RuntimeException | Error noMemory) {
                 // The client's event thread would drop it, and they would wait for a list that never comes.
-                sharing.forEach(listener -> listener.failed(noMemory));
+                sharing.forEach(listener -> failed(listener, noMemory));
                 ended(client, key);
             }
         }
