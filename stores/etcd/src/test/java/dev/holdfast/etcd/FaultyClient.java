@@ -55,6 +55,9 @@ final class FaultyClient implements EtcdClient {
     /** Whether the servers learn nothing of sessions that end. */
     volatile boolean losesRevokes;
 
+    /** The end of a session reaches the servers when this is complete. */
+    volatile CompletionStage<?> revokesWaitFor = CompletableFuture.completedStage(null);
+
     /** Runs when the server has answered about a lease, before the client hears it. */
     volatile Runnable beforeLeaseAnswer = () -> {};
 
@@ -151,7 +154,9 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Void> revoke(long lease) {
-        return losesSession || losesRevokes ? CompletableFuture.failedStage(LOST) : delegate.revoke(lease);
+        return losesSession || losesRevokes
+                ? CompletableFuture.failedStage(LOST)
+                : revokesWaitFor.thenCompose(now -> delegate.revoke(lease));
     }
 
     @Override

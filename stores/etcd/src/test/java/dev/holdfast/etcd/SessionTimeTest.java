@@ -7,12 +7,16 @@ import dev.holdfast.etcd.config.EtcdUrl;
 import dev.holdfast.etcd.rpc.EtcdChannels;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.ManualClock;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -72,8 +76,9 @@ class SessionTimeTest extends WithPlainServer {
         assertThat(validFor(granted(store, holder)))
                 .isEqualTo(withoutMargin(SESSION).minus(SESSION.dividedBy(2)));
         clock.advance(withoutMargin(SESSION).minus(SESSION.dividedBy(2)));
-        client.losesSession = false;
-        assertThat(renewed(store, holder)).isInstanceOf(Renewed.Gone.class);
+        Claim next = bob.mutex(new LockName(name + "-2"));
+        granted(store, next);
+        assertThat(server.leaseOf(next)).isNotEqualTo(server.leaseOf(holder));
     }
 
     /** Its key was read before the servers ended it. Before, the claim was granted for no time at all. */
@@ -86,6 +91,23 @@ class SessionTimeTest extends WithPlainServer {
         clock.advance(withoutMargin(SESSION));
         client.keepAliveAnswer = 0L;
         assertThat(renewed(store, holder)).isEqualTo(new Renewed.Gone(Renewed.Reason.EXPIRED));
+    }
+
+    /** The servers may learn late that the client has given it up. Before, the claim was granted for as long as it lived there. */
+    @Test
+    void claimUnderASessionThatIsBeingEndedIsGone() throws InterruptedException {
+        LockStore store = open();
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        CompletableFuture<Void> mayEnd = new CompletableFuture<>();
+        client.revokesWaitFor = mayEnd;
+        clock.advance(withoutMargin(SESSION));
+        CountDownLatch isNewer = new CountDownLatch(1);
+        client.beforeLeaseAnswer = isNewer::countDown;
+        CompletionStage<List<Renewed>> renewal = store.renew(List.of(holder));
+        isNewer.await();
+        mayEnd.complete(null);
+        assertThat(get(renewal)).containsExactly(new Renewed.Gone(Renewed.Reason.EXPIRED));
     }
 
     /** Before, the thread that renews the session ended, and each session of the client ended after its time. */

@@ -35,6 +35,10 @@ public final class Session {
     private @Nullable Life life;
     private @Nullable CompletableFuture<Life> opening;
     private @Nullable CompletionStage<Life> renewing;
+    /** The lease that was given up last, and the end of its revocation. */
+    private long givenUp;
+
+    private CompletionStage<Void> revocation = CompletableFuture.completedStage(null);
 
     /**
      * A lease that is alive.
@@ -221,10 +225,21 @@ public final class Session {
             known = life;
         }
         if (known != null && known.deadline() - clock.nanoTime() <= 0) {
+            CompletableFuture<Void> answered = new CompletableFuture<>();
+            synchronized (this) {
+                givenUp = known.lease();
+                revocation = answered;
+            }
             over(known.lease());
             // If the servers still keep it, its keys would block other clients until it ends there.
-            client.revoke(known.lease());
+            client.revoke(known.lease()).whenComplete((done, failure) -> answered.complete(null));
         }
+    }
+
+    // The revocation of a lease that was given up is under way: until it is answered, the servers would say that it
+    // lives.
+    private synchronized CompletionStage<Void> revocationOf(long lease) {
+        return lease == givenUp ? revocation : CompletableFuture.completedStage(null);
     }
 
     /** A lease is over: forgets it and calls the listener. */
@@ -248,7 +263,9 @@ public final class Session {
         // A key without a lease never expires, and neither does its claim.
         return lease == 0
                 ? CompletableFuture.completedStage(Claim.MAX_LEASE)
-                : client.keepAlive(lease).thenApply(Duration::ofSeconds);
+                : revocationOf(lease)
+                        .thenCompose(done -> client.keepAlive(lease))
+                        .thenApply(Duration::ofSeconds);
     }
 
     public static Duration shorter(Duration one, Duration other) {
