@@ -39,7 +39,7 @@ class SerialConnectionTest {
 
     private static final int MANY = 1_000_000;
 
-    private static final Duration JUST_UNUSED = SerialConnection.UNUSED.plusNanos(1);
+    private static final Duration JUST_UNUSED = KeptConnection.UNUSED.plusNanos(1);
 
     @TempDir
     Path folder;
@@ -94,7 +94,7 @@ class SerialConnectionTest {
         Pool pool = new Pool();
         try (SerialConnection connection = connection(pool)) {
             use(connection);
-            clock.advance(SerialConnection.UNUSED);
+            clock.advance(KeptConnection.UNUSED);
             connection.giveBackIfUnused();
             use(connection);
             assertThat(pool.lent).hasValue(1);
