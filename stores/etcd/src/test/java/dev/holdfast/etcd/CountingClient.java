@@ -17,6 +17,8 @@ final class CountingClient implements EtcdClient {
     final AtomicInteger txns = new AtomicInteger();
     /** Transactions that were answered. */
     final AtomicInteger answered = new AtomicInteger();
+    /** Keys that these answers have carried, those of transactions within a transaction not counted. */
+    final AtomicInteger keysRead = new AtomicInteger();
     /** Transactions whose answer the store has not handled yet. A test may see their effect before that, so it is never reset. */
     private final AtomicInteger underWay = new AtomicInteger();
 
@@ -36,7 +38,7 @@ final class CountingClient implements EtcdClient {
     }
 
     void reset() {
-        List.of(txns, answered, watches, started, events, keepAlives, asked, others)
+        List.of(txns, answered, keysRead, watches, started, events, keepAlives, asked, others)
                 .forEach(count -> count.set(0));
     }
 
@@ -61,6 +63,9 @@ final class CountingClient implements EtcdClient {
         delegate.txn(request, writes).whenComplete((answer, failure) -> {
             answered.incrementAndGet();
             if (failure == null) {
+                answer.getResponsesList()
+                        .forEach(response ->
+                                keysRead.addAndGet(response.getResponseRange().getKvsCount()));
                 passedOn.complete(answer);
             } else {
                 passedOn.completeExceptionally(failure);

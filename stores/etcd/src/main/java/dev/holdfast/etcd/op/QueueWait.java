@@ -142,7 +142,7 @@ public final class QueueWait {
                 long revision = answer.getHeader().getRevision();
                 QueueEntry own = QueueEntry.put(key, claim, now, revision, life.lease());
                 return placed(
-                        state, claim, life, sentAt, own, answer.getResponses(1).getResponseRange());
+                        state, claim, life, sentAt, own, answer.getResponses(0).getResponseRange());
             }
             RangeResponse inSlot = answer.getResponses(0).getResponseRange();
             QueueEntry own = inSlot.getCount() == 0 ? null : QueueEntry.of(state.queue, inSlot.getKvs(0));
@@ -160,12 +160,13 @@ public final class QueueWait {
         });
     }
 
+    // The queue is read before the key is put, so a free lock is answered with no key at all.
     private TxnRequest request(ClaimState state, ByteString key, Claim claim, long now, long lease) {
         return TxnRequest.newBuilder()
                 .addCompare(Txns.absent(state.tombstone))
                 .addCompare(Txns.absent(key))
-                .addSuccess(Txns.put(key, QueueEntry.value(claim, now), lease))
                 .addSuccess(Txns.some(state.queue, SHORT_QUEUE_TO_JOIN))
+                .addSuccess(Txns.put(key, QueueEntry.value(claim, now), lease))
                 .addFailure(Txns.get(key))
                 .addFailure(Txns.getKey(state.tombstone))
                 .build();
@@ -175,15 +176,15 @@ public final class QueueWait {
     // behind, it finds out later what to watch. Else the end is read, by all claims together that joined it
     // meanwhile. If that fails, the claim is in the queue all the same.
     private CompletionStage<Void> placed(
-            ClaimState state, Claim claim, Session.Life life, long sentAt, QueueEntry own, RangeResponse some) {
-        if (!some.getMore()) {
-            Seen seen = new Seen(AdmissionQueue.of(state.queue, some.getKvsList(), own), own.created());
-            return found(state, claim, life, sentAt, true, seen);
+            ClaimState state, Claim claim, Session.Life life, long sentAt, QueueEntry own, RangeResponse before) {
+        AdmissionQueue queue = AdmissionQueue.joined(state.queue, before.getKvsList(), !before.getMore(), own);
+        if (!before.getMore()) {
+            return found(state, claim, life, sentAt, true, new Seen(queue, own.created()));
         }
-        AdmissionQueue before = AdmissionQueue.some(state.queue, some.getKvsList(), own);
-        int index = before.entries().size() - 1;
-        if (some.getCount() <= LockStore.MAX_QUEUE && !before.isOfAnotherKind(index) && before.isCertain(index)) {
-            waitsFar(state, own, sentAt, before.position(index), some.getCount());
+        int index = queue.entries().size() - 1;
+        long length = before.getCount() + 1;
+        if (length <= LockStore.MAX_QUEUE && !queue.isOfAnotherKind(index) && queue.isCertain(index)) {
+            waitsFar(state, own, sentAt, queue.position(index), length);
             return DONE;
         }
         claimTable.change(then -> {
@@ -191,9 +192,8 @@ public final class QueueWait {
                 claimTable.keyFound(state, own);
             }
         });
-        CompletionStage<Seen> read = some.getCount() > LockStore.MAX_QUEUE
-                ? reader.readAll(state.queue)
-                : reader.readFor(state.queue, own.created());
+        CompletionStage<Seen> read =
+                length > LockStore.MAX_QUEUE ? reader.readAll(state.queue) : reader.readFor(state.queue, own.created());
         return read.exceptionallyCompose(failure -> CompletableFuture.failedStage(StoreException.unavailable(
                         Effect.UNKNOWN, "The claim is in the queue, which could not be read", failure)))
                 .thenCompose(seen -> found(state, claim, life, sentAt, true, seen));

@@ -49,7 +49,11 @@ public final class AdmissionQueue extends SequencedQueue<QueueEntry> {
 
     /** Reads the answers to a range over keys of the queue, in any order. */
     public static AdmissionQueue of(ByteString queue, List<KeyValue> pairs, boolean isWhole) {
-        List<QueueEntry> entries = new ArrayList<>(pairs.size());
+        return new AdmissionQueue(read(queue, pairs), isWhole);
+    }
+
+    private static List<QueueEntry> read(ByteString queue, List<KeyValue> pairs) {
+        List<QueueEntry> entries = new ArrayList<>(pairs.size() + 1);
         for (KeyValue pair : pairs) {
             QueueEntry entry = QueueEntry.of(queue, pair);
             if (entry != null) {
@@ -58,26 +62,14 @@ public final class AdmissionQueue extends SequencedQueue<QueueEntry> {
         }
         // Keys of one transaction have the same revision, but are never in the same queue.
         entries.sort(Comparator.comparingLong(QueueEntry::created));
+        return entries;
+    }
+
+    /** The claims that were read just before a new one was put, all or some of them, and the new one. */
+    public static AdmissionQueue joined(ByteString queue, List<KeyValue> before, boolean isWhole, QueueEntry put) {
+        List<QueueEntry> entries = read(queue, before);
+        entries.add(put);
         return new AdmissionQueue(entries, isWhole);
-    }
-
-    /**
-     * The same for a client that has just put one of the keys. Most locks are free, so this key is mostly the only one, and
-     * then nothing is parsed.
-     */
-    public static AdmissionQueue of(ByteString queue, List<KeyValue> pairs, QueueEntry put) {
-        boolean isAlone = pairs.size() == 1
-                && put.isStill(pairs.get(0))
-                && put.key().equals(pairs.get(0).getKey());
-        return isAlone ? new AdmissionQueue(List.of(put), true) : of(queue, pairs, true);
-    }
-
-    /** Some of the claims before the newest one, and that one. The keys may or may not have it. */
-    public static AdmissionQueue some(ByteString queue, List<KeyValue> pairs, QueueEntry newest) {
-        List<QueueEntry> entries = new ArrayList<>(of(queue, pairs, false).entries());
-        entries.removeIf(entry -> entry.key().equals(newest.key()));
-        entries.add(newest);
-        return new AdmissionQueue(entries, false);
     }
 
     public int indexOf(ClaimId id) {
