@@ -101,9 +101,7 @@ final class AdoptedLockStore implements LockStore {
                                 .plus(options.callTimeout())
                                 .plus(wiring.statementTimeout()))
                 .withKinds(Kinds.MUTEX);
-        this.connections = new StoreConnections(
-                source,
-                use -> new SerialConnection(source, use, dialect, options.ticketTtl(), options.busyTimeout(), clock));
+        this.connections = new StoreConnections(source, dialect, options.ticketTtl(), options.busyTimeout(), clock);
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
         this.lanes = new Lanes(

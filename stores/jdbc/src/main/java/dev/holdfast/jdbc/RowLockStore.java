@@ -119,8 +119,7 @@ final class RowLockStore implements LockStore {
                                 .plus(options.callTimeout())
                                 .plus(wiring.statementTimeout()))
                 .withNode(dialect.canBeNode() ? NodeRole.BLOCKING : NodeRole.NONE);
-        this.connections = new StoreConnections(
-                source, use -> new SerialConnection(source, use, dialect, ticketTtl, options.busyTimeout(), clock));
+        this.connections = new StoreConnections(source, dialect, ticketTtl, options.busyTimeout(), clock);
         String threads = "holdfast-" + dialect.product();
         TimeLimit turns = new TimeLimit(options.busyTimeout());
         this.lanes = new Lanes(

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.jdbc.config.StoreOptions;
+import dev.holdfast.jdbc.connection.ConnectionPool;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.connection.StoreConnections;
 import dev.holdfast.jdbc.sqlite.SqliteDialect;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.sqlite.SQLiteDataSource;
 
 /**
  * What stays in the table, and for how long. The store's own cleaner leaves all rows: {@code IdleRowsTest} has it at work.
@@ -38,6 +40,10 @@ import org.junit.jupiter.api.io.TempDir;
 class IdleRowCleanerTest {
 
     private static final LockName NAME = new LockName("rare");
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    /** Longer than a connection is kept that nobody uses. */
+    private static final Duration UNUSED = Duration.ofSeconds(20).plusNanos(1);
 
     @TempDir
     Path folder;
@@ -47,6 +53,7 @@ class IdleRowCleanerTest {
     private Path file;
     private RowLockStore store;
     private CountingSource statements;
+    private StoreConnections connections;
     private SerialConnection connection;
     private IdleRowCleaner cleaner;
 
@@ -61,21 +68,20 @@ class IdleRowCleanerTest {
                 null);
         store = SqliteLockStoreProvider.open(file, options, clock, "boot");
         SqliteDialect dialect = new SqliteDialect(clock, "boot", file.toString());
-        statements = new CountingSource(new SqliteFile(file, Duration.ofSeconds(5), dialect));
-        connection = new SerialConnection(
-                statements, statements.use(), dialect, Duration.ofSeconds(5), Duration.ofSeconds(5), clock);
+        statements = new CountingSource(new SqliteFile(file, LIMIT, dialect));
+        connections = new StoreConnections(statements, dialect, LIMIT, LIMIT, clock);
+        connection = connections.another();
         connection.call(turn -> {
             dialect.start(turn.table().statements());
             return true;
         });
-        cleaner = new IdleRowCleaner(
-                new StoreConnections(statements, use -> connection), connection, Duration.ofDays(30), "cleaner");
+        cleaner = new IdleRowCleaner(connections, connection, Duration.ofDays(30), "cleaner");
     }
 
     @AfterEach
     void close() {
         cleaner.close();
-        connection.close();
+        connections.close();
         store.close();
     }
 
@@ -190,6 +196,24 @@ class IdleRowCleanerTest {
             pause = IdleRowCleaner.pause(pause, 0);
         }
         assertThat(Duration.ofNanos(pause)).isEqualTo(Duration.ofSeconds(10));
+    }
+
+    /** Else a server would keep one for each thread that was busy once. The pool has no other connection. */
+    @Test
+    void connectionThatNobodyUsesGoesBackToThePool() throws SQLException {
+        SQLiteDataSource database = new SQLiteDataSource();
+        database.setUrl("jdbc:sqlite:" + file);
+        SqliteDialect dialect = new SqliteDialect(clock, "boot", file.toString());
+        ConnectionPool pool = new ConnectionPool(database, "SELECT 1", 1, "file", LIMIT, "test");
+        try (StoreConnections all = new StoreConnections(pool, dialect, LIMIT, LIMIT, clock)) {
+            all.another().call(turn -> turn.table().statements().dataVersion());
+            IdleRowCleaner sweeping = new IdleRowCleaner(all, all.anotherForNow(), Duration.ofDays(30), "cleaner");
+            clock.advance(UNUSED);
+            sweeping.pauseAfterStep(1);
+            try (Connection lent = pool.open()) {
+                assertThat(lent.isValid(0)).isTrue();
+            }
+        }
     }
 
     @Test

@@ -1,21 +1,30 @@
 package dev.holdfast.jdbc.connection;
 
 import dev.holdfast.jdbc.connection.ConnectionSource.Use;
+import dev.holdfast.jdbc.row.Dialect;
+import dev.holdfast.spi.MonotonicClock;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
 
 /** All connections of a store, for what concerns each of them. Thread-safe. */
 public final class StoreConnections implements AutoCloseable {
 
     private final ConnectionSource source;
-    private final Function<Use, SerialConnection> makes;
+    private final Dialect dialect;
+    private final Duration ticketTtl;
+    private final Duration limit;
+    private final MonotonicClock clock;
     private final List<SerialConnection> all = new ArrayList<>();
 
-    /** @param makes makes one that is not open yet */
-    public StoreConnections(ConnectionSource source, Function<Use, SerialConnection> makes) {
+    /** @param limit how long a call may take, with its wait for the connection */
+    public StoreConnections(
+            ConnectionSource source, Dialect dialect, Duration ticketTtl, Duration limit, MonotonicClock clock) {
         this.source = source;
-        this.makes = makes;
+        this.dialect = dialect;
+        this.ticketTtl = ticketTtl;
+        this.limit = limit;
+        this.clock = clock;
     }
 
     /** One more, which is opened when it is used. */
@@ -29,7 +38,7 @@ public final class StoreConnections implements AutoCloseable {
     }
 
     private synchronized SerialConnection make(Use use) {
-        SerialConnection made = makes.apply(use);
+        SerialConnection made = new SerialConnection(source, use, dialect, ticketTtl, limit, clock);
         all.add(made);
         return made;
     }
