@@ -103,7 +103,7 @@ public final class LockStatements implements AutoCloseable {
             """;
 
     /** The most statements that stay prepared. A few are used all the time; others are as many as there are sizes of batches. */
-    public static final int MOST_KEPT = 100;
+    static final int MOST_KEPT = 100;
 
     private final Connection connection;
     private final Dialect dialect;
