@@ -13,10 +13,14 @@ import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
+import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
 import dev.holdfast.testkit.process.FaultProxy;
 import dev.holdfast.testkit.process.FaultProxy.Way;
 import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -35,6 +39,9 @@ class ServerFaultTest extends Servers {
     private static final long QUIET_MILLIS = 100;
 
     private static final int MOST_TRIES = 10;
+
+    /** A connection that nobody has used for longer than 20 seconds is checked before its next use. */
+    private static final Duration UNUSED = Duration.ofSeconds(20).plusNanos(1);
 
     private final LockName name = new LockName("fault");
 
@@ -129,8 +136,8 @@ class ServerFaultTest extends Servers {
         granted(direct, bob.mutex(name));
     }
 
-    // A pool checks a connection that was not used for half a second; the cut is to hit what comes after. It may hit
-    // that check all the same, or the thread that cleans up, or a connection that the pool opens: then the call does
+    // A connection is opened for the first call, and checked after another one has broken; the cut is to hit what comes
+    // after. It may hit the thread that cleans up all the same, or a connection that the pool opens: then the call does
     // not fail, and is made again.
     private StoreException cut(Way cut, FaultProxy proxy, LockStore store, Supplier<CompletionStage<?>> call) {
         for (int tries = 1; ; tries++) {
@@ -182,6 +189,39 @@ class ServerFaultTest extends Servers {
             killer.join();
         }
         assertThat(repaired(() -> get(store.list("", 10)))).isEmpty();
+    }
+
+    /** As a server does after its time limit, or its administrator. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb"})
+    void connectionThatHasEndedWhileNobodyUsedItIsReplaced(String product) {
+        boolean isPostgres = product.equals("postgresql");
+        String url = url(product);
+        ManualClock clock = new ManualClock();
+        LockStore store = closing(new JdbcLockStoreProvider().open(url, clock));
+        String self = isPostgres ? "pg_backend_pid()" : "(connection_id())";
+        run(url, "ALTER TABLE holdfast_lock ADD COLUMN session bigint DEFAULT " + self);
+        // This writes a row, and does not begin the removal of idle ones, which would give the connection back.
+        get(store.release(alice.mutex(name)));
+        long session = number(url, "SELECT session FROM holdfast_lock");
+        run(url, isPostgres ? "SELECT pg_terminate_backend(" + session + ")" : "KILL " + session);
+        String isThere = isPostgres
+                ? "SELECT count(*) FROM pg_stat_activity WHERE pid = "
+                : "SELECT count(*) FROM information_schema.processlist WHERE id = ";
+        awaitUntil(() -> number(url, isThere + session) == 0);
+        clock.advance(UNUSED);
+        granted(store, bob.mutex(name));
+    }
+
+    private static long number(String url, String query) {
+        try (Connection connection = connect(url);
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            assertThat(rows.next()).as(query).isTrue();
+            return rows.getLong(1);
+        } catch (SQLException failure) {
+            throw new AssertionError(failure);
+        }
     }
 
     @Test
