@@ -14,12 +14,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Loses what the test chooses: a request before it is sent, the answer to it, or what watches report. */
 final class FaultyClient implements EtcdClient {
 
-    private static final StoreException LOST = StoreException.unavailable(Effect.UNKNOWN, "lost by the test", null);
+    static final StoreException LOST = StoreException.unavailable(Effect.UNKNOWN, "lost by the test", null);
 
     private final EtcdClient delegate;
     volatile Predicate<TxnRequest> losesRequest = request -> false;
@@ -52,11 +53,8 @@ final class FaultyClient implements EtcdClient {
     /** Renewals and ends of leases are lost before they are sent. */
     volatile boolean losesSession;
 
-    /** Whether the servers learn nothing of sessions that end. */
-    volatile boolean losesRevokes;
-
-    /** The end of a session reaches the servers when this is complete. */
-    volatile CompletionStage<?> revokesWaitFor = CompletableFuture.completedStage(null);
+    /** The end of a session reaches the servers when this is complete, and is lost if this fails. */
+    volatile Supplier<CompletionStage<?>> revokesWaitFor = () -> CompletableFuture.completedStage(null);
 
     /** Runs when the server has answered about a lease, before the client hears it. */
     volatile Runnable beforeLeaseAnswer = () -> {};
@@ -154,9 +152,9 @@ final class FaultyClient implements EtcdClient {
 
     @Override
     public CompletionStage<Void> revoke(long lease) {
-        return losesSession || losesRevokes
+        return losesSession
                 ? CompletableFuture.failedStage(LOST)
-                : revokesWaitFor.thenCompose(now -> delegate.revoke(lease));
+                : revokesWaitFor.get().thenCompose(now -> delegate.revoke(lease));
     }
 
     @Override

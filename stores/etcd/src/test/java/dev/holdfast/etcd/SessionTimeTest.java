@@ -87,7 +87,7 @@ class SessionTimeTest extends WithPlainServer {
         LockStore store = open();
         Claim holder = alice.mutex(name);
         granted(store, holder);
-        client.losesRevokes = true;
+        client.revokesWaitFor = () -> CompletableFuture.failedStage(FaultyClient.LOST);
         clock.advance(withoutMargin(SESSION));
         client.keepAliveAnswer = 0L;
         assertThat(renewed(store, holder)).isEqualTo(new Renewed.Gone(Renewed.Reason.EXPIRED));
@@ -100,7 +100,7 @@ class SessionTimeTest extends WithPlainServer {
         Claim holder = alice.mutex(name);
         granted(store, holder);
         CompletableFuture<Void> mayEnd = new CompletableFuture<>();
-        client.revokesWaitFor = mayEnd;
+        client.revokesWaitFor = () -> mayEnd;
         clock.advance(withoutMargin(SESSION));
         CountDownLatch isNewer = new CountDownLatch(1);
         client.beforeLeaseAnswer = isNewer::countDown;
@@ -108,6 +108,24 @@ class SessionTimeTest extends WithPlainServer {
         isNewer.await();
         mayEnd.complete(null);
         assertThat(get(renewal)).containsExactly(new Renewed.Gone(Renewed.Reason.EXPIRED));
+    }
+
+    /** As for want of memory. Before, each renewal waited for an answer to it, and failed. */
+    @Test
+    void claimUnderASessionWhoseEndCannotBeSentIsGone() throws InterruptedException {
+        LockStore store = open();
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        CountDownLatch tried = new CountDownLatch(1);
+        client.revokesWaitFor = () -> {
+            tried.countDown();
+            throw new OutOfMemoryError("by the test");
+        };
+        clock.advance(withoutMargin(SESSION));
+        tried.await();
+        client.revokesWaitFor = () -> CompletableFuture.completedStage(null);
+        client.keepAliveAnswer = 0L;
+        assertThat(renewed(store, holder)).isEqualTo(new Renewed.Gone(Renewed.Reason.EXPIRED));
     }
 
     /** Before, the thread that renews the session ended, and each session of the client ended after its time. */

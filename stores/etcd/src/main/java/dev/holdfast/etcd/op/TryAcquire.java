@@ -228,11 +228,11 @@ public final class TryAcquire {
             long lease = own == null ? life.lease() : own.session();
             return session.leftOf(lease, life, sentAt).thenApply(left -> {
                 Duration[] kept = {claim.lease()};
-                boolean[] over = new boolean[1];
+                boolean[] over = {left.isZero()};
                 claimTable.change(then -> {
-                    if (left.isZero() || !claimTable.has(state)) {
+                    if (over[0] || !claimTable.has(state)) {
                         // Else it was released meanwhile, after it was granted.
-                        over[0] = left.isZero() || !session.isAlive(life);
+                        over[0] |= !session.isAlive(life);
                         return;
                     }
                     if (state.phase == ClaimState.Phase.HELD) {

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The one lease of a client, to which all its keys are attached, and the time until which it is certain to live:
- * the time to live, less a hundredth, counted from just before the last answered renewal was sent. The servers count from
- * later, because that request had to arrive first.
+ * the time to live, less a hundredth, counted from just before the last answered renewal was sent. The servers count
+ * from later, because that request had to arrive first.
  *
  * <p>A lease that is not renewed by then counts as lost and is given up: later keys get a new one. Thread-safe; no
  * request is sent and no listener is called while the monitor is held.
@@ -102,8 +102,7 @@ public final class Session {
             opening = result;
         }
         long sentAt = clock.nanoTime();
-        // Whatever goes wrong, for want of memory too, it is not under way any more: else all would wait for it from
-        // now on.
+        // Whatever goes wrong, for want of memory too, it is not under way any more: else all would wait for ever.
         try {
             client.grant(ttlSeconds).whenComplete((granted, failure) -> {
                 try {
@@ -220,24 +219,31 @@ public final class Session {
 
     /** Gives up a lease whose time is over by this client's clock, even if the servers still keep it. */
     void expire() {
-        Life known;
+        CompletableFuture<Void> answered = new CompletableFuture<>();
+        long lease;
         synchronized (this) {
-            known = life;
-        }
-        if (known != null && known.deadline() - clock.nanoTime() <= 0) {
-            CompletableFuture<Void> answered = new CompletableFuture<>();
-            synchronized (this) {
-                givenUp = known.lease();
-                revocation = answered;
+            Life known = life;
+            if (known == null || known.deadline() - clock.nanoTime() > 0) {
+                return;
             }
-            over(known.lease());
+            lease = known.lease();
+            life = null;
+            givenUp = lease;
+            revocation = answered;
+        }
+        try {
+            onOver.accept(lease);
             // If the servers still keep it, its keys would block other clients until it ends there.
-            client.revoke(known.lease()).whenComplete((done, failure) -> answered.complete(null));
+            client.revoke(lease).whenComplete((done, failure) -> answered.complete(null));
+        } catch (RuntimeException | Error noMemory) {
+            // No answer will come, and renewals of claims under this lease need not wait for one.
+            answered.complete(null);
+            throw noMemory;
         }
     }
 
-    // The revocation of a lease that was given up is under way: until it is answered, the servers would say that it
-    // lives.
+    // The revocation of a lease that was given up may be under way: until it is answered, the servers would say that
+    // the lease lives.
     private synchronized CompletionStage<Void> revocationOf(long lease) {
         return lease == givenUp ? revocation : CompletableFuture.completedStage(null);
     }
