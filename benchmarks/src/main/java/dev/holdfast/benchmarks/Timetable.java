@@ -13,10 +13,6 @@ import java.util.List;
  */
 record Timetable(boolean quick, double scale, Duration longWarmUp) {
 
-    Timetable(boolean quick, double scale) {
-        this(quick, scale, Duration.ZERO);
-    }
-
     private static final double SLOT_SECONDS = 2;
     /** How long the compilers of several JVMs need on two cores. It is never shortened in a full run. */
     private static final double PROCESSES_WARM_UP = 24;
@@ -32,6 +28,10 @@ record Timetable(boolean quick, double scale, Duration longWarmUp) {
     private static final double LEAST_SCALE = 0.1;
     /** The shortest round of what users compare first: shorter ones do not show differences of a tenth. */
     private static final double LEAST_SECONDS = 1;
+
+    Timetable(boolean quick, double scale) {
+        this(quick, scale, Duration.ZERO);
+    }
 
     /** The timetable that fits a plan into a budget. */
     static Timetable within(
@@ -108,9 +108,7 @@ record Timetable(boolean quick, double scale, Duration longWarmUp) {
     Duration warmUp(Workload workload) {
         return switch (workload) {
             case HELD, HELD_AFTER_CHURN, HAND_OFF_LATE -> Duration.ZERO;
-            case FREE, FREE_16, HAND_OFF, HERD_4, HERD_16, HERD_64, PROCESSES, THREADS, MIXED, READERS, SIGNAL ->
-                longWarmUp.isZero() ? shortWarmUp(workload) : longWarmUp;
-            default -> shortWarmUp(workload);
+            default -> longWarmUp.isZero() ? shortWarmUp(workload) : longWarmUp;
         };
     }
 

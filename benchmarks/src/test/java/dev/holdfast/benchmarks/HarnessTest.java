@@ -97,6 +97,7 @@ class HarnessTest {
         assertThat(warm.warmUp(Workload.FREE))
                 .isEqualTo(warm.warmUpAtMost(Workload.FREE))
                 .isEqualTo(minute);
+        assertThat(warm.warmUp(Workload.REENTRY)).isEqualTo(minute);
         assertThat(warm.warmUp(Workload.HELD)).isZero();
     }
 
