@@ -18,8 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Frees the locks of dead clients of ours in the table of other programs, which know nothing of leases and would wait for ever,
- * removes our rows of locks that were idle for long, and has the store give back connections that nobody uses. Every client does so, on a thread of its own.
+ * Frees the locks of dead clients of ours in the table of other programs, which know nothing of leases and would wait
+ * for ever, removes our rows of locks that were idle for long, and has the store give back connections that nobody
+ * uses. Every client does so, on a thread of its own.
  */
 final class AdoptedRowSweeper implements AutoCloseable {
 
@@ -71,8 +72,8 @@ final class AdoptedRowSweeper implements AutoCloseable {
     }
 
     private void sweep() {
-        // Apart, because late releases leave entries that last for a lease: many of them would hide a dead client's
-        // lock.
+        // Apart, because late releases leave entries that last for a lease: many of them would hide the lock of a
+        // dead client.
         List<LockName> dead = connection.call(turn -> turn.table().over(MOST));
         free(dead);
         List<LockName> more = connection.call(turn -> turn.table().more(LockTable.MAX_BATCH));

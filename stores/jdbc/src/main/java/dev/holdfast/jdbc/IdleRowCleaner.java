@@ -18,17 +18,16 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes the rows of locks that were idle for long, on a thread and a connection of its own, and has the store give back
- * connections that nobody uses. It walks through the table in
- * the order of the names, a bounded number of rows with each step, and begins again at the end: soon while it finds something,
- * and ever more rarely while it does not. So it keeps up with clients that use a new name each time, and is no burden
- * where there is nothing to remove.
+ * Removes the rows of locks that were idle for long, on a thread and a connection of its own, and has the store give
+ * back connections that nobody uses. It walks through the table in the order of the names, a bounded number of rows
+ * with each step, and begins again at the end: soon while it finds something, and ever more rarely while it does not.
+ * So it keeps up with clients that use a new name each time, and is no burden where there is nothing to remove.
  *
  * <p>The walk needs no index but that of the names. One of the times would have to be written by each acquire and each
  * release.
  *
- * <p>Where one step sees the whole table and finds nothing, the next one comes after the longest pause: the steps of clients
- * that have just begun would be many beside what these ask for.
+ * <p>Where one step sees the whole table and finds nothing, the next one comes after the longest pause: the steps of
+ * clients that have just begun would be many beside what these ask for.
  *
  * <p>A step is several short turns on the connection, so that others which use it wait for one of them at most.
  */

@@ -85,8 +85,7 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
 
     static RowLockStore open(SqliteDialect dialect, ConnectionSource file, StoreOptions options, MonotonicClock clock) {
         // The driver is native code, which interrupts do not affect, so calls run on the caller's thread. One lane is
-        // enough:
-        // SQLite has one writer at a time.
+        // enough: SQLite has one writer at a time.
         dialect.keepIn(LockTables.of(options.table()));
         StoreWiring wiring = new StoreWiring(true, 1, true, Duration.ZERO, WaiterNotifier.NONE);
         RowLockStore store = new RowLockStore(dialect, file, options, wiring, clock);

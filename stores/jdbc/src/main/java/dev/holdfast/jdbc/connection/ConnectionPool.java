@@ -145,9 +145,8 @@ public final class ConnectionPool implements ConnectionSource {
         pool.evictConnection(connection);
     }
 
-    // Those of the others that are in use are closed when they come back. They are counted when all are marked, since
-    // whoever
-    // sees the count gives his own back.
+    // Those of the others that are in use are closed when they come back. They are counted when all are marked,
+    // since whoever sees the count gives his own back.
     @Override
     public void discardAll(Connection connection, int discardsBefore) {
         discard(connection);

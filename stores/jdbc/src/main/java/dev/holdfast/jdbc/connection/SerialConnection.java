@@ -141,8 +141,7 @@ public final class SerialConnection implements AutoCloseable {
         boolean opens = !kept.isOpen();
         LockTable table = kept.open();
         // One that is kept for ever is opened once, without waiting for other clients, so the time that this takes,
-        // with the
-        // loading of the driver, does not count. The wait for a connection of a pool does count.
+        // with the loading of the driver, does not count. The wait for a connection of a pool does count.
         long counted = opens && use == Use.FOR_EVER ? clock.nanoTime() : start;
         table.begin(counted + limitNanos, limit);
         Turn turn = new Turn(table);

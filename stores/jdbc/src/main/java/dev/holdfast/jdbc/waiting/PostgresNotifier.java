@@ -35,10 +35,11 @@ import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
 /**
- * Notifies waiters by {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait in it, and for a
- * while after that. A client that hands a grant to a waiter of another client, or ends its place in a wait set, sends a notification
- * with the ids of the claims; a client in which one of these claims waits reads the row at once, on the connection on which it listens. There
- * is a channel for each client whose claims wait, so that nobody else is woken: with one channel for all, a hand-over woke as many programs as waited.
+ * Notifies waiters by {@code LISTEN} and {@code NOTIFY}. A client listens on one connection while claims wait in it,
+ * and for a while after that. A client that hands a grant to a waiter of another client, or ends its place in a wait
+ * set, sends a notification with the ids of the claims; a client in which one of these claims waits reads the row at
+ * once, on the connection on which it listens. There is a channel for each client whose claims wait, so that nobody
+ * else is woken: with one channel for all, a hand-over woke as many programs as waited.
  *
  * <p>A notification is a statement of its own, after the commit of the grant: in the same transaction it would keep
  * the database's queue of notifications locked while the commit waits for the disk, and so make all such commits
@@ -327,8 +328,7 @@ public final class PostgresNotifier implements WaiterNotifier {
     }
 
     // A session that may still listen must not be given to anybody. If the server has gone, this is the first to
-    // notice: the
-    // others check theirs.
+    // notice: the others check theirs.
     private void end(Connection connection, boolean broken) throws SQLException {
         if (broken) {
             source.broke();

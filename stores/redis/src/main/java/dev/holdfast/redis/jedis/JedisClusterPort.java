@@ -260,7 +260,8 @@ public final class JedisClusterPort implements RedisPort {
         }));
     }
 
-    // In the background, and one at a time: each keeps a thread, which the nodes that answer need.
+    // In the background, so that a batch does not wait for nodes that may not answer, and one at a time: each keeps a
+    // thread, which the nodes that answer need. If it cannot begin, for want of memory, the next batch tries it again.
     private void refreshIfSuspect() {
         if (slots.isSuspect() && refreshing.compareAndSet(false, true)) {
             boolean begun = false;

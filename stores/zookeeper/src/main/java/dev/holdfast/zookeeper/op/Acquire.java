@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Acquires a claim: creates its node and lists the children of the parent node. Both requests are sent back to back
- * on one session, so they take one round trip, unless many claims of this client join one queue at the same time. The list
- * shows whether the claim holds. A claim that was sent before
- * is first searched, in what a majority has confirmed, by its id in the node's name.
+ * on one session, so they take one round trip, unless many claims of this client join one queue at the same time. The
+ * list shows whether the claim holds. A claim that was sent before is first searched, in what a majority has confirmed,
+ * by its id in the node's name.
  */
 public final class Acquire {
 

@@ -203,9 +203,8 @@ public final class AcquireAll {
         if (node == null) {
             throw StoreException.refused("ZooKeeper created a node with another name: " + made.path(), null);
         }
-        String path = claimState.parent() + '/' + node.text();
         claimState.setNode(
-                node, path, made.stat().getEphemeralOwner(), made.stat().getCzxid());
+                node, made.path(), made.stat().getEphemeralOwner(), made.stat().getCzxid());
     }
 
     // Checks all claims before the first one becomes held.
