@@ -114,9 +114,9 @@ public final class ZooKeeperLockStore implements LockStore {
                 new StoreContext(sessions, paths, acl, clock, claims, watches, losses, orphans, leaseExpiry, timer);
         this.timeLimit = new TimeLimit(timeout);
         Duration ticketTtl = Sessions.guaranteedLifetime(sessions.timeout());
-        QueueLists queueLists = new QueueLists();
-        PredecessorWatch predecessorWatch = new PredecessorWatch(context, queueLists);
         ParentNodes parentNodes = new ParentNodes(context);
+        QueueLists queueLists = new QueueLists(parentNodes);
+        PredecessorWatch predecessorWatch = new PredecessorWatch(context, queueLists);
         this.acquire = new Acquire(context, predecessorWatch, parentNodes, queueLists);
         this.acquireAll = new AcquireAll(context, acquire, parentNodes);
         this.renew = new Renew(context, predecessorWatch);

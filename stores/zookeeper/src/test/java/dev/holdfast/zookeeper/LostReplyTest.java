@@ -87,6 +87,27 @@ class LostReplyTest extends WithServer {
         });
     }
 
+    /** The create of its node also counts the others, so there is no list. */
+    @Test
+    void repeatedEnqueueOfALockThatWasFreeFindsItsOwnNode() throws Exception {
+        forEachStep(List.of("multi"), (kind, action) -> (store, proxy, lock) -> {
+            Claim before = alice.mutex(lock);
+            granted(store, before);
+            released(store, before);
+            Claim claim = alice.mutex(lock);
+            breakAt(proxy, kind, action);
+            RecordingListener lost = enqueued(store, claim);
+            assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
+            repeated(() -> store.inspect(lock));
+            RecordingListener again = enqueued(store, claim.again());
+            awaitGrant(again);
+            assertThat(nodes(observer, lock)).hasSize(1);
+            busy(other, bob.mutex(lock));
+            assertThat(released(store, claim.again())).isTrue();
+            awaitUntil(() -> nodes(observer, lock).isEmpty());
+        });
+    }
+
     @Test
     void releaseIsRepeatedUntilItIsDone() throws Exception {
         forEachStep(List.of("delete"), (kind, action) -> (store, proxy, lock) -> {

@@ -58,7 +58,8 @@ class ManyWaitersTest extends WithServer {
         proxy.reset();
         proxy.holdReplies();
         List<Waiter> waiters = join(store, EACH);
-        awaitUntil(() -> proxy.counts().getOrDefault("create2", 0) == EACH);
+        // When this client last looked, nobody was in the queue.
+        awaitUntil(() -> proxy.counts().getOrDefault("multi", 0) == EACH);
         proxy.letReplies();
         awaitJoined(waiters);
         assertThat(proxy.counts().get("getChildren")).isLessThanOrEqualTo(17);

@@ -43,7 +43,7 @@ public final class Proxy implements AutoCloseable {
             Map.entry(5, "setData"),
             Map.entry(8, "getChildren"),
             Map.entry(9, "sync"),
-            Map.entry(12, "getChildren2"),
+            Map.entry(12, "getChildren"),
             Map.entry(14, "multi"),
             Map.entry(15, "create2"),
             Map.entry(17, "checkWatches"),

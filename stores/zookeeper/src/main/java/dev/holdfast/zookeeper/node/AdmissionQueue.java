@@ -67,10 +67,15 @@ public final class AdmissionQueue extends SequencedQueue<NodeName> {
      */
     public static AdmissionQueue of(List<String> children, @Nullable NodeName known) {
         if (known != null && children.size() == 1 && children.get(0).equals(known.text())) {
-            return new AdmissionQueue(List.of(known), null, 0);
+            return ofOne(known);
         }
         NodesBefore nodes = known == null || known.limit() != 1 ? null : NodesBefore.of(children, known);
         return nodes == null ? of(children) : new AdmissionQueue(nodes);
+    }
+
+    /** The queue of a parent node whose only child is known. */
+    public static AdmissionQueue ofOne(NodeName only) {
+        return new AdmissionQueue(List.of(only), null, 0);
     }
 
     /** The same queue, with one node replaced by another. */

@@ -16,6 +16,7 @@ import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
@@ -26,9 +27,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Acquires a claim: creates its node and lists the children of the parent node. Both requests are sent back to back
- * on one session, so they take one round trip, unless many claims of this client join one queue at the same time. The
- * list shows whether the claim holds. A claim that was sent before is first searched, in what a majority has confirmed,
- * by its id in the node's name.
+ * on one session, so they take one round trip, unless many claims of this client join one queue at the same time. The list
+ * shows whether the claim holds.
+ *
+ * <p>A lock that was free when this client last looked is probably free again. Then the transaction that creates the node also
+ * counts the children of the parent node, and only if there are others the list follows, in a second round trip. A claim that
+ * may not wait has its list at once, as it is promised an answer in one round trip.
+ *
+ * <p>A claim that was sent before is first searched, in what a majority has confirmed, by its id in the node's name.
  */
 public final class Acquire {
 
@@ -128,8 +134,12 @@ public final class Acquire {
         }
         parentNodes.create(client, parent, tries);
         FirstRequests requests = new FirstRequests(client, claimState, NodeName.prefix(claim), tries, answer);
-        client.createInOrder(parent + '/' + requests.prefix, NodeData.of(claim).bytes(), context.acl(), requests);
-        queueLists.list(client, parent, requests);
+        if (request.listener() != null && parentNodes.isProbablyEmpty(parent)) {
+            client.createAndCount(
+                    parent, requests.prefix, NodeData.of(claim).bytes(), context.acl(), requests::counted);
+        } else {
+            requests.createAndList();
+        }
     }
 
     /**
@@ -143,7 +153,7 @@ public final class Acquire {
         private final String prefix;
         private final int tries;
         private final BiConsumer<Renewed, Throwable> answer;
-        private @Nullable Reply<Stat> creation;
+        private @Nullable Reply<Long> creation;
         /** The path of the node that was made. */
         private @Nullable String made;
         /** What that says; null until it was asked for. */
@@ -165,8 +175,40 @@ public final class Acquire {
         @Override
         public void processResult(int code, String path, Object unused, @Nullable String name, @Nullable Stat stat) {
             // The client's event thread drops what is thrown here, so the name is read later.
-            creation = Reply.of(code, stat, path);
+            creation = Reply.of(code, stat == null ? null : stat.getCzxid(), path);
             made = name;
+        }
+
+        private void createAndList() {
+            String parent = claimState.parent();
+            byte[] data = NodeData.of(claimState.claim()).bytes();
+            client.createInOrder(parent + '/' + prefix, data, context.acl(), this);
+            queueLists.list(client, parent, this);
+        }
+
+        /** The node was created, or was not, and its siblings were counted. */
+        private void counted(Reply<SessionClient.Counted> reply) {
+            try {
+                if (reply.code() == Code.NOAUTH) {
+                    parentNodes.mayNotWrite();
+                    createAndList();
+                    return;
+                }
+                Reply<Long> created = reply.map(SessionClient.Counted::zxid);
+                creation = created;
+                made = reply.isOk() ? reply.get().path() : null;
+                if (created.isMissing()) {
+                    sendAgain(created);
+                } else if (reply.isOk() && reply.get().children() > 1) {
+                    parentNodes.hasOthers(claimState.parent());
+                    queueLists.list(client, claimState.parent(), this);
+                } else {
+                    recordNode(created);
+                    answer.accept(evaluate(client, claimState, AdmissionQueue.ofOne(requireOwn())), null);
+                }
+            } catch (RuntimeException | Error failure) {
+                failed(failure);
+            }
         }
 
         @Override
@@ -183,13 +225,17 @@ public final class Acquire {
 
         @Override
         public void listed(Reply<AdmissionQueue> list) {
-            Reply<Stat> created = creation;
+            Reply<Long> created = creation;
             if (created == null) {
                 throw unknown(list.failure());
             } else if (created.isMissing()) {
                 sendAgain(created);
             } else {
-                answer.accept(decide(created, list), null);
+                recordNode(created);
+                if (!list.isOk()) {
+                    throw unknown(list.failure());
+                }
+                answer.accept(evaluate(client, claimState, list.get()), null);
             }
         }
 
@@ -198,7 +244,7 @@ public final class Acquire {
             answer.accept(null, cause);
         }
 
-        private void sendAgain(Reply<Stat> created) {
+        private void sendAgain(Reply<Long> created) {
             parentNodes.forget(claimState.parent());
             context.claims().remove(claimState);
             if (tries >= MAX_CREATE_RETRIES) {
@@ -215,7 +261,7 @@ public final class Acquire {
             }
         }
 
-        private Renewed decide(Reply<Stat> created, Reply<AdmissionQueue> list) {
+        private void recordNode(Reply<Long> created) {
             if (!created.isOk()) {
                 StoreException failure = created.failure();
                 if (failure.effect() == Effect.NONE) {
@@ -223,18 +269,16 @@ public final class Acquire {
                 }
                 throw failure;
             }
+            claimState.setNode(requireOwn(), Objects.requireNonNull(made), client.session(), created.get());
+        }
+
+        private NodeName requireOwn() {
             NodeName node = own();
-            String path = made;
-            if (node == null || path == null) {
+            if (node == null) {
                 throw StoreException.unavailable(
-                        Effect.UNKNOWN, "ZooKeeper created a node with another name: " + path, null);
+                        Effect.UNKNOWN, "ZooKeeper created a node with another name: " + made, null);
             }
-            Stat stat = created.get();
-            claimState.setNode(node, path, stat.getEphemeralOwner(), stat.getCzxid());
-            if (!list.isOk()) {
-                throw unknown(list.failure());
-            }
-            return evaluate(client, claimState, list.get());
+            return node;
         }
     }
 

@@ -4,12 +4,13 @@ import dev.holdfast.spi.StoreException;
 import dev.holdfast.zookeeper.session.Reply;
 import dev.holdfast.zookeeper.session.SessionClient;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.data.Stat;
 
 /**
  * Creates the parent nodes of locks, and the root above them. The parent nodes are containers, which the server
@@ -22,7 +23,10 @@ public final class ParentNodes {
     private static final int MAX_KNOWN = 10_000;
 
     private final StoreContext context;
-    private final Set<String> known = ConcurrentHashMap.newKeySet();
+    /** Those that exist, and whether a claim that joins one probably finds it empty; see {@link #isProbablyEmpty}. */
+    private final Map<String, Boolean> known = new ConcurrentHashMap<>();
+
+    private volatile boolean mayWrite = true;
     private volatile CreateMode mode = CreateMode.CONTAINER;
 
     public ParentNodes(StoreContext context) {
@@ -34,7 +38,7 @@ public final class ParentNodes {
      * next request, which is sent in the same round trip, fails if the parent node is missing.
      */
     void create(SessionClient client, String parent, int tries) {
-        if (tries == 0 && known.contains(parent)) {
+        if (tries == 0 && known.containsKey(parent)) {
             return;
         }
         client.createParent(parent, context.acl(), mode).thenAccept(reply -> {
@@ -42,7 +46,7 @@ public final class ParentNodes {
                 if (known.size() >= MAX_KNOWN) {
                     known.clear();
                 }
-                known.add(parent);
+                known.putIfAbsent(parent, false);
             } else if (reply.code() == Code.UNIMPLEMENTED) {
                 // A server before 3.5 has no containers, so parent nodes on it are never deleted.
                 mode = CreateMode.PERSISTENT;
@@ -52,6 +56,33 @@ public final class ParentNodes {
 
     void forget(String parent) {
         known.remove(parent);
+    }
+
+    /**
+     * Whether this client has found a parent node without any other child, and without data, when it last looked. A claim that
+     * joins it then probably holds at once, and may have its siblings counted, which clears the data of the parent node.
+     */
+    boolean isProbablyEmpty(String parent) {
+        return mayWrite && known.getOrDefault(parent, false);
+    }
+
+    /** Records what the list of a parent node has shown. */
+    void listed(String parent, int children, Stat stat) {
+        boolean empty = children <= 1 && stat.getDataLength() == 0;
+        Boolean before = known.get(parent);
+        if (before != null && before != empty) {
+            known.replace(parent, empty);
+        }
+    }
+
+    /** Records that a claim that has joined a parent node has siblings. */
+    void hasOthers(String parent) {
+        known.replace(parent, false);
+    }
+
+    /** Records that this client has no right to change a parent node. It then counts no siblings any more. */
+    void mayNotWrite() {
+        mayWrite = false;
     }
 
     /** Creates the root and the nodes above it where they are missing. They are persistent. */

@@ -11,7 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.apache.zookeeper.AsyncCallback.ChildrenCallback;
+import org.apache.zookeeper.AsyncCallback.Children2Callback;
+import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,6 +46,12 @@ public final class QueueLists {
     }
 
     private final Map<SessionPath, UnderWay> queues = new HashMap<>();
+    private final ParentNodes parentNodes;
+
+    /** @param parentNodes is told what each list shows of its parent node */
+    public QueueLists(ParentNodes parentNodes) {
+        this.parentNodes = parentNodes;
+    }
 
     /** Lists the queue below a parent node. */
     void list(SessionClient client, String parent, Listener listener) {
@@ -98,7 +105,7 @@ public final class QueueLists {
     }
 
     /** One list that is under way, and who shares it. */
-    private final class Listing implements ChildrenCallback {
+    private final class Listing implements Children2Callback {
 
         private final SessionClient client;
         private final SessionPath key;
@@ -111,8 +118,12 @@ public final class QueueLists {
         }
 
         @Override
-        public void processResult(int code, String path, Object context, List<String> children) {
+        public void processResult(
+                int code, String path, Object context, @Nullable List<String> children, @Nullable Stat stat) {
             ended(client, key);
+            if (children != null && stat != null) {
+                parentNodes.listed(key.path(), children.size(), stat);
+            }
             Reply<AdmissionQueue> list;
             try {
                 NodeName own = listeners.size() == 1 ? listeners.get(0).own() : null;

@@ -3,12 +3,14 @@ package dev.holdfast.zookeeper.session;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
-import org.apache.zookeeper.AsyncCallback.ChildrenCallback;
+import org.apache.zookeeper.AsyncCallback.Children2Callback;
 import org.apache.zookeeper.AsyncCallback.Create2Callback;
 import org.apache.zookeeper.AsyncCallback.VoidCallback;
 import org.apache.zookeeper.CreateMode;
@@ -48,6 +50,14 @@ public final class SessionClient {
     /** A node that was created. */
     public record Created(String path, Stat stat) {}
 
+    /**
+     * A node that was created, and what is known of its parent.
+     *
+     * @param zxid the transaction that made it
+     * @param children how many children its parent had after that, with this one
+     */
+    public record Counted(String path, long zxid, int children) {}
+
     /** The data of a node, as text. */
     public record Data(String text, Stat stat) {}
 
@@ -83,8 +93,32 @@ public final class SessionClient {
         zooKeeper.create(path, data, acl, CreateMode.EPHEMERAL_SEQUENTIAL, callback, null);
     }
 
+    /**
+     * Creates an ephemeral sequential node, and sets the data of its parent to none in the same transaction. Nothing else
+     * makes a server report how many children the parent has at that moment. The reply goes straight to the receiver, on the
+     * client's event thread.
+     *
+     * @param prefix the name of the node without the sequence
+     */
+    public void createAndCount(
+            String parent, String prefix, byte[] data, List<ACL> acl, Consumer<Reply<Counted>> then) {
+        zooKeeper.multi(
+                List.of(
+                        Op.create(parent + '/' + prefix, data, acl, CreateMode.EPHEMERAL_SEQUENTIAL),
+                        Op.setData(parent, EMPTY, -1)),
+                (code, requestPath, context, results) -> then.accept(
+                        Reply.of(code, code == Code.OK.intValue() ? counted(parent, results) : null, parent)),
+                null);
+    }
+
+    private static Counted counted(String parent, List<OpResult> results) {
+        String path = pathOf(parent + '/', (OpResult.CreateResult) results.get(0));
+        Stat stat = ((OpResult.SetDataResult) results.get(1)).getStat();
+        return new Counted(path, stat.getMzxid(), stat.getNumChildren());
+    }
+
     /** Lists the children of a node; the reply goes straight to the callback, on the client's event thread. */
-    public void list(String path, ChildrenCallback callback) {
+    public void list(String path, Children2Callback callback) {
         zooKeeper.getChildren(path, null, callback, null);
     }
 
@@ -108,12 +142,16 @@ public final class SessionClient {
         zooKeeper.multi(
                 operations,
                 (code, requestPath, context, results) -> reply.complete(Reply.of(
-                        code, created(code, results), nodes.keySet().iterator().next() + " and others")),
+                        code,
+                        created(code, nodes.keySet(), results),
+                        nodes.keySet().iterator().next() + " and others")),
                 null);
         return reply.thenCompose(this::withStats);
     }
 
-    // Servers before 3.7 answer a multi with paths only. One node tells of all: one transaction has made them.
+    // Servers before 3.7 answer a multi with paths only, and so do all to a client with a chroot. One node tells of
+    // all: one
+    // transaction has made them.
     private CompletionStage<Reply<List<Created>>> withStats(Reply<List<Created>> reply) {
         if (!reply.isOk() || hasStats(reply.get())) {
             return CompletableFuture.completedStage(reply);
@@ -131,14 +169,23 @@ public final class SessionClient {
         return nodes.stream().noneMatch(node -> node.stat() == null);
     }
 
-    private static @Nullable List<Created> created(int code, @Nullable List<OpResult> results) {
+    private static @Nullable List<Created> created(int code, Set<String> requested, @Nullable List<OpResult> results) {
         if (code != Code.OK.intValue() || results == null) {
             return null;
         }
-        return results.stream()
-                .map(OpResult.CreateResult.class::cast)
-                .map(result -> new Created(result.getPath(), result.getStat()))
-                .toList();
+        List<Created> made = new ArrayList<>(results.size());
+        Iterator<String> prefixes = requested.iterator();
+        for (OpResult result : results) {
+            OpResult.CreateResult one = (OpResult.CreateResult) result;
+            made.add(new Created(pathOf(prefixes.next(), one), one.getStat()));
+        }
+        return made;
+    }
+
+    // The path that a multi reports begins with the chroot of the client, which the client does not remove.
+    private static String pathOf(String prefix, OpResult.CreateResult result) {
+        String parent = prefix.substring(0, prefix.lastIndexOf('/'));
+        return parent + result.getPath().substring(result.getPath().lastIndexOf('/'));
     }
 
     /** Deletes several nodes, all or none. */
