@@ -168,9 +168,10 @@ public final class SideBySide {
                 running.remove(entrant);
             }
         }
-        for (int round = 1; round <= table.rounds(workload); round++) {
+        for (int round = table.firstRound(workload); round <= table.rounds(workload); round++) {
+            String kind = round < 1 ? "warm-up" : "timed";
             for (Entrant entrant : List.copyOf(running)) {
-                if (step(field, server, workload, entrant, table.slot(workload), "timed", round) == null) {
+                if (step(field, server, workload, entrant, table.slot(workload), kind, round) == null) {
                     running.remove(entrant);
                 }
             }

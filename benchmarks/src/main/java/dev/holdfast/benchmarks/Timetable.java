@@ -14,6 +14,8 @@ import java.util.List;
 record Timetable(boolean quick, double scale, Duration longWarmUp) {
 
     private static final double SLOT_SECONDS = 2;
+    /** After a long warm-up, so that what is compiled once more in a round is a small part of it. */
+    private static final double WARM_SLOT_SECONDS = 5;
     /** How long the compilers of several JVMs need on two cores. It is never shortened in a full run. */
     private static final double PROCESSES_WARM_UP = 24;
 
@@ -69,7 +71,7 @@ record Timetable(boolean quick, double scale, Duration longWarmUp) {
         double churn = workload == Workload.HELD_AFTER_CHURN ? churn().toMillis() / 1e3 : 0;
         double overhead = workload.isHeld() ? 2 * START_SECONDS + (quick ? 2 : 15) : 0.2 * (rounds(workload) + 1);
         return expectedWarmUp(workload)
-                + rounds(workload) * slot(workload).toMillis() / 1e3
+                + (1 + rounds(workload) - firstRound(workload)) * slot(workload).toMillis() / 1e3
                 + counting().toMillis() / 1e3
                 + churn
                 + overhead;
@@ -93,14 +95,23 @@ record Timetable(boolean quick, double scale, Duration longWarmUp) {
         return workload.isHeld() || workload == Workload.HAND_OFF_LATE ? 1 : 3;
     }
 
+    /**
+     * The first round; below 1 it belongs to the warm-up. An entrant that has stood still while others were warmed up, and
+     * begins anew with locks that it has not used yet, has some of its code compiled once more. A long warm-up is to end that, too.
+     */
+    int firstRound(Workload workload) {
+        return longWarmUp.isZero() || warmUp(workload).isZero() ? 1 : 0;
+    }
+
     Duration slot(Workload workload) {
+        double most = longWarmUp.isZero() ? SLOT_SECONDS : WARM_SLOT_SECONDS;
         return switch (workload) {
             case HELD, HELD_AFTER_CHURN -> seconds(quick ? 3 : 24);
             case HAND_OFF_LATE -> seconds(quick ? 11 : 21);
             case REENTRY -> seconds(quick ? 0.15 : 0.5);
             case FREE, FREE_16, HAND_OFF, HERD_4, HERD_16, HERD_64 ->
-                seconds(quick ? 0.35 * scale : Math.max(LEAST_SECONDS, SLOT_SECONDS * scale));
-            default -> seconds((quick ? 0.35 : SLOT_SECONDS) * Math.max(0.15, scale));
+                seconds(quick ? 0.35 * scale : Math.max(LEAST_SECONDS, most * scale));
+            default -> seconds((quick ? 0.35 : most) * Math.max(0.15, scale));
         };
     }
 

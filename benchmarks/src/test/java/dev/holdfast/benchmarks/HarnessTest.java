@@ -99,6 +99,9 @@ class HarnessTest {
                 .isEqualTo(minute);
         assertThat(warm.warmUp(Workload.REENTRY)).isEqualTo(minute);
         assertThat(warm.warmUp(Workload.HELD)).isZero();
+        assertThat(warm.firstRound(Workload.FREE)).isZero();
+        assertThat(warm.firstRound(Workload.HELD)).isOne();
+        assertThat(new Timetable(false, 1).firstRound(Workload.FREE)).isOne();
     }
 
     @Test
