@@ -130,7 +130,7 @@ final class KeptConnection {
         ELSEWHERE
     }
 
-    /** @param failed the failure of the database, or the error, that has ended the call; else null */
+    /** @param failed the failure of the database or the driver, or the error, that has ended the call; else null */
     void endCall(@Nullable Throwable failed) throws SQLException {
         LockTable open = table;
         if (open == null) {
@@ -147,13 +147,13 @@ final class KeptConnection {
         boolean isClosed =
                 source.use() == Use.WHILE_BUSY && statements.connection().isClosed();
         Condition left;
-        if (failed instanceof Error) {
-            left = Condition.USELESS; // an answer may be half read
+        if (failed == null) {
+            // A pool closes a connection whose transaction could not be rolled back.
+            left = isClosed ? Condition.BROKEN : Condition.GOOD;
         } else if (failed instanceof SQLException failure) {
             left = conditionAfter(failure, isClosed);
         } else {
-            // A pool closes a connection whose transaction could not be rolled back.
-            left = isClosed ? Condition.BROKEN : Condition.GOOD;
+            left = Condition.USELESS; // an answer may be half read
         }
         return left == Condition.GOOD && statements.isSpoiled() ? Condition.USELESS : left;
     }

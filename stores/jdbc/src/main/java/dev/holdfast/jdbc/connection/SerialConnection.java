@@ -149,7 +149,9 @@ public final class SerialConnection implements AutoCloseable {
         try {
             turn.further();
             return work.on(turn);
-        } catch (SQLException | Error failure) {
+        } catch (StoreException | RowLockedException ofOurOwn) {
+            throw ofOurOwn;
+        } catch (SQLException | RuntimeException | Error failure) {
             failed = failure;
             throw failure;
         } finally {

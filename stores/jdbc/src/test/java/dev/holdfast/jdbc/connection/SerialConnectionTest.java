@@ -227,6 +227,32 @@ class SerialConnectionTest {
         }
     }
 
+    /** No driver should throw one, but one that does has perhaps not read all of an answer. */
+    @Test
+    void connectionIsNotUsedAgainAfterAnExceptionOfTheDriverThatIsNoSqlException() {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool)) {
+            assertThatThrownBy(() -> connection.call(turn -> {
+                        throw new IndexOutOfBoundsException("of the test");
+                    }))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+            assertThat(pool.closed).hasValue(1);
+        }
+    }
+
+    @Test
+    void connectionIsUsedAgainAfterAFailureThatIsOurOwn() {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool)) {
+            assertThatThrownBy(() -> connection.call(turn -> {
+                        throw StoreException.refused("of the test", null);
+                    }))
+                    .isInstanceOf(StoreException.class);
+            use(connection);
+            assertThat(pool.closed).hasValue(0);
+        }
+    }
+
     private static GenericDialect generic() {
         return GenericDialect.of("of the test", ServerOptions.of(Map.of("clock", "0")));
     }
