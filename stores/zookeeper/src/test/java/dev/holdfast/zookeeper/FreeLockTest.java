@@ -1,6 +1,5 @@
 package dev.holdfast.zookeeper;
 
-import static dev.holdfast.zookeeper.Proxy.only;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.Attempt;
@@ -9,11 +8,13 @@ import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Released;
 import dev.holdfast.testkit.RecordingListener;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.Perms;
@@ -26,8 +27,8 @@ import org.junit.jupiter.api.Test;
  */
 class FreeLockTest extends WithServer {
 
-    private static final Map<String, Integer> COUNTED = only("multi", 1);
-    private static final Map<String, Integer> LISTED = only("create2", 1, "getChildren", 1);
+    private static final Map<String, Integer> COUNTED = Proxy.only("multi", 1);
+    private static final Map<String, Integer> LISTED = Proxy.only("create2", 1, "getChildren", 1);
 
     private final Proxy proxy = proxy();
     private final LockStore store = open(proxy.hosts());
@@ -62,27 +63,32 @@ class FreeLockTest extends WithServer {
     }
 
     @Test
-    void acquireAndReleaseAreOneRequestEach() {
+    void acquireAndReleaseAreOneRequestEach() throws Exception {
         for (Claim claim : List.of(alice.mutex(name), alice.write(name), alice.read(name), alice.claim(name, 2, 5))) {
             get(store.release(granted(claim)));
             Claim again = next(claim);
-            RecordingListener.Event.Granted first = grantedWith(COUNTED, again);
-            assertThat(((Granted) renewed(store, again)).counter()).isEqualTo(first.counter());
-            assertThat(nodes(observer, name)).hasSize(1);
-            assertThat(proxy.inOneRoundTrip(() -> store.release(again), only("delete", 1))
+            RecordingListener.Event.Granted granted = grantedWith(COUNTED, again);
+            String node = only(nodes(observer, name));
+            assertThat(granted.counter())
+                    .isEqualTo(observer.checkExists()
+                            .forPath(parent() + '/' + node)
+                            .getCzxid());
+            assertThat(proxy.inOneRoundTrip(() -> store.release(again), Proxy.only("delete", 1))
                             .wasOwner())
                     .isTrue();
-            RecordingListener.Event.Granted second = grantedWith(COUNTED, next(again));
-            assertThat(second.counter()).isGreaterThan(first.counter());
-            released(store, next(again));
         }
+    }
+
+    private static String only(List<String> nodes) {
+        assertThat(nodes).hasSize(1);
+        return nodes.get(0);
     }
 
     @Test
     void firstUseOfANameListsIt() {
         useOnce();
         LockName other = new LockName(name + "-other");
-        grantedWith(only("createContainer", 1, "create2", 1, "getChildren", 1), alice.mutex(other));
+        grantedWith(Proxy.only("createContainer", 1, "create2", 1, "getChildren", 1), alice.mutex(other));
     }
 
     @Test
@@ -95,7 +101,7 @@ class FreeLockTest extends WithServer {
         Claim waiter = alice.mutex(name);
         RecordingListener listener = waiting(store, waiter);
         awaitUntil(() -> proxy.counts().getOrDefault("getData", 0) == 2);
-        assertThat(proxy.counts()).isEqualTo(only("multi", 1, "getChildren", 1, "getData", 2));
+        assertThat(proxy.counts()).isEqualTo(Proxy.only("multi", 1, "getChildren", 1, "getData", 2));
         assertThat(nodes(observer, name)).hasSize(2);
         released(other, holder);
         awaitGrant(listener);
@@ -158,20 +164,113 @@ class FreeLockTest extends WithServer {
     }
 
     @Test
-    void clientWithoutTheRightToWriteListsInstead() throws Exception {
+    void clientWithoutTheRightToWriteListsInsteadBelowThatNode() throws Exception {
+        LockName other = new LockName(name + "-other");
+        get(store.release(granted(alice.mutex(other))));
         useOnce();
-        int allButWrite = Perms.READ | Perms.CREATE | Perms.DELETE | Perms.ADMIN;
-        observer.setACL()
-                .withACL(List.of(new ACL(allButWrite, Ids.ANYONE_ID_UNSAFE)))
-                .forPath(parent());
-        proxy.reset();
-        RecordingListener listener = new RecordingListener();
+        allowAllBut(Perms.WRITE, parent());
         Claim claim = alice.mutex(name);
-        store.enqueue(claim, listener);
-        awaitGrant(listener);
-        assertThat(proxy.counts()).isEqualTo(only("multi", 1, "create2", 1, "getChildren", 1));
+        assertThat(requestsOfAGrant(claim)).isEqualTo(Proxy.only("multi", 1, "create2", 1, "getChildren", 1));
         released(store, claim);
         grantedWith(LISTED, alice.mutex(name));
+        grantedWith(COUNTED, alice.mutex(other));
+    }
+
+    /** Somebody else has made the parent node of the lock. */
+    @Test
+    void clientWithoutTheRightToCreateParentNodes() throws Exception {
+        String root = "/root-" + name;
+        observer.create().creatingParentsIfNeeded().forPath(root + '/' + name, new byte[0]);
+        allowAllBut(Perms.CREATE, root);
+        LockStore guest = openUrl("zookeeper://" + proxy.hosts() + root + "?sessionTimeout=10s");
+        Claim first = alice.mutex(name);
+        granted(guest, first);
+        released(guest, first);
+        proxy.reset();
+        RecordingListener listener = new RecordingListener();
+        guest.enqueue(alice.mutex(name), listener);
+        awaitGrant(listener);
+        assertThat(proxy.counts()).isEqualTo(COUNTED);
+    }
+
+    private void allowAllBut(int right, String path) throws Exception {
+        observer.setACL()
+                .withACL(List.of(new ACL(Perms.ALL & ~right, Ids.ANYONE_ID_UNSAFE)))
+                .forPath(path);
+    }
+
+    private Map<String, Integer> requestsOfAGrant(Claim claim) {
+        proxy.reset();
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(claim, listener);
+        awaitGrant(listener);
+        return proxy.counts();
+    }
+
+    @Test
+    void claimThatIsReleasedWhileItIsCountedLeavesNothing() {
+        useOnce();
+        proxy.reset();
+        proxy.holdReplies();
+        Claim claim = alice.mutex(name);
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(claim, listener);
+        CompletionStage<Released> released = store.release(claim);
+        awaitUntil(() -> proxy.counts().getOrDefault("getChildren", 0) == 1);
+        proxy.letReplies();
+        get(released);
+        awaitUntil(() -> nodes(observer, name).isEmpty());
+        assertThat(listener.first(RecordingListener.Event.Granted.class)).isEmpty();
+        granted(open(), bob.mutex(name));
+    }
+
+    @Test
+    void claimThatIsReleasedBeforeItIsListedLeavesNothing() {
+        useOnce();
+        granted(open(), bob.mutex(name));
+        Claim claim = alice.mutex(name);
+        RecordingListener listener = enqueuedUntilTheListIsSent(claim);
+        CompletionStage<Released> released = store.release(claim);
+        letReplies();
+        get(released);
+        awaitUntil(() -> nodes(observer, name).size() == 1);
+        assertThat(listener.first(RecordingListener.Event.Granted.class)).isEmpty();
+    }
+
+    @Test
+    void claimThatIsRepeatedBeforeItIsListedHasOneNodeAndIsGranted() {
+        useOnce();
+        LockStore other = open();
+        Claim holder = bob.mutex(name);
+        granted(other, holder);
+        Claim claim = alice.mutex(name);
+        enqueuedUntilTheListIsSent(claim);
+        RecordingListener again = new RecordingListener();
+        store.enqueue(claim.again(), again);
+        letReplies();
+        awaitUntil(again::wasNotified);
+        released(other, holder);
+        awaitGrant(again);
+        assertThat(nodes(observer, name)).hasSize(1);
+    }
+
+    private RecordingListener enqueuedUntilTheListIsSent(Claim claim) {
+        proxy.reset();
+        proxy.onRequest(kind -> {
+            if (kind.equals("getChildren")) {
+                proxy.holdReplies();
+            }
+            return Proxy.Action.PASS;
+        });
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(claim, listener);
+        awaitUntil(() -> proxy.counts().getOrDefault("getChildren", 0) == 1);
+        return listener;
+    }
+
+    private void letReplies() {
+        proxy.onRequest(kind -> Proxy.Action.PASS);
+        proxy.letReplies();
     }
 
     @Test
@@ -187,11 +286,17 @@ class FreeLockTest extends WithServer {
     }
 
     @Test
-    void locksBelowAChroot() throws Exception {
+    void locksBelowAChrootAndANamespace() throws Exception {
         String chroot = "/tenant-" + name;
         observer.create().forPath(chroot);
         CuratorFramework client = closing(Clients.started(proxy.hosts() + chroot));
-        LockStore below = closing(ZooKeeperLockStore.over(client));
+        assertCountedBelow(chroot + "/holdfast", ZooKeeperLockStore.over(client));
+        assertCountedBelow(chroot, ZooKeeperLockStore.over(client, "root=/"));
+        assertCountedBelow(chroot + "/space/a/b", ZooKeeperLockStore.over(client.usingNamespace("space"), "root=/a/b"));
+    }
+
+    private void assertCountedBelow(String root, LockStore opened) throws Exception {
+        LockStore below = closing(opened);
         Claim first = alice.mutex(name);
         granted(below, first);
         released(below, first);
@@ -201,22 +306,15 @@ class FreeLockTest extends WithServer {
         below.enqueue(claim, listener);
         awaitGrant(listener);
         assertThat(proxy.counts()).isEqualTo(COUNTED);
-        assertThat(observer.getChildren().forPath(chroot + parent())).hasSize(1);
+        assertThat(observer.getChildren().forPath(root + '/' + name)).hasSize(1);
         assertThat(released(below, claim)).isTrue();
-        assertThat(observer.getChildren().forPath(chroot + parent())).isEmpty();
-    }
-
-    @Test
-    void severalBelowAChroot() throws Exception {
-        String chroot = "/tenant-" + name;
-        observer.create().forPath(chroot);
-        LockStore below = closing(ZooKeeperLockStore.over(closing(Clients.started(proxy.hosts() + chroot))));
+        assertThat(observer.getChildren().forPath(root + '/' + name)).isEmpty();
         Claim a = alice.mutex(new LockName(name + "-a"));
         Claim b = alice.mutex(new LockName(name + "-b"));
         assertThat(get(below.tryAcquireAll(List.of(a, b)))).hasSize(2).allMatch(Granted.class::isInstance);
-        assertThat(observer.getChildren().forPath(chroot + parent() + "-a")).hasSize(1);
+        assertThat(observer.getChildren().forPath(root + '/' + name + "-a")).hasSize(1);
         assertThat(released(below, a)).isTrue();
         assertThat(released(below, b)).isTrue();
-        assertThat(observer.getChildren().forPath(chroot + parent() + "-a")).isEmpty();
+        assertThat(observer.getChildren().forPath(root + '/' + name + "-a")).isEmpty();
     }
 }

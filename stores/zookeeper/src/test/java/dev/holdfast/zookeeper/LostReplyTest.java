@@ -108,6 +108,28 @@ class LostReplyTest extends WithServer {
         });
     }
 
+    /** The create was answered, and has shown that the claim is not alone. */
+    @Test
+    void repeatedEnqueueOfALockThatWasFreeKeepsItsQueuePosition() throws Exception {
+        forEachStep(List.of("getChildren"), (kind, action) -> (store, proxy, lock) -> {
+            Claim before = alice.mutex(lock);
+            granted(store, before);
+            released(store, before);
+            Claim holder = bob.mutex(lock);
+            granted(other, holder);
+            Claim claim = alice.mutex(lock);
+            breakAt(proxy, kind, action);
+            RecordingListener lost = enqueued(store, claim);
+            assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
+            repeated(() -> store.inspect(lock));
+            RecordingListener again = waiting(store, claim.again());
+            assertThat(nodes(observer, lock)).hasSize(2);
+            released(other, holder);
+            awaitGrant(again);
+            assertThat(released(store, claim.again())).isTrue();
+        });
+    }
+
     @Test
     void releaseIsRepeatedUntilItIsDone() throws Exception {
         forEachStep(List.of("delete"), (kind, action) -> (store, proxy, lock) -> {

@@ -22,6 +22,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import org.apache.zookeeper.AsyncCallback.Create2Callback;
 import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
@@ -135,16 +136,16 @@ public final class Acquire {
         parentNodes.create(client, parent, tries);
         FirstRequests requests = new FirstRequests(client, claimState, NodeName.prefix(claim), tries, answer);
         if (request.listener() != null && parentNodes.isProbablyEmpty(parent)) {
-            client.createAndCount(
-                    parent, requests.prefix, NodeData.of(claim).bytes(), context.acl(), requests::counted);
+            requests.createAndCount();
         } else {
             requests.createAndList();
         }
     }
 
     /**
-     * The create and the list of a new claim, which are under way. The list was sent after the create, so its reply comes
-     * after that of the create, unless the client is closing: then it fails at once.
+     * The create of a new claim and the list that shows its place, which are under way. Either both are sent at once, or the list
+     * follows if the create has not shown that the claim is alone. So the reply to the list comes after that to the create, unless
+     * the client is closing: then it fails at once.
      */
     private final class FirstRequests implements Create2Callback, QueueLists.Listener {
 
@@ -180,34 +181,38 @@ public final class Acquire {
         }
 
         private void createAndList() {
-            String parent = claimState.parent();
-            byte[] data = NodeData.of(claimState.claim()).bytes();
-            client.createInOrder(parent + '/' + prefix, data, context.acl(), this);
-            queueLists.list(client, parent, this);
+            client.createInOrder(claimState.parent() + '/' + prefix, data(), context.acl(), this);
+            queueLists.list(client, claimState.parent(), this);
         }
 
-        /** The node was created, or was not, and its siblings were counted. */
-        private void counted(Reply<SessionClient.Counted> reply) {
-            try {
-                if (reply.code() == Code.NOAUTH) {
-                    parentNodes.mayNotWrite();
-                    createAndList();
-                    return;
+        private void createAndCount() {
+            client.createAndCount(claimState.parent(), prefix, data(), context.acl(), (code, path, unused, results) -> {
+                try {
+                    counted(code, path, results);
+                } catch (RuntimeException | Error failure) {
+                    failed(failure);
                 }
-                Reply<Long> created = reply.map(SessionClient.Counted::zxid);
-                creation = created;
-                made = reply.isOk() ? reply.get().path() : null;
-                if (created.isMissing()) {
-                    sendAgain(created);
-                } else if (reply.isOk() && reply.get().children() > 1) {
-                    parentNodes.hasOthers(claimState.parent());
-                    queueLists.list(client, claimState.parent(), this);
-                } else {
-                    recordNode(created);
-                    answer.accept(evaluate(client, claimState, AdmissionQueue.ofOne(requireOwn())), null);
-                }
-            } catch (RuntimeException | Error failure) {
-                failed(failure);
+            });
+        }
+
+        private byte[] data() {
+            return NodeData.of(claimState.claim()).bytes();
+        }
+
+        private void counted(int code, String path, @Nullable List<OpResult> results) {
+            if (code == Code.NOAUTH.intValue()) {
+                parentNodes.mayNotWrite(claimState.parent());
+                createAndList();
+                return;
+            }
+            SessionClient.Counted node =
+                    code == 0 && results != null ? SessionClient.counted(claimState.parent(), results) : null;
+            creation = Reply.of(code, node == null ? null : node.zxid(), path);
+            made = node == null ? null : node.path();
+            if (node != null && node.children() > 1) {
+                queueLists.list(client, claimState.parent(), this);
+            } else {
+                listed(Reply.of(code, node == null ? null : AdmissionQueue.ofOne(requireOwn()), path));
             }
         }
 

@@ -22,11 +22,18 @@ public final class ParentNodes {
     /** The maximum number of parent nodes that are remembered as existing. When it is reached, all are forgotten. */
     private static final int MAX_KNOWN = 10_000;
 
-    private final StoreContext context;
-    /** Those that exist, and whether a claim that joins one probably finds it empty; see {@link #isProbablyEmpty}. */
-    private final Map<String, Boolean> known = new ConcurrentHashMap<>();
+    /** What this client has found in a parent node that exists, when it last looked. */
+    private enum Found {
+        /** No child but the one that has looked, and no data. */
+        NOTHING,
+        /** Others, or data; or it has not looked yet. */
+        MORE,
+        /** That it may not write the data. */
+        NO_RIGHT
+    }
 
-    private volatile boolean mayWrite = true;
+    private final StoreContext context;
+    private final Map<String, Found> known = new ConcurrentHashMap<>();
     private volatile CreateMode mode = CreateMode.CONTAINER;
 
     public ParentNodes(StoreContext context) {
@@ -42,11 +49,12 @@ public final class ParentNodes {
             return;
         }
         client.createParent(parent, context.acl(), mode).thenAccept(reply -> {
-            if (reply.isOk() || reply.code() == Code.NODEEXISTS) {
+            // A client without the right to create it uses one that somebody else has made.
+            if (reply.isOk() || reply.code() == Code.NODEEXISTS || reply.code() == Code.NOAUTH) {
                 if (known.size() >= MAX_KNOWN) {
                     known.clear();
                 }
-                known.putIfAbsent(parent, false);
+                known.putIfAbsent(parent, Found.MORE);
             } else if (reply.code() == Code.UNIMPLEMENTED) {
                 // A server before 3.5 has no containers, so parent nodes on it are never deleted.
                 mode = CreateMode.PERSISTENT;
@@ -59,30 +67,25 @@ public final class ParentNodes {
     }
 
     /**
-     * Whether this client has found a parent node without any other child, and without data, when it last looked. A claim that
-     * joins it then probably holds at once, and may have its siblings counted, which clears the data of the parent node.
+     * Whether a claim that joins a parent node is probably alone, so that its siblings may be counted, which clears the data of the
+     * parent node. True if this client found neither another child nor data there when it last looked.
      */
     boolean isProbablyEmpty(String parent) {
-        return mayWrite && known.getOrDefault(parent, false);
+        return known.get(parent) == Found.NOTHING;
     }
 
     /** Records what the list of a parent node has shown. */
     void listed(String parent, int children, Stat stat) {
-        boolean empty = children <= 1 && stat.getDataLength() == 0;
-        Boolean before = known.get(parent);
-        if (before != null && before != empty) {
-            known.replace(parent, empty);
+        Found found = children <= 1 && stat.getDataLength() == 0 ? Found.NOTHING : Found.MORE;
+        Found before = known.get(parent);
+        if (before != found && before != Found.NO_RIGHT) {
+            known.replace(parent, found);
         }
     }
 
-    /** Records that a claim that has joined a parent node has siblings. */
-    void hasOthers(String parent) {
-        known.replace(parent, false);
-    }
-
-    /** Records that this client has no right to change a parent node. It then counts no siblings any more. */
-    void mayNotWrite() {
-        mayWrite = false;
+    /** Records that siblings cannot be counted below a parent node, because this client may not write it. */
+    void mayNotWrite(String parent) {
+        known.replace(parent, Found.NO_RIGHT);
     }
 
     /** Creates the root and the nodes above it where they are missing. They are persistent. */

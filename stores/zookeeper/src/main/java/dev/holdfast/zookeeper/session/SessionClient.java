@@ -12,6 +12,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.apache.zookeeper.AsyncCallback.Children2Callback;
 import org.apache.zookeeper.AsyncCallback.Create2Callback;
+import org.apache.zookeeper.AsyncCallback.MultiCallback;
 import org.apache.zookeeper.AsyncCallback.VoidCallback;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.CreateOptions;
@@ -94,25 +95,24 @@ public final class SessionClient {
     }
 
     /**
-     * Creates an ephemeral sequential node, and sets the data of its parent to none in the same transaction. Nothing else
-     * makes a server report how many children the parent has at that moment. The reply goes straight to the receiver, on the
-     * client's event thread.
+     * Creates an ephemeral sequential node, and sets the data of its parent to none in the same transaction. Nothing else makes a
+     * server report how many children the parent has at that moment: {@link #counted} reads it from the results. They go straight
+     * to the callback, on the client's event thread.
      *
      * @param prefix the name of the node without the sequence
      */
-    public void createAndCount(
-            String parent, String prefix, byte[] data, List<ACL> acl, Consumer<Reply<Counted>> then) {
+    public void createAndCount(String parent, String prefix, byte[] data, List<ACL> acl, MultiCallback callback) {
         zooKeeper.multi(
                 List.of(
                         Op.create(parent + '/' + prefix, data, acl, CreateMode.EPHEMERAL_SEQUENTIAL),
                         Op.setData(parent, EMPTY, -1)),
-                (code, requestPath, context, results) -> then.accept(
-                        Reply.of(code, code == Code.OK.intValue() ? counted(parent, results) : null, parent)),
+                callback,
                 null);
     }
 
-    private static Counted counted(String parent, List<OpResult> results) {
-        String path = pathOf(parent + '/', (OpResult.CreateResult) results.get(0));
+    /** The results of {@link #createAndCount}, if it did not fail. */
+    public static Counted counted(String parent, List<OpResult> results) {
+        String path = pathOf(parent, (OpResult.CreateResult) results.get(0));
         Stat stat = ((OpResult.SetDataResult) results.get(1)).getStat();
         return new Counted(path, stat.getMzxid(), stat.getNumChildren());
     }
@@ -138,20 +138,25 @@ public final class SessionClient {
                 CreateOptions.newBuilder(acl, CreateMode.EPHEMERAL_SEQUENTIAL).build();
         List<Op> operations = new ArrayList<>(nodes.size());
         nodes.forEach((path, data) -> operations.add(Op.create(path, data, options)));
+        String about = nodes.keySet().iterator().next() + " and others";
         CompletableFuture<Reply<List<Created>>> reply = new CompletableFuture<>();
         zooKeeper.multi(
                 operations,
-                (code, requestPath, context, results) -> reply.complete(Reply.of(
-                        code,
-                        created(code, nodes.keySet(), results),
-                        nodes.keySet().iterator().next() + " and others")),
+                (code, requestPath, context, results) -> {
+                    try {
+                        reply.complete(Reply.of(code, created(code, nodes.keySet(), results), about));
+                    } catch (RuntimeException | Error failure) {
+                        // The client's event thread would drop it.
+                        reply.completeExceptionally(failure);
+                    }
+                },
                 null);
         return reply.thenCompose(this::withStats);
     }
 
-    // Servers before 3.7 answer a multi with paths only, and so do all to a client with a chroot. One node tells of
-    // all: one
-    // transaction has made them.
+    // Servers before 3.7 answer a multi with paths only, and so do all to a client with a chroot. The state of one node
+    // is
+    // enough, because one transaction has made them all.
     private CompletionStage<Reply<List<Created>>> withStats(Reply<List<Created>> reply) {
         if (!reply.isOk() || hasStats(reply.get())) {
             return CompletableFuture.completedStage(reply);
@@ -174,17 +179,17 @@ public final class SessionClient {
             return null;
         }
         List<Created> made = new ArrayList<>(results.size());
-        Iterator<String> prefixes = requested.iterator();
+        Iterator<String> paths = requested.iterator();
         for (OpResult result : results) {
             OpResult.CreateResult one = (OpResult.CreateResult) result;
-            made.add(new Created(pathOf(prefixes.next(), one), one.getStat()));
+            String path = paths.next();
+            made.add(new Created(pathOf(path.substring(0, path.lastIndexOf('/')), one), one.getStat()));
         }
         return made;
     }
 
     // The path that a multi reports begins with the chroot of the client, which the client does not remove.
-    private static String pathOf(String prefix, OpResult.CreateResult result) {
-        String parent = prefix.substring(0, prefix.lastIndexOf('/'));
+    private static String pathOf(String parent, OpResult.CreateResult result) {
         return parent + result.getPath().substring(result.getPath().lastIndexOf('/'));
     }
 
