@@ -39,7 +39,7 @@ final class Peers {
         return switch (subject) {
             case "curator", "curator-semaphore" -> new CuratorSubject(target, lease, subject.endsWith("semaphore"));
             case "jetcd", "jetcd-kept" -> new JetcdSubject(subject, target, lease);
-            case "floor-stubs" -> new EtcdStubFloor(target);
+            case "floor-stubs", "floor-stubs-fenced" -> new EtcdStubFloor(target, subject.endsWith("fenced"));
             case "floor-advisory" -> new JdbcFloor(target, true);
             case "floor-blpop" -> new JedisFloor(target, true);
             case "floor-lettuce" -> new LettuceFloor(target);
