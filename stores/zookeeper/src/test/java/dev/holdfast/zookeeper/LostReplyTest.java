@@ -87,8 +87,7 @@ class LostReplyTest extends WithServer {
         });
     }
 
-    private void assertQueuePositionIsKept(
-            String kind, Action action, LockStore store, Proxy proxy, LockName lock) {
+    private void assertQueuePositionIsKept(String kind, Action action, LockStore store, Proxy proxy, LockName lock) {
         Claim holder = bob.mutex(lock);
         granted(other, holder);
         Claim claim = alice.mutex(lock);
