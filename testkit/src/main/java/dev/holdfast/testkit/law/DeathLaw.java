@@ -21,7 +21,7 @@ abstract class DeathLaw extends HerdLaw {
     /** A machine that is slower than the tickets so often is too slow for these tests. */
     private static final int MOST_STARTS = 5;
 
-    private long ticketsBegan;
+    private Stopwatch sinceTicketsBegan = new Stopwatch();
     private boolean ticketsMayHaveEnded;
 
     @Law(9)
@@ -202,10 +202,11 @@ abstract class DeathLaw extends HerdLaw {
         listener.checkContract();
     }
 
-    // A test whose tickets may have ended, because the machine was slow, proves nothing if it fails: it is begun anew.
+    // A test whose tickets may have ended, because the machine was slow or was suspended, proves nothing if it fails:
+    // it is begun anew.
     private void whileTicketsLive(Runnable test) {
         for (int start = 1; ; start++) {
-            ticketsBegan = System.nanoTime();
+            sinceTicketsBegan = new Stopwatch();
             ticketsMayHaveEnded = false;
             try {
                 test.run();
@@ -220,17 +221,16 @@ abstract class DeathLaw extends HerdLaw {
 
     // Refreshes the tickets of claims that wait, and returns their positions.
     private List<Integer> refreshed(Claim... waiting) {
-        long sent = System.nanoTime();
+        Stopwatch sinceSent = new Stopwatch();
         List<Renewed> answers = get(store().renew(List.of(waiting)));
         noteTheTime();
-        ticketsBegan = sent;
+        sinceTicketsBegan = sinceSent;
         return answers.stream().map(DeathLaw::waitingPosition).toList();
     }
 
     // After each step whose outcome depends on tickets that live, and before the outcome is checked.
     private void noteTheTime() {
-        ticketsMayHaveEnded |= runsOnRealTime()
-                && System.nanoTime() - ticketsBegan >= traits().ticketTtl().toNanos();
+        ticketsMayHaveEnded |= runsOnRealTime() && sinceTicketsBegan.mayHavePassed(traits().ticketTtl());
     }
 
     // Two of these periods are longer than a ticket's time to live; after one, four tenths are left for a slow

@@ -137,8 +137,10 @@ public abstract class StoreFixture {
     protected void fillQueue(List<Claim> claims) {
         long start = clock().nanoTime();
         long most = Math.min(MOST_FILLING.toNanos(), traits().ticketTtl().toNanos() / 2);
+        List<RecordingListener> listeners = new ArrayList<>(claims.size());
         for (int i = 0; i < claims.size(); i++) {
             RecordingListener listener = new RecordingListener();
+            listeners.add(listener);
             store().enqueue(claims.get(i), listener);
             if (i % 100 == 0) {
                 await(listener::wasNotified, () -> "the listener of a waiter was not notified");
@@ -147,6 +149,9 @@ public abstract class StoreFixture {
                     clock().nanoTime() - start < most,
                     "it takes too long to fill the queue; another test of the store must do it");
         }
+        // A server may put those that are under way together into any order, and the next claim must come after all of
+        // them.
+        listeners.forEach(listener -> await(listener::wasNotified, () -> "the listener of a waiter was not notified"));
     }
 
     /** How long a test waits for an expected event, in real time. */
@@ -259,7 +264,7 @@ public abstract class StoreFixture {
     /** A lease that has to last for some calls of a test, which then goes on without it. */
     final class BriefLease {
 
-        private final long began = System.nanoTime();
+        private final Stopwatch sinceItBegan = new Stopwatch();
         private final Duration duration;
         private boolean isNeeded = true;
         private boolean lasted;
@@ -285,7 +290,7 @@ public abstract class StoreFixture {
         }
 
         private boolean hasLasted() {
-            boolean lastsStill = !runsOnRealTime() || System.nanoTime() - began < duration.toNanos();
+            boolean lastsStill = !runsOnRealTime() || !sinceItBegan.mayHavePassed(duration);
             return isNeeded ? lastsStill : lasted;
         }
     }
@@ -314,12 +319,11 @@ public abstract class StoreFixture {
      */
     final Granted inTime(Duration lease, Supplier<Granted> call) {
         for (int tries = 1; ; tries++) {
-            long start = System.nanoTime();
+            Stopwatch sinceStart = new Stopwatch();
             try {
                 return call.get();
             } catch (StoreException | AssertionError failure) {
-                boolean isLate = runsOnRealTime()
-                        && System.nanoTime() - start >= lease.dividedBy(2).toNanos();
+                boolean isLate = runsOnRealTime() && sinceStart.mayHavePassed(lease.dividedBy(2));
                 if (!isLate || tries == MOST_TRIES_IN_TIME) {
                     throw failure;
                 }
