@@ -153,7 +153,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                         Entrant.of("jetcd-kept", FREE, FREE_16, THREADS, HAND_OFF),
                         Entrant.of("floor", FREE, FREE_16).quick(),
                         Entrant.of("floor-stubs", FREE, FREE_16),
-                        Entrant.of("floor-stubs-fenced", FREE, FREE_16)));
+                        Entrant.of("floor-stubs-fenced", FREE_16)));
     }
 
     private static Field memcached() {
