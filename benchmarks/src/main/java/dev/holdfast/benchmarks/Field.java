@@ -150,7 +150,7 @@ record Field(String name, Supplier<Server> starter, List<Entrant> entrants) {
                         Entrant.forAll("holdfast").without(HELD_AFTER_CHURN).and(SIGNAL),
                         Entrant.of("jetcd", FREE, FREE_16, THREADS, PROCESSES, HAND_OFF, MIXED)
                                 .quick(),
-                        Entrant.of("jetcd-kept", FREE, FREE_16, THREADS, HAND_OFF),
+                        Entrant.of("jetcd-kept", FREE, FREE_16, HAND_OFF),
                         Entrant.of("floor", FREE, FREE_16).quick(),
                         Entrant.of("floor-stubs", FREE, FREE_16),
                         Entrant.of("floor-stubs-fenced", FREE_16)));
