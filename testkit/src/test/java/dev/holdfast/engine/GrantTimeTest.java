@@ -170,4 +170,37 @@ class GrantTimeTest extends EngineFixture {
         assertThat(lease.remaining()).isEqualTo(leftOf(MemoryLockStore.TICKET_TTL));
         lease.release();
     }
+
+    /**
+     * The reply to the first request of a wait is lost; its claim is granted, and that ends. When the request was sent again, and
+     * the claim waits once more, the reply comes that tells of the grant.
+     */
+    @Test
+    void whatEndedBeforeTheClaimWasQueuedAgainIsNoGrant() {
+        LockOptions brief = LockOptions.defaults().withLease(ON_ITS_WAY);
+        FaultyStore handing = new FaultyStore(new HandingStore(memory)).delayOn(clock::after);
+        DistributedLock lock = client(handing).lock("time", brief);
+        a.run(lock::lock);
+        handOffTimeIsOver();
+        handing.next(Verb.ENQUEUE, Fault.DROP_REPLY).next(Verb.RELEASE, Fault.HANG_REPLY);
+        handing.randomly(1, 1, Fault.REFUSE);
+        CompletableFuture<Lease> waiting = b.start(lock::acquire);
+        awaitWaiters("time", 1);
+        CompletableFuture<Void> unlocking = a.begin(lock::unlock);
+        Wait.until("the reply hangs", () -> handing.hanging() == 1);
+        clock.advance(ON_ITS_WAY.plus(HAND_OFF_TIME));
+        c.run(rival.lock("time")::lock);
+        long tokenOfRival = c.get(rival.lock("time")::token);
+        handing.randomly(0, 0);
+        clock.advanceUntil("the claim is queued again", HAND_OFF_TIME, () -> waiters("time") == 1);
+        handing.letGo();
+        clock.settle();
+        assertThat(waiting).isNotDone();
+        c.run(rival.lock("time")::unlock);
+        clock.advanceUntil("it is granted", HAND_OFF_TIME, waiting::isDone);
+        Lease lease = Actor.end(waiting);
+        assertThat(lease.token()).isGreaterThan(tokenOfRival);
+        Actor.end(unlocking);
+        lease.release();
+    }
 }

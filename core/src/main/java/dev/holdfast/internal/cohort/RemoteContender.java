@@ -106,8 +106,12 @@ final class RemoteContender extends Renewable {
     private boolean leftNothing;
 
     private long notBefore;
-    /** From when a pushed or polled grant counts: the sending of the last request that was answered "still waiting", or of
-     * the first that may have been granted. */
+    /**
+     * From when a pushed or polled grant counts, since the claim cannot have been granted before: the sending of the first request
+     * that may have reached the store, or of the last one that was answered "still waiting". The latter says nothing of a repeated
+     * claim: it may have been granted, and that grant have ended, before it was queued again, and the news of that grant may be
+     * late.
+     */
     private long waitingSince;
     /** When the grant that is being confirmed arrived. */
     private long confirmingSince;
@@ -328,7 +332,7 @@ final class RemoteContender extends Renewable {
         public void waiting(int position, Duration retryAfter) {
             on(State.SENT, State.SENT, () -> {
                 state = State.WAITING;
-                waitingSince = Math.max(waitingSince, askedAt);
+                waitsAt(askedAt);
                 well();
                 scheduleRefresh(position, retryAfter);
             });
@@ -543,8 +547,14 @@ final class RemoteContender extends Renewable {
         }
         well();
         state = State.WAITING;
-        waitingSince = Math.max(waitingSince, answeredFrom);
+        waitsAt(answeredFrom);
         scheduleRefresh(place.position(), place.retryAfter());
+    }
+
+    private void waitsAt(long askedAt) {
+        if (!claim.repeated()) {
+            waitingSince = Math.max(waitingSince, askedAt);
+        }
     }
 
     @Override

@@ -48,6 +48,8 @@ final class SimulatedNetwork implements LockStore {
     private final long callTimeout;
     /** Of a store with a planted mistake: the last grant of each claim. */
     private final Map<ClaimId, Granted> lastGrants = new HashMap<>();
+    /** Who listens for a claim: for one that was sent again, who did so last. To him goes what is pushed, however old it is. */
+    private final Map<ClaimId, Registration> listening = new HashMap<>();
 
     private boolean partitioned;
 
@@ -236,6 +238,7 @@ final class SimulatedNetwork implements LockStore {
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         Registration registration = new Registration(claim, listener);
         if (!process.dead) {
+            listening.put(claim.id(), registration);
             registration.trip.go(registration::atStore, registration::lost);
         }
         return registration;
@@ -265,20 +268,22 @@ final class SimulatedNetwork implements LockStore {
         }
 
         // What the store reports at once is its answer; what comes later is pushed.
-        private void pass(boolean outcome, String what, Runnable notify) {
-            Runnable toClient = () -> {
-                // What is on its way when the listener is removed may reach it all the same.
-                if (!over && !(closed && world.chance().once(2))) {
-                    answered = true;
-                    over = outcome;
-                    notify.run();
-                }
-            };
+        private void pass(boolean outcome, String what, Consumer<ClaimListener> message) {
             if (isAnswering) {
-                trip.answer(toClient);
+                trip.answer(() -> deliver(outcome, message));
             } else if (!partitioned
                     && !world.chance().ofAThousand(world.weather().pushLost())) {
-                world.send(process, world.chance().mostlyShort(world.weather().pushDelay()), what, toClient);
+                long delay = world.chance().mostlyShort(world.weather().pushDelay());
+                world.send(process, delay, what, () -> listening.get(claim.id()).deliver(outcome, message));
+            }
+        }
+
+        private void deliver(boolean outcome, Consumer<ClaimListener> message) {
+            // What is on its way when the listener is removed may reach it all the same.
+            if (!over && !(closed && world.chance().once(2))) {
+                answered = true;
+                over = outcome;
+                message.accept(listener);
             }
         }
 
@@ -291,24 +296,24 @@ final class SimulatedNetwork implements LockStore {
 
         @Override
         public void waiting(int position, Duration retryAfter) {
-            pass(false, "waits", () -> listener.waiting(position, retryAfter));
+            pass(false, "waits", to -> to.waiting(position, retryAfter));
         }
 
         @Override
         public void granted(Granted granted) {
             lastGrants.put(claim.id(), granted);
             world.handed().add(new Released.Handed(claim.id(), granted));
-            pass(true, "is granted", () -> listener.granted(granted));
+            pass(true, "is granted", to -> to.granted(granted));
         }
 
         @Override
         public void ended(Renewed.Reason reason) {
-            pass(true, "is ended", () -> listener.ended(reason));
+            pass(true, "is ended", to -> to.ended(reason));
         }
 
         @Override
         public void failed(StoreException cause) {
-            pass(true, "is refused", () -> listener.failed(cause));
+            pass(true, "is refused", to -> to.failed(cause));
         }
 
         @Override
