@@ -215,17 +215,7 @@ final class RowLockStore implements LockStore {
     // One transaction: it reads, checks whether all claims can be granted, and writes only then. Otherwise only
     // those records that it looked at are settled.
     private List<Attempt> tryAcquireAll(List<Claim> claims, List<LockName> names, SerialConnection work) {
-        Applied<List<Attempt>> tried;
-        try {
-            tried = work.call(turn -> acquireAll(turn, claims, names));
-        } catch (NotAll notAll) {
-            List<LockName> seen = names.subList(0, notAll.seen);
-            notifyWaiters(work.call(turn -> settle(turn, seen)), work);
-            if (notAll.refusal != null) {
-                throw notAll.refusal;
-            }
-            return List.of(notAll.busy);
-        }
+        Applied<List<Attempt>> tried = work.call(turn -> acquireAll(turn, claims, names));
         notifyWaiters(tried.handed(), work);
         return tried.answerOrThrow();
     }
@@ -233,6 +223,10 @@ final class RowLockStore implements LockStore {
     private Applied<List<Attempt>> acquireAll(Turn turn, List<Claim> claims, List<LockName> names) throws SQLException {
         try {
             return transition(turn, names, read -> acquireEach(claims, read));
+        } catch (NotAll notAll) {
+            // Not outside the call: there an exception that is no answer of the store says that the connection is
+            // useless.
+            return notAll.answer(settle(turn, names.subList(0, notAll.seen)));
         } catch (RowLockedException locked) {
             return Applied.of(List.of(new Attempt.Busy(LockTable.PATIENCE)));
         }
@@ -663,6 +657,11 @@ final class RowLockStore implements LockStore {
             this.seen = seen;
             this.busy = busy;
             this.refusal = refusal;
+        }
+
+        /** @param handed what was granted to others when the records were settled that were looked at */
+        Applied<List<Attempt>> answer(List<Handed> handed) {
+            return new Applied<>(List.of(busy), refusal, handed, 0, false);
         }
     }
 }

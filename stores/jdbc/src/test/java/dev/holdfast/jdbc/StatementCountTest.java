@@ -266,6 +266,18 @@ class StatementCountTest {
         }
     }
 
+    /** That somebody else has one of them says nothing about the connection: to open another one takes longer than the attempt. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "h2", "postgresql", "mariadb"})
+    void busyAttemptAtSeveralKeepsItsConnection(String product) {
+        open(product);
+        granted(store, new Claimant("bob", Duration.ofMinutes(1)).mutex(new LockName("b")));
+        for (int again = 0; again < 3; again++) {
+            assertThat(tryBoth("a", "b")).singleElement().isInstanceOf(Attempt.Busy.class);
+        }
+        assertThat(statements.discarded()).isZero();
+    }
+
     /** Whatever comes after the commit, the names are taken, and nobody gets a session with our settings. */
     @ParameterizedTest
     @ValueSource(strings = {"mariadb", "mysql"})

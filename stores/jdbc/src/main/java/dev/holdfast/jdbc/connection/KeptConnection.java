@@ -102,8 +102,16 @@ final class KeptConnection {
     private boolean works(Connection connection) {
         try {
             return connection.isValid(checkSeconds);
-        } catch (SQLException closed) {
+        } catch (SQLException | RuntimeException closed) {
             return false;
+        }
+    }
+
+    private static boolean isClosed(Connection connection) {
+        try {
+            return connection.isClosed();
+        } catch (SQLException | RuntimeException unknown) {
+            return true;
         }
     }
 
@@ -131,7 +139,7 @@ final class KeptConnection {
     }
 
     /** @param failed the failure of the database or the driver, or the error, that has ended the call; else null */
-    void endCall(@Nullable Throwable failed) throws SQLException {
+    void endCall(@Nullable Throwable failed) {
         LockTable open = table;
         if (open == null) {
             return;
@@ -143,9 +151,8 @@ final class KeptConnection {
         }
     }
 
-    private Condition condition(LockStatements statements, @Nullable Throwable failed) throws SQLException {
-        boolean isClosed =
-                source.use() == Use.WHILE_BUSY && statements.connection().isClosed();
+    private Condition condition(LockStatements statements, @Nullable Throwable failed) {
+        boolean isClosed = source.use() == Use.WHILE_BUSY && isClosed(statements.connection());
         Condition left;
         if (failed == null) {
             // A pool closes a connection whose transaction could not be rolled back.
@@ -153,7 +160,7 @@ final class KeptConnection {
         } else if (failed instanceof SQLException failure) {
             left = conditionAfter(failure, isClosed);
         } else {
-            left = Condition.USELESS; // an answer may be half read
+            left = isClosed ? Condition.BROKEN : Condition.USELESS; // an answer may be half read
         }
         return left == Condition.GOOD && statements.isSpoiled() ? Condition.USELESS : left;
     }
@@ -188,7 +195,7 @@ final class KeptConnection {
         if (dropped != null) {
             try {
                 end(dropped, condition);
-            } catch (SQLException alreadyBroken) {
+            } catch (SQLException | RuntimeException alreadyBroken) {
                 // The outcome of the call is known by now, so a failure here adds nothing.
                 return;
             }

@@ -159,11 +159,15 @@ public final class SerialConnection implements AutoCloseable {
         }
     }
 
-    private void endCall(LockTable table, @Nullable Throwable failed) throws SQLException {
+    // The outcome of the call is known by now, so a failure here concerns the connection only.
+    private void endCall(LockTable table, @Nullable Throwable failed) {
+        Throwable ended = failed;
         try {
             table.end(limit);
+        } catch (SQLException | RuntimeException afterwards) {
+            ended = failed == null ? afterwards : failed;
         } finally {
-            kept.endCall(failed);
+            kept.endCall(ended);
         }
     }
 

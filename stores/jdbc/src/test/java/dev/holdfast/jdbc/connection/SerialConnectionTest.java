@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.sqlite.SQLiteErrorCode;
 
 /** Which times count as the wait of a call for its connection. */
@@ -125,6 +126,38 @@ class SerialConnectionTest {
         }
     }
 
+    /** As one of a driver that throws what it should not. */
+    @Test
+    void connectionWhoseCheckFailsInAnyWayIsNotUsedAgain() {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool)) {
+            use(connection);
+            clock.advance(JUST_UNUSED);
+            pool.failing = "isValid";
+            use(connection);
+            assertThat(pool.lent).hasValue(2);
+            assertThat(pool.closed).hasValue(1);
+        }
+    }
+
+    /** The connection has the limit of a call that is over, and an answer may be half read. */
+    @Test
+    void connectionWhoseLimitCannotBeSetAtTheEndOfACallIsNotUsedAgain() {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool)) {
+            boolean done = connection.call(turn -> {
+                clock.advance(LIMIT.dividedBy(2));
+                turn.further();
+                pool.failing = "unwrap";
+                return true;
+            });
+            assertThat(done).isTrue();
+            pool.failing = "";
+            use(connection);
+            assertThat(pool.lent).hasValue(2);
+        }
+    }
+
     /** The pool would lend the same one again, and would not check it so soon. */
     @Test
     void connectionOfThePoolIsNotUsedAgainAfterAFailure() {
@@ -198,18 +231,22 @@ class SerialConnectionTest {
         }
     }
 
-    /** Its transaction could not be rolled back, for which the pool has closed it. */
-    @Test
-    void closedConnectionIsNotKeptWhateverEndsTheCall() {
+    /** Its transaction could not be rolled back, for which the pool has closed it. Perhaps the server of the others has gone, too. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void closedConnectionIsNotKeptWhateverEndsTheCall(boolean byOurOwn) {
         Pool pool = new Pool();
         try (SerialConnection connection = connection(pool)) {
+            RuntimeException ended =
+                    byOurOwn ? StoreException.refused("of the test", null) : new IllegalStateException("of the test");
             assertThatThrownBy(() -> connection.call(turn -> {
                         pool.underneath.close();
-                        throw new IllegalStateException("of the test");
+                        throw ended;
                     }))
-                    .isInstanceOf(IllegalStateException.class);
+                    .isSameAs(ended);
             use(connection);
             assertThat(pool.lent).hasValue(2);
+            assertThat(pool.broken).hasValue(1);
         }
     }
 
@@ -283,6 +320,9 @@ class SerialConnectionTest {
         /** What is behind the one that was lent last. */
         private Connection underneath;
 
+        /** The method of connections that fails as no driver should. */
+        private String failing = "";
+
         @Override
         public Connection open() throws SQLException {
             lent.incrementAndGet();
@@ -295,6 +335,9 @@ class SerialConnectionTest {
                     getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
                         if (method.getName().equals("isValid")) {
                             checked.incrementAndGet();
+                        }
+                        if (method.getName().equals(failing)) {
+                            throw new IllegalStateException("of the test");
                         }
                         return method.invoke(opened, arguments);
                     });
