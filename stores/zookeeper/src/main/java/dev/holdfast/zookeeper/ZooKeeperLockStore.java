@@ -57,9 +57,9 @@ import org.apache.zookeeper.data.ACL;
 /**
  * A store in a ZooKeeper ensemble. A claim is an ephemeral sequential node below the parent node of its lock.
  * Acquiring a free lock takes one round trip: the create and the list of the children are sent back to
- * back, or the create also counts the children. An attempt at several free locks, a release, and a renewal of all claims take one round trip each. The
- * nodes are named as Curator's recipes name theirs, so that {@code InterProcessMutex} and
- * {@code InterProcessReadWriteLock} on the same path queue with the clients of this store.
+ * back, or the create also counts the children. An attempt at several free locks, a release, and a renewal of all
+ * claims take one round trip each. The nodes are named as Curator's recipes name theirs, so that
+ * {@code InterProcessMutex} and {@code InterProcessReadWriteLock} on the same path queue with the clients of this store.
  *
  * <p>A store is opened by URL with {@link ZooKeeperLockStoreProvider}, or over the user's own client with
  * {@link #over(CuratorFramework)}. Thread-safe.

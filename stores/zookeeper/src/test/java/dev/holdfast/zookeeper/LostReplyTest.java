@@ -93,13 +93,18 @@ class LostReplyTest extends WithServer {
         Claim claim = alice.mutex(lock);
         breakAt(proxy, kind, action);
         RecordingListener lost = enqueued(store, claim);
-        assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
+        assertFailedNaming(lock, lost);
         repeated(() -> store.inspect(lock));
         RecordingListener again = waiting(store, claim.again());
         assertThat(nodes(observer, lock)).hasSize(2);
         released(other, holder);
         awaitGrant(again);
         assertThat(released(store, claim.again())).isTrue();
+    }
+
+    private static void assertFailedNaming(LockName lock, RecordingListener lost) {
+        assertThat(lost.first(RecordingListener.Event.Failed.class))
+                .hasValueSatisfying(failed -> assertThat(failed.cause()).hasMessageContaining(lock.value()));
     }
 
     /** The create of its node also counts the others, so there is no list. */
@@ -112,7 +117,7 @@ class LostReplyTest extends WithServer {
             Claim claim = alice.mutex(lock);
             breakAt(proxy, kind, action);
             RecordingListener lost = enqueued(store, claim);
-            assertThat(lost.first(RecordingListener.Event.Failed.class)).isPresent();
+            assertFailedNaming(lock, lost);
             repeated(() -> store.inspect(lock));
             RecordingListener again = enqueued(store, claim.again());
             awaitGrant(again);

@@ -186,33 +186,34 @@ public final class Acquire {
         }
 
         private void createAndCount() {
-            client.createAndCount(claimState.parent(), prefix, data(), context.acl(), (code, path, unused, results) -> {
-                try {
-                    counted(code, path, results);
-                } catch (RuntimeException | Error failure) {
-                    failed(failure);
-                }
-            });
+            client.createAndCount(
+                    claimState.parent(), prefix, data(), context.acl(), (code, noPath, unused, results) -> {
+                        try {
+                            counted(code, results);
+                        } catch (RuntimeException | Error failure) {
+                            failed(failure);
+                        }
+                    });
         }
 
         private byte[] data() {
             return NodeData.of(claimState.claim()).bytes();
         }
 
-        private void counted(int code, String path, @Nullable List<OpResult> results) {
+        private void counted(int code, @Nullable List<OpResult> results) {
+            String parent = claimState.parent();
             if (code == Code.NOAUTH.intValue()) {
-                parentNodes.mayNotWrite(claimState.parent());
+                parentNodes.mayNotWrite(parent);
                 createAndList();
                 return;
             }
-            SessionClient.Counted node =
-                    code == 0 && results != null ? SessionClient.counted(claimState.parent(), results) : null;
-            creation = Reply.of(code, node == null ? null : node.zxid(), path);
+            SessionClient.Counted node = code == 0 && results != null ? SessionClient.counted(parent, results) : null;
+            creation = Reply.of(code, node == null ? null : node.zxid(), parent);
             made = node == null ? null : node.path();
             if (node != null && node.children() > 1) {
-                queueLists.list(client, claimState.parent(), this);
+                queueLists.list(client, parent, this);
             } else {
-                listed(Reply.of(code, node == null ? null : AdmissionQueue.ofOne(requireOwn()), path));
+                listed(Reply.of(code, node == null ? null : AdmissionQueue.ofOne(requireOwn()), parent));
             }
         }
 

@@ -78,8 +78,8 @@ public final class ParentNodes {
     void listed(String parent, int children, Stat stat) {
         Found found = children <= 1 && stat.getDataLength() == 0 ? Found.NOTHING : Found.MORE;
         Found before = known.get(parent);
-        if (before != found && before != Found.NO_RIGHT) {
-            known.replace(parent, found);
+        if (before != null && before != found && before != Found.NO_RIGHT) {
+            known.replace(parent, before, found);
         }
     }
 

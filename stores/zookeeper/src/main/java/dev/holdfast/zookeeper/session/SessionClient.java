@@ -154,9 +154,8 @@ public final class SessionClient {
         return reply.thenCompose(this::withStats);
     }
 
-    // Servers before 3.7 answer a multi with paths only, and so do all to a client with a chroot. The state of one node
-    // is
-    // enough, because one transaction has made them all.
+    // Servers before 3.7 answer a multi with paths only, and so do all to a client with a chroot. The state of one
+    // node is enough, because one transaction has made them all.
     private CompletionStage<Reply<List<Created>>> withStats(Reply<List<Created>> reply) {
         if (!reply.isOk() || hasStats(reply.get())) {
             return CompletableFuture.completedStage(reply);
