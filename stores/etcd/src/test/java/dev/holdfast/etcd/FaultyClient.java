@@ -67,6 +67,11 @@ final class FaultyClient implements EtcdClient {
 
     volatile CompletionStage<?> delayedWaitFor = CompletableFuture.completedStage(null);
 
+    /** These transactions are sent when {@link #requestsWaitFor} is complete. */
+    volatile Predicate<TxnRequest> delaysRequest = request -> false;
+
+    volatile CompletionStage<?> requestsWaitFor = CompletableFuture.completedStage(null);
+
     FaultyClient(EtcdClient delegate) {
         this.delegate = delegate;
     }
@@ -117,7 +122,9 @@ final class FaultyClient implements EtcdClient {
         if (losesRequest.test(request)) {
             return CompletableFuture.failedStage(LOST);
         }
-        CompletionStage<TxnResponse> answer = delegate.txn(request, writes);
+        CompletionStage<TxnResponse> answer = delaysRequest.test(request)
+                ? requestsWaitFor.thenCompose(open -> delegate.txn(request, writes))
+                : delegate.txn(request, writes);
         if (delaysAnswer.test(request)) {
             return answer.thenCombine(delayedWaitFor, (response, open) -> response);
         }

@@ -215,7 +215,12 @@ public final class Renew {
                         claim.repeated());
                 claimTable.keyFound(state, own);
                 if (queue.isAdmitted(index)) {
-                    claimTable.granted(state, own.session(), kept(claim, left), claim.lease(), then);
+                    // The engine counts what the listener hears from the last answer "still waiting", which may be that
+                    // to a later refresh.
+                    Duration pushed = state.phase == ClaimState.Phase.WAITING && own.session() == life.lease()
+                            ? Session.shorter(left, life.leftAt(state.waitsSince))
+                            : left;
+                    claimTable.granted(state, own.session(), kept(claim, pushed), claim.lease(), then);
                 } else if (state.phase != ClaimState.Phase.HELD) {
                     claimTable.waits(state, queue, batch.sentAt);
                     queueWait.queueSeen(state, seen, then);

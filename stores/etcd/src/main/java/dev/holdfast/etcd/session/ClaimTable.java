@@ -299,9 +299,12 @@ public final class ClaimTable {
 
     /** Under the mutex: the claim waits, for another time to live of a ticket unless it is renewed. */
     public void waits(ClaimState state, @Nullable AdmissionQueue queue, long sentAt) {
+        // The answer to an earlier request may come later.
+        if (state.phase != ClaimState.Phase.WAITING || sentAt - state.waitsSince > 0) {
+            state.waitsSince = sentAt;
+        }
         state.phase = ClaimState.Phase.WAITING;
         state.seen = queue;
-        state.waitsSince = sentAt;
         keepFor(state, ticketTtl);
     }
 
