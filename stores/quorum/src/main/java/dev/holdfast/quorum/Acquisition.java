@@ -69,6 +69,12 @@ final class Acquisition {
         return result;
     }
 
+    /** The result for a request that came later. Its caller counts the lease from then. */
+    CompletionStage<Attempt> resultFor(long laterRequest) {
+        Duration later = Duration.ofNanos(laterRequest - begun);
+        return result.thenApply(attempt -> attempt instanceof Granted granted ? shortened(granted, later) : attempt);
+    }
+
     boolean isDone() {
         return result.isDone();
     }
@@ -101,6 +107,12 @@ final class Acquisition {
             failed = true;
         }
         result.complete(RELEASED);
+    }
+
+    private static Attempt shortened(Granted granted, Duration by) {
+        boolean isOver = granted.lease().compareTo(by) <= 0;
+        return new Granted(
+                granted.counter(), isOver ? Duration.ZERO : granted.lease().minus(by));
     }
 
     // What holds is not granted anew where it was lost: there, its counter would be larger than before.

@@ -119,7 +119,7 @@ final class ClaimTable {
                 return CompletableFuture.completedStage(new Attempt.Busy(Duration.ZERO));
             }
             if (entry.attempt != null && entry.isUnderWay()) {
-                return entry.attempt.result();
+                return entry.attempt.resultFor(now);
             }
             Ballot before = entry.ballot;
             if (before != null && before.mayHold()) {

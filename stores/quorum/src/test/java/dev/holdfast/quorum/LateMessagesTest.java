@@ -86,6 +86,25 @@ class LateMessagesTest extends StoreTest {
         }
     }
 
+    /** Law 5: an attempt that joins one which is under way must not count the lease from its own, later request. */
+    @Test
+    void leaseOfAnAttemptThatJoinsAnotherCountsFromItsOwnRequest() {
+        Claim claim = carol.mutex(name);
+        for (int i = 0; i < 3; i++) {
+            nodes.node(i).repliesLate("tryAcquireAsNode");
+        }
+        CompletionStage<Attempt> first = store.tryAcquire(claim);
+        Duration between = Duration.ofMillis(300);
+        time.run(between);
+        CompletionStage<Attempt> second = store.tryAcquire(claim.again());
+        for (int i = 0; i < 3; i++) {
+            nodes.node(i).delivers();
+        }
+        assertThat(get(first)).isInstanceOf(Granted.class);
+        Granted granted = (Granted) get(second);
+        assertThat(granted.lease()).isLessThanOrEqualTo(LEASE.minus(between));
+    }
+
     /** Such a name was listed as in use, and others heard that a claim which nobody holds had taken their lock. */
     @Test
     void claimWhoseReleaseIsOnItsWayToAMinorityIsNeitherListedNorTheReasonOfALoss() {
