@@ -411,6 +411,10 @@ public final class Several implements Wakeable {
 
         @Override
         protected CompletionStage<List<Attempt>> send() {
+            if (answer.isDone()) {
+                // Given up, and released: when the tombstones are gone, it would be granted to nobody.
+                return CompletableFuture.failedStage(StoreException.refused("The wait was given up", null));
+            }
             sentAt = engine.now();
             return engine.store().tryAcquireAll(claims);
         }
