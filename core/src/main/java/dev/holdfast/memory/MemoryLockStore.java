@@ -349,6 +349,22 @@ public final class MemoryLockStore implements LockStore {
     }
 
     // The time is counted from the creation of the store, so that the sum of a time and a lease cannot overflow.
+    /** Whether it has a grant at this moment. Unlike a request, the question changes nothing. For tests. */
+    boolean keeps(LockName name, long counter, int permits) {
+        mutex.lock();
+        try {
+            ResourceRecord record = records.get(name);
+            long now = now();
+            return record != null
+                    && record.grants().stream()
+                            .anyMatch(grant -> grant.counter() == counter
+                                    && grant.claim().permits() >= permits
+                                    && grant.expires() > now);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
     private long now() {
         return (clock.nanoTime() - origin) / 1_000;
     }

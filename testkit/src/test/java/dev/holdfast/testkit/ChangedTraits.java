@@ -13,6 +13,7 @@ public final class ChangedTraits {
     private boolean atomicSeveral;
     private Duration leaseStep;
     private Duration ticketTtl;
+    private Duration callTimeout;
     private StoreTraits.Kinds kinds;
 
     private ChangedTraits(StoreTraits before) {
@@ -23,6 +24,7 @@ public final class ChangedTraits {
         this.atomicSeveral = before.atomicSeveral();
         this.leaseStep = before.leaseStep();
         this.ticketTtl = before.ticketTtl();
+        this.callTimeout = before.callTimeout();
         this.kinds = before.kinds();
     }
 
@@ -56,6 +58,11 @@ public final class ChangedTraits {
         return this;
     }
 
+    public ChangedTraits callTimeout(Duration limit) {
+        callTimeout = limit;
+        return this;
+    }
+
     public ChangedTraits mutexesOnly() {
         kinds = StoreTraits.Kinds.MUTEX;
         return this;
@@ -71,7 +78,7 @@ public final class ChangedTraits {
                 before.liveness(),
                 leaseStep,
                 ticketTtl,
-                before.callTimeout(),
+                callTimeout,
                 kinds,
                 before.node());
     }

@@ -26,6 +26,7 @@ import java.util.concurrent.Future;
  *
  * <ul>
  *   <li>by the true time, what valid leases of a name have is at most its limit, unless an operator has broken one of them;
+ *   <li>what a valid lease holds the store keeps (law 5), unless an operator has broken it;
  *   <li>tokens grow with exclusive grants;
  *   <li>a lease that was lost or released is never held again, and a loss is reported once.
  * </ul>
@@ -475,7 +476,7 @@ final class EngineSimulation implements ThreadUser.Host {
 
     // What an operator sees he breaks at once; a program breaks it a while later, when somebody else may hold.
     private void breakSome(SimulatedProcess process, SharedName name) {
-        world.store().inspect(new LockName(name.toString())).toCompletableFuture().join().stream()
+        world.store().inspect(name.lockName()).toCompletableFuture().join().stream()
                 .flatMap(state -> state.holders().stream())
                 .limit(1)
                 .forEach(holder -> {
@@ -503,6 +504,12 @@ final class EngineSimulation implements ThreadUser.Host {
         world.note("operator", "breaks " + name);
         name.markBroken(holder.counter());
         world.store().release(holder.claim().again());
+        world.hint(name.lockName());
+        processes.forEach(process -> {
+            if (process.engine().clientId().equals(holder.claim().id().client())) {
+                process.network().pushLoss(holder.claim());
+            }
+        });
     }
 
     // ---- what must hold ----
@@ -517,6 +524,10 @@ final class EngineSimulation implements ThreadUser.Host {
             if (one.isValid()) {
                 for (SharedName name : one.names()) {
                     name.see(one);
+                    // Planted mistakes are to be found without this, by what users could see.
+                    if (world.plant() == Plant.NONE) {
+                        name.requireKept(one, world.store());
+                    }
                 }
             }
         }

@@ -1,5 +1,8 @@
 package dev.holdfast.engine.simulation;
 
+import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.memory.StoredGrants;
+import dev.holdfast.spi.LockName;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -8,7 +11,7 @@ final class SharedName {
 
     private static final int TOKENS_PER_GRANT = 1024;
 
-    private final String name;
+    private final LockName name;
     /** The grants that an operator has ended. Until their holders know it, there may be two. */
     private final Set<Long> broken = new HashSet<>();
 
@@ -22,11 +25,23 @@ final class SharedName {
     private Held someHolder;
 
     SharedName(String name) {
-        this.name = name;
+        this.name = new LockName(name);
+    }
+
+    LockName lockName() {
+        return name;
     }
 
     void markBroken(long counter) {
         broken.add(counter);
+    }
+
+    /** Law 5: what its holder believes in the store keeps, whether anybody else wants it or not. */
+    void requireKept(Held held, MemoryLockStore store) {
+        long counter = held.token(this) / TOKENS_PER_GRANT;
+        if (!broken.contains(counter) && !StoredGrants.keeps(store, name, counter, held.permits())) {
+            throw new AssertionError(held + " is valid, but the store does not keep it");
+        }
     }
 
     void beginLook() {
@@ -67,6 +82,6 @@ final class SharedName {
 
     @Override
     public String toString() {
-        return name;
+        return name.value();
     }
 }

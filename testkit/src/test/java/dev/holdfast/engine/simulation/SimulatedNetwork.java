@@ -8,6 +8,7 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.LossListener;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.ResourceState;
@@ -38,6 +39,9 @@ final class SimulatedNetwork implements LockStore {
     /** Long after its failure was reported a request still arrives: after so long at most. */
     private static final long MOST_LATE = 1_500 * Weather.MILLI;
 
+    /** Or after so long, when there is no tombstone of it any more. */
+    private static final long MUCH_LATER = 5 * MOST_LATE;
+
     private static final int BATCH_PART_FAILS_ONCE_IN = 60;
     private static final int WRONG_ONCE_IN = 8;
     private static final int REJECTED_ONCE_IN = 30;
@@ -52,6 +56,7 @@ final class SimulatedNetwork implements LockStore {
     private final Map<ClaimId, Registration> listening = new HashMap<>();
 
     private boolean partitioned;
+    private LossListener losses;
 
     /** @param queues whether the store is to have a queue; if not, waiters try again and again */
     SimulatedNetwork(World world, SimulatedProcess process, boolean queues) {
@@ -59,8 +64,9 @@ final class SimulatedNetwork implements LockStore {
         this.process = process;
         StoreTraits all = world.store().traits();
         this.traits = queues
-                ? all
+                ? ChangedTraits.of(all).callTimeout(world.callTimeout()).get()
                 : ChangedTraits.of(all)
+                        .callTimeout(world.callTimeout())
                         .withoutQueue()
                         .withoutPush()
                         .oneNameAtATime()
@@ -132,6 +138,7 @@ final class SimulatedNetwork implements LockStore {
                 () -> {
                     world.handed().clear();
                     CompletionStage<Released> released = world.store().release(claim);
+                    world.hint(claim.name());
                     List<Released.Handed> handed = List.copyOf(world.handed());
                     // Half of the answers say what the release has granted, which is notified of as well.
                     return handed.isEmpty() || world.chance().once(2)
@@ -149,6 +156,30 @@ final class SimulatedNetwork implements LockStore {
     @Override
     public CompletionStage<List<LockName>> list(String prefix, int limit) {
         return call("list", false, () -> world.store().list(prefix, limit), names -> names);
+    }
+
+    /** A hint that is late, or for nothing, or does not come. */
+    @Override
+    public ListenerRegistration watch(LockName name, Runnable mayBeFree) {
+        return world.watch(process, name, mayBeFree);
+    }
+
+    @Override
+    public ListenerRegistration watchLosses(LossListener listener) {
+        losses = listener;
+        return () -> losses = null;
+    }
+
+    /** A claim of this process was ended by somebody else, which the process hears now or much later. */
+    void pushLoss(Claim claim) {
+        if (!partitioned && world.chance().once(2)) {
+            long delay = world.chance().mostlyShort(world.weather().pushDelay());
+            world.send(process, delay, "hears of a loss", () -> {
+                if (losses != null) {
+                    losses.lost(claim.name(), claim.id(), Renewed.Reason.RELEASED);
+                }
+            });
+        }
     }
 
     @Override
@@ -203,9 +234,10 @@ final class SimulatedNetwork implements LockStore {
             } else if (chance.ofAThousand(weather.late())) {
                 replyLost = true;
                 fail(chance.mostlyShort(weather.delay()), unknown(what + " is late"));
-                world.sendToStore(chance.below(MOST_LATE), what + " late", atStore);
+                world.sendToStore(chance.below(chance.once(4) ? MUCH_LATER : MOST_LATE), what + " late", atStore);
             } else {
-                world.sendToStore(chance.mostlyShort(weather.delay()), what, atStore);
+                long delay = Math.min(weather.delay(), callTimeout * 3 / 5);
+                world.sendToStore(chance.mostlyShort(delay), what, atStore);
                 if (chance.ofAThousand(weather.replyLost())) {
                     replyLost = true;
                     fail(chance.below(callTimeout), unknown("The answer to " + what + " was lost"));

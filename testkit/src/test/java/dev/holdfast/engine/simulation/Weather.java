@@ -23,6 +23,8 @@ record Weather(int refused, int requestLost, int replyLost, int late, int pushLo
         new Weather(20, 30, 30, 20, 100, 5 * MILLI, 50 * MILLI),
         new Weather(0, 0, 0, 0, 0, 150 * MILLI, 400 * MILLI),
         new Weather(10, 20, 20, 20, 300, 600 * MILLI, 3_000 * MILLI),
+        new Weather(5, 10, 20, 20, 30, 100 * MILLI, 12_000 * MILLI),
+        new Weather(5, 10, 20, 20, 100, 4_000 * MILLI, 8_000 * MILLI),
         new Weather(150, 150, 150, 100, 500, 40 * MILLI, 200 * MILLI),
     };
 

@@ -1,6 +1,8 @@
 package dev.holdfast.engine.simulation;
 
 import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.ListenerRegistration;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,6 +19,8 @@ final class World {
     /** Now and then time passes although there is work to do: threads are slow. */
     private static final int SLOW_ONCE_IN = 40;
 
+    private static final int[] CALL_TIMEOUTS = {1_000, 1_000, 3_000, 10_000};
+
     private static final long LONGEST_REST = 10_000 * Weather.MILLI;
     private static final long MOST_SLOWNESS = 3 * Weather.MILLI;
 
@@ -24,6 +28,8 @@ final class World {
     interface Parking {
         void park(SimulatedClock clock, Object blocker, long nanos);
     }
+
+    private record Watch(Party party, LockName name, Runnable mayBeFree) {}
 
     private record Message(long at, long number, Party to, Party.Work work) implements Comparable<Message> {
         @Override
@@ -37,6 +43,7 @@ final class World {
     private final Plant plant;
     private final PriorityQueue<Message> messages = new PriorityQueue<>();
     private final List<Party> parties = new ArrayList<>();
+    private final List<Watch> watches = new ArrayList<>();
     private final Party server = new Party("store");
     private final SimulatedClock storeClock;
     private final MemoryLockStore store;
@@ -46,6 +53,7 @@ final class World {
     /** The last lines of what has happened; null if nobody will read them. */
     private final Trace trace;
 
+    private final Duration callTimeout;
     private Weather weather = Weather.CLEAR;
     private long now;
     private long numbers;
@@ -59,7 +67,29 @@ final class World {
         this.trace = trace;
         this.storeClock = new SimulatedClock(this, chance.any(), 0);
         this.store = new MemoryLockStore(storeClock, Duration.ofMillis(600 + chance.below(4_000)));
+        this.callTimeout = Duration.ofMillis(CALL_TIMEOUTS[chance.below(CALL_TIMEOUTS.length)]);
         parties.add(server);
+    }
+
+    /** Somebody wants hints that a name may be free. */
+    ListenerRegistration watch(Party party, LockName name, Runnable mayBeFree) {
+        Watch watch = new Watch(party, name, mayBeFree);
+        watches.add(watch);
+        return () -> watches.remove(watch);
+    }
+
+    /** A name may be free, which half of those who want to know hear some time. */
+    void hint(LockName name) {
+        for (Watch watch : List.copyOf(watches)) {
+            if (watch.name().equals(name) && chance.once(2)) {
+                send(watch.party(), chance.mostlyShort(weather.pushDelay()), "is hinted", watch.mayBeFree());
+            }
+        }
+    }
+
+    /** For how long the answer to a request may be on its way: longer than many leases, in some worlds. */
+    Duration callTimeout() {
+        return callTimeout;
     }
 
     Chance chance() {
