@@ -194,7 +194,7 @@ final class ModelWorkload {
         ListenerTwins listeners = new ListenerTwins();
         tracked.listeners = listeners;
         twins.enqueue(why, claim, listeners);
-        await(listeners::areNotified, "any event of " + TwinStores.shown(claim));
+        awaitAnswer(listeners::areNotified, "any event of " + TwinStores.shown(claim));
         twins.note("  " + listeners);
         twins.compareFirstEvents(claim, listeners);
     }
@@ -432,14 +432,24 @@ final class ModelWorkload {
         met.merge(what, 1, Integer::sum);
     }
 
+    // What a store that polls finds by that is reported when its clock says so.
     private void await(BooleanSupplier condition, String what) {
+        await(condition, what, !push && time.isExact());
+    }
+
+    // The clock stands still until a request is answered: the model has answered it at once.
+    private void awaitAnswer(BooleanSupplier condition, String what) {
+        await(condition, what, false);
+    }
+
+    private void await(BooleanSupplier condition, String what, boolean timePasses) {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - deadline > 0) {
                 throw new AssertionError("The store has not reported " + what + " within " + PATIENCE);
             }
             LockSupport.parkNanos(this, POLL_EVERY.toNanos());
-            if (!push && time.isExact()) {
+            if (timePasses) {
                 time.pass(POLL_EVERY);
                 touch.run();
                 timePassed = true;
