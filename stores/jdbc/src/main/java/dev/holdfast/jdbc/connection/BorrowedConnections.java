@@ -28,9 +28,11 @@ public final class BorrowedConnections implements ConnectionSource {
     public Connection open() throws SQLException {
         Connection connection = pool.getConnection();
         boolean ready = false;
+        boolean isChanged = false;
         try {
             boolean autoCommit = connection.getAutoCommit();
             refuseTransaction(autoCommit);
+            isChanged = true;
             Before before = new Before(autoCommit, NetworkTimeout.limit(connection, timeoutMillis));
             if (!autoCommit) {
                 connection.setAutoCommit(true);
@@ -42,7 +44,7 @@ public final class BorrowedConnections implements ConnectionSource {
             return connection;
         } finally {
             if (!ready) {
-                connection.close();
+                end(connection, !isChanged);
             }
         }
     }
@@ -69,19 +71,33 @@ public final class BorrowedConnections implements ConnectionSource {
         synchronized (borrowed) {
             before = borrowed.remove(connection);
         }
-        try (connection) {
+        boolean isRestored = false;
+        try {
             restore(connection, before);
+            isRestored = true;
+        } finally {
+            end(connection, isRestored);
         }
     }
 
-    // A pool keeps no connection that is closed underneath.
     @Override
     public void discard(Connection connection) throws SQLException {
         synchronized (borrowed) {
             borrowed.remove(connection);
         }
+        end(connection, false);
+    }
+
+    // A pool keeps no connection that is closed underneath. Some drivers, such as that of H2, do nothing to abort one.
+    private static void end(Connection connection, boolean isAsBefore) throws SQLException {
         try (connection) {
-            connection.abort(Runnable::run);
+            if (!isAsBefore) {
+                try {
+                    connection.abort(Runnable::run);
+                } finally {
+                    connection.unwrap(Connection.class).close();
+                }
+            }
         }
     }
 
