@@ -10,7 +10,6 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.HashMap;
@@ -276,8 +275,7 @@ public class H2Dialect extends PooledDialect {
         if (REFUSED.contains(code)) {
             return StoreException.refused(what, failure);
         }
-        boolean notSent = isRace(failure) || failure instanceof SQLTransientConnectionException;
-        return StoreException.unavailable(notSent ? Effect.NONE : Effect.UNKNOWN, what, failure);
+        return StoreException.unavailable(isRace(failure) ? Effect.NONE : Effect.UNKNOWN, what, failure);
     }
 
     private static SQLException origin(SQLException failure) {
