@@ -46,6 +46,9 @@ public final class AdoptedTable {
 
     private static final int CHUNK = 256;
 
+    /** What needs a transaction in every dialect. */
+    private static final int SEVERAL_ROWS = 2;
+
     private static final Duration SUMMER_TIME = Duration.ofHours(1);
 
     /** By so much a time is earlier, at most, in a column that keeps whole seconds. */
@@ -209,28 +212,26 @@ public final class AdoptedTable {
     }
 
     private static <T> T inTransaction(LockStatements statements, String limit, Statement<T> read) throws SQLException {
-        Connection connection = statements.connection();
         boolean done = false;
-        connection.setAutoCommit(false);
         try {
+            statements.begin(SEVERAL_ROWS);
             statements.execute(limit);
             T result = read.run();
-            connection.commit();
+            statements.commit();
             done = true;
             return result;
         } finally {
             if (!done) {
                 undo(statements);
             }
-            connection.setAutoCommit(true);
         }
     }
 
     private static void undo(LockStatements statements) {
         try {
-            statements.connection().rollback();
+            statements.rollBack();
         } catch (SQLException broken) {
-            statements.spoil(); // the failure before it is what the caller should learn of
+            return; // the failure before it is what the caller should learn of
         }
     }
 

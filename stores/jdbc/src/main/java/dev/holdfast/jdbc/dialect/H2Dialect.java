@@ -174,9 +174,9 @@ public class H2Dialect extends PooledDialect {
     private void renewUnlocked(LockStatements statements, List<Claim> claims, Map<ClaimId, Granted> renewed)
             throws SQLException {
         Map<ClaimId, Granted> uncommitted = new HashMap<>();
-        statements.begin(claims.size() + 1);
         boolean ended = false;
         try {
+            statements.begin(claims.size() + 1);
             Set<LockName> unlocked = lockWhatIsFree(statements, claims);
             List<Claim> rest = claims.stream()
                     .filter(claim -> unlocked.contains(claim.name()))

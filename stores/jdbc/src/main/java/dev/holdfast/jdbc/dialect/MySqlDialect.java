@@ -282,7 +282,7 @@ public class MySqlDialect extends ServerDialect {
     public void begin(LockStatements statements, int rows) throws SQLException {
         super.begin(statements, rows);
         if (!statements.connection().getAutoCommit()) {
-            statements.execute(LIMIT_TRANSACTION);
+            limit(statements, LIMIT_TRANSACTION);
         }
     }
 
@@ -304,11 +304,24 @@ public class MySqlDialect extends ServerDialect {
         if (!limitsInserts || !statements.connection().getAutoCommit()) {
             return insert.run();
         }
-        statements.execute(LIMIT_WAIT);
+        limit(statements, LIMIT_WAIT);
         try {
             return insert.run();
         } finally {
             unlimitWait(statements);
+        }
+    }
+
+    // If the reply is lost, nobody knows whether the settings before were kept.
+    private static void limit(LockStatements statements, String settings) throws SQLException {
+        boolean done = false;
+        try {
+            statements.execute(settings);
+            done = true;
+        } finally {
+            if (!done) {
+                statements.spoil();
+            }
         }
     }
 

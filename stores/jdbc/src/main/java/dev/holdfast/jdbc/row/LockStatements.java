@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -526,6 +527,7 @@ public final class LockStatements implements AutoCloseable {
 
     /** Begins a transaction that changes this many rows. {@link #commit} or {@link #rollBack} must follow, also if it fails. */
     public void begin(int rows) throws SQLException {
+        refuseIfSpoiled();
         dialect.begin(this, rows);
     }
 
@@ -535,8 +537,15 @@ public final class LockStatements implements AutoCloseable {
         reset();
     }
 
+    /** Ends the transaction without effect. If this fails, the connection must not be used for anything else. */
     public void rollBack() throws SQLException {
-        dialect.rollBack(this);
+        boolean ended = false;
+        try {
+            dialect.rollBack(this);
+            ended = true;
+        } finally {
+            spoiled |= !ended;
+        }
         reset();
     }
 
@@ -548,7 +557,7 @@ public final class LockStatements implements AutoCloseable {
         }
     }
 
-    /** Notes that the session has settings that nobody else may get. */
+    /** Notes that the session has settings that nobody else may get. No further statement is run on it. */
     public void spoil() {
         spoiled = true;
     }
@@ -556,6 +565,16 @@ public final class LockStatements implements AutoCloseable {
     /** Whether the connection must not be used for anything else. */
     public boolean isSpoiled() {
         return spoiled;
+    }
+
+    // What is run in a transaction that has not ended would be reported to be done, and be undone with it.
+    private void refuseIfSpoiled() throws SQLException {
+        if (spoiled) {
+            throw new SQLNonTransientConnectionException(
+                    "The connection is not used any more, because a transaction on it could not be ended, or its"
+                            + " settings could not be restored",
+                    "08003");
+        }
     }
 
     /** Runs a statement that has neither parameters nor rows. */
@@ -610,6 +629,7 @@ public final class LockStatements implements AutoCloseable {
 
     /** Runs a statement that changes one row and generates a key. Returns that key, or 0 if it changed no row. */
     public long generated(String sql, Binder binder) throws SQLException {
+        refuseIfSpoiled();
         try (PreparedStatement statement = connection.prepareStatement(sql, Statement.RETURN_GENERATED_KEYS)) {
             binder.bind(statement);
             if (statement.executeUpdate() == 0) {
@@ -697,6 +717,7 @@ public final class LockStatements implements AutoCloseable {
     }
 
     private PreparedStatement statement(String sql) throws SQLException {
+        refuseIfSpoiled();
         PreparedStatement present = kept.get(sql);
         if (present != null) {
             return present;

@@ -604,12 +604,8 @@ public final class LockTable implements AutoCloseable {
         try {
             statements.rollBack();
         } catch (SQLException broken) {
-            // The failure that led here is being thrown already. The next begin fails if the connection is broken.
-            try {
-                connection.close();
-            } catch (SQLException alsoBroken) {
-                broken.addSuppressed(alsoBroken);
-            }
+            // The failure that led here is being thrown already. No further statement is run on the connection.
+            return;
         }
     }
 

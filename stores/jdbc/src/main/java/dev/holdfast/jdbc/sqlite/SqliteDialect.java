@@ -159,8 +159,8 @@ public final class SqliteDialect extends Dialect {
             return;
         }
         if (found == NO_ORIGIN) {
-            statements.begin(1);
             try {
+                statements.begin(1);
                 found = origin(statements);
                 if (found == NO_ORIGIN) {
                     found = clock.nanoTime();

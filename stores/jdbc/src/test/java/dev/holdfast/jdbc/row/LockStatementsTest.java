@@ -1,9 +1,11 @@
 package dev.holdfast.jdbc.row;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.dialect.GenericDialect;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -12,8 +14,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The statements that a connection keeps prepared. */
 class LockStatementsTest {
@@ -55,6 +60,39 @@ class LockStatementsTest {
             assertThat(Set.copyOf(prepared)).hasSize(LockStatements.MOST_KEPT + 11);
             assertThat(Set.copyOf(prepared).stream().filter(LockStatementsTest::isOpen))
                     .hasSize(LockStatements.MOST_KEPT);
+        }
+    }
+
+    /** The transaction would be undone with all that is run on it afterwards, which others would believe to be done. */
+    @ParameterizedTest
+    @ValueSource(strings = {"rollback", "setAutoCommit"})
+    void nothingIsRunAfterATransactionThatCouldNotBeEnded(String failing) throws SQLException {
+        JdbcDataSource h2 = new JdbcDataSource();
+        h2.setURL("jdbc:h2:mem:");
+        AtomicBoolean fails = new AtomicBoolean();
+        try (Connection open = h2.getConnection()) {
+            Connection broken = (Connection) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                        if (fails.get() && method.getName().equals(failing)) {
+                            throw new SQLException("of the test");
+                        }
+                        return method.invoke(open, arguments);
+                    });
+            LockStatements statements = new LockStatements(broken, generic(), false);
+            statements.begin(2);
+            fails.set(true);
+            try {
+                statements.rollBack();
+                assertThat(failing).isEqualTo("setAutoCommit");
+            } catch (SQLException failure) {
+                assertThat(failing).isEqualTo("rollback");
+            }
+            fails.set(false);
+            assertThat(statements.isSpoiled()).isTrue();
+            assertThatThrownBy(() -> statements.begin(1)).hasMessageContaining("is not used any more");
+            assertThatThrownBy(() -> statements.execute("SELECT 1")).hasMessageContaining("is not used any more");
+            assertThatThrownBy(() -> statements.generated("SELECT 1", statement -> {}))
+                    .hasMessageContaining("is not used any more");
         }
     }
 
