@@ -160,11 +160,12 @@ final class AdoptedLockStore implements LockStore {
             if (!batch.isEmpty()) {
                 renewals.call(turn -> renewAll(batch, turn, answers));
             }
-        } catch (StoreException failure) {
+        } catch (RuntimeException | Error failure) {
             if (answers.isEmpty()) {
                 throw failure;
             }
-            batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(failure)));
+            StoreException cause = StoreException.of(failure);
+            batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(cause)));
         }
         return batch.stream().map(claim -> answers.get(claim.id())).toList();
     }

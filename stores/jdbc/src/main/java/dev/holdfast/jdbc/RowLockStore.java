@@ -433,11 +433,12 @@ final class RowLockStore implements LockStore {
         List<Handed> handed = new ArrayList<>();
         try {
             renewals.call(turn -> renewAll(batch, turn, answers, handed));
-        } catch (StoreException failure) {
+        } catch (RuntimeException | Error failure) {
             if (answers.isEmpty()) {
                 throw failure;
             }
-            batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(failure)));
+            StoreException cause = StoreException.of(failure);
+            batch.forEach(claim -> answers.putIfAbsent(claim.id(), new Renewed.Failed(cause)));
         }
         notifyWaiters(handed, renewals);
         answers.forEach(this::notifyIfItWaited);

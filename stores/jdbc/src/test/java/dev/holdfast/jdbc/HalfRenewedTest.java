@@ -21,8 +21,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.h2.jdbcx.JdbcDataSource;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A batch of renewals that takes several statements, of which a later one fails. */
 public class HalfRenewedTest {
@@ -35,8 +36,9 @@ public class HalfRenewedTest {
     /**
      * Otherwise the holders of renewed claims would lose them if the renewal of the others fails again and again.
      */
-    @Test
-    void whatWasRenewedBeforeTheFailureStaysAnswered() {
+    @ParameterizedTest
+    @ValueSource(classes = {SQLException.class, IllegalStateException.class, InternalError.class})
+    void whatWasRenewedBeforeTheFailureStaysAnswered(Class<? extends Throwable> failure) {
         H2Dialect failing = new H2Dialect("h2") {
             private int statements;
 
@@ -44,13 +46,13 @@ public class HalfRenewedTest {
             public void renewSole(LockStatements on, List<Claim> claims, Map<ClaimId, Granted> renewed)
                     throws SQLException {
                 if (++statements > 1) {
-                    throw new SQLException("the connection broke");
+                    throwIt(failure);
                 }
                 super.renewSole(on, claims, renewed);
             }
         };
         JdbcDataSource database = new JdbcDataSource();
-        database.setURL("jdbc:h2:mem:" + folder.getFileName());
+        database.setURL("jdbc:h2:mem:" + folder.getFileName() + failure.getSimpleName());
         ConnectionPool pool = new ConnectionPool(database, H2Dialect.PREPARES, 6, "h2", Duration.ofSeconds(5), "test");
         try (RowLockStore store = H2StoreFactory.open(failing, pool, ServerOptions.DEFAULTS, MonotonicClock.SYSTEM)) {
             List<Claim> held = new ArrayList<>();
@@ -63,5 +65,15 @@ public class HalfRenewedTest {
             assertThat(answers.subList(0, LockTable.MAX_BATCH)).allMatch(Granted.class::isInstance);
             assertThat(answers.get(LockTable.MAX_BATCH)).isInstanceOf(Renewed.Failed.class);
         }
+    }
+
+    // No driver should throw the others.
+    private static void throwIt(Class<? extends Throwable> failure) throws SQLException {
+        if (failure == SQLException.class) {
+            throw new SQLException("the connection broke");
+        } else if (failure == InternalError.class) {
+            throw new InternalError("of the driver");
+        }
+        throw new IllegalStateException("of the driver");
     }
 }

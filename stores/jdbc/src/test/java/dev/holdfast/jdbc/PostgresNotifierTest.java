@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
@@ -76,6 +77,28 @@ class PostgresNotifierTest extends Servers {
         } finally {
             signal("CONT", sessions);
         }
+    }
+
+    /** What the call has done is done, and the waiters look for themselves. */
+    @Test
+    void defectOfTheDriverInANotificationFailsNoCall() {
+        DatabaseUrl url = DatabaseUrl.of(url("postgresql"));
+        Dialect dialect = url.dialect(ServerOptions.DEFAULTS, true);
+        ManualClock clock = new ManualClock(Seeds.of("notifier"));
+        CountingSource statements =
+                closing(new CountingSource(new ConnectionPool(url, new Properties(), 5, TIMEOUT, TIMEOUT, "test")));
+        AtomicInteger defects = new AtomicInteger();
+        statements.before(sql -> {
+            defects.incrementAndGet();
+            throw new IllegalStateException("of the driver");
+        });
+        SerialConnection work =
+                closing(new SerialConnection(statements, statements.use(), dialect, TIMEOUT, TIMEOUT, clock));
+        PostgresNotifier notifier = closing(new PostgresNotifier(statements, dialect, TIMEOUT, clock, true));
+        notifier.check(work);
+        notifier.notifyWaiters(List.of(alice.mutex(name).id()), work);
+        notifier.notifyWaiters(List.of(alice.mutex(name).id(), bob.mutex(name).id()), work);
+        assertThat(defects).hasValue(3);
     }
 
     private static List<String> sessions(String url, String application) throws SQLException {

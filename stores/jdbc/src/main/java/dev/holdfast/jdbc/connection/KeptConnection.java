@@ -102,7 +102,7 @@ final class KeptConnection {
     private boolean works(Connection connection) {
         try {
             return connection.isValid(checkSeconds);
-        } catch (SQLException | RuntimeException closed) {
+        } catch (SQLException | RuntimeException | Error closed) {
             return false;
         }
     }
@@ -110,7 +110,7 @@ final class KeptConnection {
     private static boolean isClosed(Connection connection) {
         try {
             return connection.isClosed();
-        } catch (SQLException | RuntimeException unknown) {
+        } catch (SQLException | RuntimeException | Error unknown) {
             return true;
         }
     }
@@ -195,7 +195,7 @@ final class KeptConnection {
         if (dropped != null) {
             try {
                 end(dropped, condition);
-            } catch (SQLException | RuntimeException alreadyBroken) {
+            } catch (SQLException | RuntimeException | Error alreadyBroken) {
                 // The outcome of the call is known by now, so a failure here adds nothing.
                 return;
             }

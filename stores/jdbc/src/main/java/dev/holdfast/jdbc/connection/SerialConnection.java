@@ -164,7 +164,7 @@ public final class SerialConnection implements AutoCloseable {
         Throwable ended = failed;
         try {
             table.end(limit);
-        } catch (SQLException | RuntimeException afterwards) {
+        } catch (SQLException | RuntimeException | Error afterwards) {
             ended = failed == null ? afterwards : failed;
         } finally {
             kept.endCall(ended);

@@ -9,7 +9,6 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.MonotonicClock;
-import dev.holdfast.spi.StoreException;
 import dev.holdfast.store.DaemonThreads;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -124,7 +123,7 @@ public final class PostgresNotifier implements WaiterNotifier {
         work = otherConnection;
         try {
             check(source.open(), otherConnection);
-        } catch (SQLException | StoreException cannotListen) {
+        } catch (SQLException | RuntimeException | Error cannotListen) {
             checked(false);
         }
     }
@@ -212,7 +211,7 @@ public final class PostgresNotifier implements WaiterNotifier {
             } else {
                 send(names, texts, work);
             }
-        } catch (StoreException lost) {
+        } catch (RuntimeException | Error lost) { // also one of a driver: what was done is done
             // What happened is in the rows, and the waiters poll these anyway.
             return;
         }
@@ -255,7 +254,7 @@ public final class PostgresNotifier implements WaiterNotifier {
         if (otherConnection != null && mustWake(claim, waiters, poller)) {
             try {
                 send(wakeUp, "", otherConnection);
-            } catch (StoreException lost) {
+            } catch (RuntimeException | Error lost) {
                 // The listener looks for other channels each time that nothing has arrived for a while.
                 return;
             }

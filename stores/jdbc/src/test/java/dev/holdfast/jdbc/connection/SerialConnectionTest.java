@@ -277,6 +277,32 @@ class SerialConnectionTest {
         }
     }
 
+    /** What was done is known by then. */
+    @Test
+    void errorOfTheDriverAtTheEndOfACallHidesNothingOfIt() {
+        Pool pool = new Pool();
+        try (SerialConnection connection = connection(pool)) {
+            assertThatThrownBy(() -> connection.call(turn -> {
+                        pool.failing = "close";
+                        pool.thrown = new InternalError("of the test");
+                        throw new IllegalStateException("of the call");
+                    }))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("of the call");
+            pool.failing = "";
+            boolean done = connection.call(turn -> {
+                clock.advance(LIMIT.dividedBy(2));
+                turn.further();
+                pool.failing = "unwrap";
+                return true;
+            });
+            assertThat(done).isTrue();
+            pool.failing = "";
+            use(connection);
+            assertThat(pool.lent).hasValue(3);
+        }
+    }
+
     @Test
     void connectionIsUsedAgainAfterAFailureThatIsOurOwn() {
         Pool pool = new Pool();
@@ -323,6 +349,8 @@ class SerialConnectionTest {
         /** The method of connections that fails as no driver should. */
         private String failing = "";
 
+        private Throwable thrown = new IllegalStateException("of the test");
+
         @Override
         public Connection open() throws SQLException {
             lent.incrementAndGet();
@@ -337,7 +365,7 @@ class SerialConnectionTest {
                             checked.incrementAndGet();
                         }
                         if (method.getName().equals(failing)) {
-                            throw new IllegalStateException("of the test");
+                            throw thrown;
                         }
                         return method.invoke(opened, arguments);
                     });
