@@ -13,8 +13,10 @@ import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -67,11 +69,15 @@ final class FaultyDriver implements AutoCloseable {
         }
     }
 
+    private static final Set<Fault> NOT_REFUSED = EnumSet.complementOf(EnumSet.of(Fault.REFUSED));
     private static final Set<String> RUN = Set.of("execute", "executeQuery", "executeUpdate", "commit");
     private static final Set<String> FREQUENT =
             Set.of("commit", "rollback", "setAutoCommit", "execute", "executeQuery", "executeUpdate", "abort");
     private static final int WEIGHT_OF_FREQUENT = 5;
     private static final double WEIGHT_OF_VALUES = 0.1;
+
+    /** Of each of these methods one call fails for certain, so that no run is without. */
+    static final Set<String> CERTAIN = Set.of("executeQuery", "setNetworkTimeout", "close");
 
     /** How many calls after a failure fail more often: two failures would meet rarely by themselves. */
     private static final int TROUBLES = 8;
@@ -148,7 +154,7 @@ final class FaultyDriver implements AutoCloseable {
     }
 
     Connection lend() throws SQLException {
-        Fault fault = next(1, false);
+        Fault fault = next("getConnection", 1, false);
         if (fault != null) {
             try {
                 throw failure(fault, "getConnection");
@@ -178,13 +184,17 @@ final class FaultyDriver implements AutoCloseable {
         }
     }
 
-    private synchronized Fault next(double weight, boolean mayBeRefused) {
-        if (random.nextDouble() >= rate * weight) {
+    // A kind that was not met yet comes before the others.
+    private synchronized Fault next(String name, double weight, boolean mayBeRefused) {
+        boolean isCertain = rate > 0 && CERTAIN.contains(name) && !failed.contains(name);
+        if (!isCertain && random.nextDouble() >= rate * weight) {
             return null;
         }
-        Fault[] all = Fault.values();
-        Fault fault = all[random.nextInt(all.length)];
-        return fault == Fault.REFUSED && !mayBeRefused ? Fault.BEFORE : fault;
+        List<Fault> kinds = new ArrayList<>(mayBeRefused ? EnumSet.allOf(Fault.class) : NOT_REFUSED);
+        if (!faults.keySet().containsAll(kinds)) {
+            kinds.removeAll(faults.keySet());
+        }
+        return kinds.get(random.nextInt(kinds.size()));
     }
 
     // The thread with which HikariCP closes connections would not survive an error.
@@ -215,7 +225,7 @@ final class FaultyDriver implements AutoCloseable {
             wrongs.add(name + " in a transaction whose end has failed, " + where());
         }
         boolean isEnd = name.equals("commit") || name.equals("rollback") || ends(name, arguments);
-        Fault fault = next(session.weight(name), isRun && !refusals.isEmpty());
+        Fault fault = next(name, session.weight(name), isRun && !refusals.isEmpty());
         if (isLeftAlone(name, arguments)) {
             fault = null;
         } else if (fault != null && (name.equals("close") || name.equals("abort"))) {
@@ -295,7 +305,7 @@ final class FaultyDriver implements AutoCloseable {
                         isBack[0] = true;
                         comeBack();
                     }
-                    if (next(1, false) != null) {
+                    if (next(name, 1, false) != null) {
                         throw failure(Fault.AFTER, name);
                     }
                     return null;
