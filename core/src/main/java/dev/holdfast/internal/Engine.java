@@ -104,7 +104,7 @@ public final class Engine implements AutoCloseable {
     private final AtomicLong sequence = new AtomicLong();
     private final AtomicInteger futures = new AtomicInteger();
     private final CohortLocks locks;
-    private final WaitSets waitSets = new WaitSets();
+    private final WaitSets waitSets;
     private final StoreCalls calls;
     private final Lane io;
     private final Lane ends;
@@ -145,6 +145,7 @@ public final class Engine implements AutoCloseable {
             @Nullable Simulator simulator) {
         // In the order of their coming, which must be the same each time if a seed is to repeat it.
         this.closeFirst = simulator == null ? ConcurrentHashMap.newKeySet() : new LinkedHashSet<>();
+        this.waitSets = new WaitSets(simulator);
         this.io = new Lane("holdfast-io", MAX_IO_THREADS, simulator);
         this.ends = new Lane("holdfast-end", MAX_END_THREADS, simulator);
         this.releaseLane = new Lane("holdfast-release", MAX_RELEASE_THREADS, simulator);

@@ -1,10 +1,13 @@
 package dev.holdfast.internal.condition;
 
+import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.spi.ClaimId;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The places that threads of this client have in wait sets. A signal of this client wakes a thread of this client at once, and
@@ -12,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class WaitSets {
 
-    private final Set<Place> places = ConcurrentHashMap.newKeySet();
+    private final Set<Place> places;
     /** Those of them that are in the store. */
     private final Map<ClaimId, WaitSetPlace> inStore = new ConcurrentHashMap<>();
 
@@ -21,6 +24,11 @@ public final class WaitSets {
 
     /** Those of them that are waits, by thread: one that waits may wait again inside, in the code of an observer. */
     private final Map<Thread, Integer> waits = new ConcurrentHashMap<>();
+
+    /** @param simulator needs an order that a seed repeats; null if threads do the work */
+    public WaitSets(@Nullable Simulator simulator) {
+        this.places = simulator == null ? ConcurrentHashMap.newKeySet() : new LinkedHashSet<>();
+    }
 
     /** This thread begins to wait. */
     void beginWait() {

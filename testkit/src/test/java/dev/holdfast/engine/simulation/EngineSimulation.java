@@ -7,7 +7,6 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.HoldExtension;
-import dev.holdfast.internal.time.Wakeable;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
@@ -17,10 +16,9 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.Future;
 
 /**
- * A run of several clients over the store in memory, on one thread: users acquire, try, wait for a limited time, give up, extend,
+ * A run of several clients over the store in memory: users acquire, try, wait for a limited time, give up, extend,
  * release and leave; processes pause, crash and close; messages are late, lost and reordered; an operator breaks locks; clocks run
  * at different rates. After every step:
  *
@@ -34,8 +32,8 @@ import java.util.concurrent.Future;
  * <p>In the end the weather clears up and users only release. Then every wait ends, and nothing is left, neither in the clients
  * nor in their agendas nor in the store.
  *
- * <p>One user is a thread, which is parked at times ({@link ThreadUser}); all others have futures. It does not cover elections, several
- * threads that wait in one process, and the races inside one piece of work, which is done as a whole here.
+ * <p>Some users are threads, of which one runs at a time ({@link ThreadUser}); all others have futures. It does not cover elections and
+ * the races inside one piece of work, which is done as a whole here.
  */
 final class EngineSimulation implements ThreadUser.Host {
 
@@ -45,7 +43,12 @@ final class EngineSimulation implements ThreadUser.Host {
     private static final long MOST_PAUSE = 6_000 * Weather.MILLI;
     private static final long LEASE_LONG_PAUSE = 600 * Weather.MILLI;
     /** After so long in clear weather all must have come to its end. */
-    private static final int INTERRUPTED_ONCE_IN = 60;
+    private static final int MOST_THREADS = 4;
+    /** Of a thousand things that users do, so many are done by threads. */
+    private static final int[] DONE_BY_THREADS = {100, 500, 950};
+
+    private static final int INTERRUPTED_ONCE_IN = 100;
+    private static final int DIES_ONCE_IN = 100;
 
     private static final long CALM = 120_000 * Weather.MILLI;
     /** What processes that died have left in the store ends in this time, with what that grants and so on. */
@@ -73,7 +76,14 @@ final class EngineSimulation implements ThreadUser.Host {
     private final List<LockOptions> options = new ArrayList<>();
     private final List<Pending> pending = new ArrayList<>();
     private final List<Held> held = new ArrayList<>();
-    private final ThreadUser thread;
+    private final List<ThreadUser> threads = new ArrayList<>();
+    private final int threadsOfAProcess;
+    private final int doneByThreads;
+    /** All that have lived. */
+    private final List<SimulatedProcess> everyProcess = new ArrayList<>();
+    /** What threads have that have died. */
+    private final List<Held> ofTheDead = new ArrayList<>();
+
     /** Since when nothing goes wrong any more; negative before. */
     private long calmSince = -1;
 
@@ -90,8 +100,8 @@ final class EngineSimulation implements ThreadUser.Host {
         this.chance = world.chance();
         this.steps = steps;
         this.queues = !chance.once(5);
-        this.thread = new ThreadUser(world, this, queues);
-        world.parkBy(this::park);
+        this.threadsOfAProcess = 1 + chance.below(MOST_THREADS);
+        this.doneByThreads = DONE_BY_THREADS[chance.below(DONE_BY_THREADS.length)];
         int nameCount = 2 + chance.below(4);
         for (int i = 0; i < nameCount; i++) {
             names.add(new SharedName("name" + i));
@@ -99,7 +109,7 @@ final class EngineSimulation implements ThreadUser.Host {
         for (int i = 0; i < 3; i++) {
             options.add(anyOptions());
         }
-        int processCount = 2 + chance.below(2);
+        int processCount = 1 + chance.below(3);
         for (int i = 0; i < processCount; i++) {
             begin();
         }
@@ -144,15 +154,12 @@ final class EngineSimulation implements ThreadUser.Host {
             calmDown();
             return new Report(step, world.print(), grants, losses, givenUp, failures, world.now() / Weather.MILLI);
         } finally {
+            everyProcess.forEach(SimulatedProcess::endThreads);
             self.setUncaughtExceptionHandler(before);
         }
     }
 
     private void doStep() {
-        if (step >= steps) {
-            calmStep();
-            return;
-        }
         if (step++ % STEPS_OF_A_WEATHER == 0) {
             world.setWeather(Weather.any(chance));
             actOnceIn = USERS_ACT_ONCE_IN[chance.below(USERS_ACT_ONCE_IN.length)];
@@ -163,31 +170,6 @@ final class EngineSimulation implements ThreadUser.Host {
             world.doOne();
         }
         check();
-    }
-
-    // Everybody else goes on, until the thread is woken or its time is over.
-    private void park(SimulatedClock clock, Object blocker, long nanos) {
-        SimulatedProcess process = thread.inside();
-        if (process == null || process.clock() != clock) {
-            AssertionError parked = new AssertionError("The one thread was to be parked by somebody else's work");
-            world.fail(parked);
-            throw parked;
-        }
-        long end = world.now() + clock.trueTimeFor(nanos);
-        do {
-            doStep();
-            if (process.dead) {
-                throw new ThreadUser.ProcessDied();
-            }
-        } while (world.now() < process.pausedUntil || (world.now() < end && !isWoken(blocker)));
-        if (chance.once(INTERRUPTED_ONCE_IN)) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private static boolean isWoken(Object blocker) {
-        return (blocker instanceof Wakeable wakeable && wakeable.isWoken())
-                || (blocker instanceof Future<?> future && future.isDone());
     }
 
     @Override
@@ -218,8 +200,12 @@ final class EngineSimulation implements ThreadUser.Host {
     // ---- what users do ----
 
     private void act() {
+        if (chance.ofAThousand(doneByThreads)) {
+            act(chance.of(threads));
+            return;
+        }
         SimulatedProcess process = chance.of(processes);
-        int dice = chance.below(1_000);
+        int dice = chance.below(850);
         if (dice < 12) {
             weatherOf(process);
         } else if (dice < 14) {
@@ -227,7 +213,7 @@ final class EngineSimulation implements ThreadUser.Host {
         } else if (dice < 15) {
             replace(process);
         } else if (dice < 23) {
-            breakSome(process, chance.of(names));
+            breakSome(chance.of(names));
         } else if (dice < 40) {
             signal(chance.of(names));
         } else if (world.now() < process.pausedUntil) {
@@ -238,17 +224,30 @@ final class EngineSimulation implements ThreadUser.Host {
             giveUp(process);
         } else if (dice < 800) {
             releaseSome();
-        } else if (dice < 850) {
-            extend(process);
-        } else if (thread.inside() == null) {
-            int which = chance.below(names.size());
-            if (which % 3 == 2) {
-                acquire(process);
-            } else {
-                thread.act(process, names.get(which), which % 3 == 0, chance.of(options));
-            }
         } else {
+            extend(process);
+        }
+    }
+
+    private void act(ThreadUser thread) {
+        if (world.now() < thread.process().pausedUntil) {
             world.doOne();
+        } else if (!thread.isIdle()) {
+            if (chance.once(INTERRUPTED_ONCE_IN)) {
+                thread.interrupt();
+            } else {
+                world.doOne();
+            }
+        } else if (chance.once(DIES_ONCE_IN)) {
+            Held left = thread.die();
+            if (left != null) {
+                ofTheDead.add(left);
+            }
+            threads.remove(thread);
+            begin(thread.process());
+        } else {
+            int which = chance.below(2);
+            thread.act(names.get(which), which == 0, chance.of(options));
         }
     }
 
@@ -429,7 +428,16 @@ final class EngineSimulation implements ThreadUser.Host {
     // ---- what happens to processes ----
 
     private void begin() {
-        processes.add(new SimulatedProcess(world, "process" + born++, queues));
+        SimulatedProcess process = new SimulatedProcess(world, "process" + born++, queues);
+        processes.add(process);
+        everyProcess.add(process);
+        for (int i = 0; i < threadsOfAProcess; i++) {
+            begin(process);
+        }
+    }
+
+    private void begin(SimulatedProcess process) {
+        threads.add(new ThreadUser(world, this, process, queues));
     }
 
     private void weatherOf(SimulatedProcess process) {
@@ -451,10 +459,11 @@ final class EngineSimulation implements ThreadUser.Host {
 
     private void replace(SimulatedProcess process) {
         processes.remove(process);
-        thread.forget(process);
+        threads.removeIf(thread -> thread.process() == process);
         if (chance.once(2)) {
             world.note(process, "dies");
             process.die();
+            process.endThreads();
             world.leave(process);
             pending.removeIf(wait -> wait.process() == process);
             held.removeIf(one -> one.process() == process);
@@ -475,14 +484,15 @@ final class EngineSimulation implements ThreadUser.Host {
     }
 
     // What an operator sees he breaks at once; a program breaks it a while later, when somebody else may hold.
-    private void breakSome(SimulatedProcess process, SharedName name) {
+    private void breakSome(SharedName name) {
         world.store().inspect(name.lockName()).toCompletableFuture().join().stream()
                 .flatMap(state -> state.holders().stream())
                 .limit(1)
                 .forEach(holder -> {
-                    if (chance.once(2) && thread.inside() == null && world.now() >= process.pausedUntil) {
+                    ThreadUser thread = chance.of(threads);
+                    if (chance.once(2) && thread.isIdle() && world.now() >= thread.process().pausedUntil) {
                         name.markBroken(holder.counter());
-                        thread.breakSeen(process, name, holder);
+                        thread.breakSeen(name, holder);
                     } else {
                         breakOne(name, holder);
                     }
@@ -491,7 +501,7 @@ final class EngineSimulation implements ThreadUser.Host {
 
     // What a signal of another process does.
     private void signal(SharedName name) {
-        world.store().inspect(new LockName(name + ThreadUser.WAIT_SET)).toCompletableFuture().join().stream()
+        world.store().inspect(new LockName(name + SimulatedCondition.WAIT_SET)).toCompletableFuture().join().stream()
                 .flatMap(state -> state.waiters().stream())
                 .limit(1)
                 .forEach(place -> {
@@ -516,6 +526,7 @@ final class EngineSimulation implements ThreadUser.Host {
 
     private void check() {
         world.throwFailure();
+        forgetTheDead();
         for (SharedName name : names) {
             name.beginLook();
         }
@@ -539,6 +550,15 @@ final class EngineSimulation implements ThreadUser.Host {
         }
     }
 
+    private void forgetTheDead() {
+        for (Held one : List.copyOf(ofTheDead)) {
+            if (one.process().dead || !one.isValid()) {
+                ofTheDead.remove(one);
+                held.remove(one);
+            }
+        }
+    }
+
     // The faults stop, and so do those who want more. What they wait for comes, and what they have they release.
     private void calmStep() {
         if (calmSince < 0) {
@@ -553,7 +573,14 @@ final class EngineSimulation implements ThreadUser.Host {
             throw new AssertionError("After " + CALM / Weather.MILLI
                     + " ms in which nothing went wrong, there is still " + pending + held + left());
         }
-        thread.giveUpSome();
+        for (ThreadUser thread : threads) {
+            if (thread.isIdle()) {
+                thread.giveUpSome();
+            } else if (thread.waitsForCondition() && chance.once(4)) {
+                // Nobody signals any more.
+                thread.interrupt();
+            }
+        }
         List<Held> leases = held.stream().filter(one -> one.lease() != null).toList();
         if (!leases.isEmpty() && (chance.once(4) || world.isQuiet())) {
             release(chance.of(leases));
@@ -563,7 +590,10 @@ final class EngineSimulation implements ThreadUser.Host {
     }
 
     private void calmDown() {
-        while (!(pending.isEmpty() && held.isEmpty() && thread.hasNothing() && world.isQuiet())) {
+        while (!(pending.isEmpty()
+                && held.isEmpty()
+                && threads.stream().allMatch(ThreadUser::hasNothing)
+                && world.isQuiet())) {
             calmStep();
         }
         if (processes.stream().anyMatch(process -> !isUnused(process))) {

@@ -14,5 +14,7 @@ enum Plant {
     /** A race in a store: some claims are granted by what was read before another one was granted. */
     GRANTED_BY_AN_OLD_READ,
     /** A wake-up is lost: now and then a piece of a client's work is never done. */
-    WORK_IS_LOST
+    WORK_IS_LOST,
+    /** Threads of a process are equal, so that a table of threads takes one for another. One thread alone cannot show that. */
+    THREADS_ARE_CONFUSED
 }

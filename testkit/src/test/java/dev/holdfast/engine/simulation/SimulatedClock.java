@@ -45,6 +45,11 @@ final class SimulatedClock implements MonotonicClock {
 
     @Override
     public void parkNanos(Object blocker, long nanos) {
-        world.park(this, blocker, nanos);
+        if (!(Thread.currentThread() instanceof SimulatedThread thread)) {
+            AssertionError parked = new AssertionError("The thread of the world was to be parked");
+            world.fail(parked);
+            throw parked;
+        }
+        thread.park(blocker, trueTimeFor(nanos));
     }
 }

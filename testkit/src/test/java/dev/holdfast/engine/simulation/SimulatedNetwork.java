@@ -44,6 +44,7 @@ final class SimulatedNetwork implements LockStore {
 
     private static final int BATCH_PART_FAILS_ONCE_IN = 60;
     private static final int WRONG_ONCE_IN = 8;
+    private static final int SLOW_ONCE_IN = 10;
     private static final int REJECTED_ONCE_IN = 30;
 
     private final World world;
@@ -222,6 +223,7 @@ final class SimulatedNetwork implements LockStore {
         /** @param failed reports a failure, unless the request was answered before */
         private void go(Runnable atStore, Consumer<StoreException> whenFailed) {
             failed = whenFailed;
+            beSlow();
             Chance chance = world.chance();
             Weather weather = world.weather();
             if (partitioned || chance.ofAThousand(weather.requestLost())) {
@@ -242,6 +244,14 @@ final class SimulatedNetwork implements LockStore {
                     replyLost = true;
                     fail(chance.below(callTimeout), unknown("The answer to " + what + " was lost"));
                 }
+            }
+        }
+
+        // Others may overtake a thread of users before its request is sent.
+        private void beSlow() {
+            if (Thread.currentThread() instanceof SimulatedThread thread
+                    && world.chance().once(SLOW_ONCE_IN)) {
+                thread.beSlow();
             }
         }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.engine.simulation;
 
+import dev.holdfast.DistributedLock;
 import dev.holdfast.Engines;
 import dev.holdfast.Holdfast;
 import dev.holdfast.internal.Engine;
@@ -7,7 +8,9 @@ import dev.holdfast.internal.time.Agenda;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.internal.time.Simulator;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 
 /** A process with one client, whose engine has no threads: the world does its work. */
@@ -28,8 +31,11 @@ final class SimulatedProcess extends Party implements Simulator {
     private final SimulatedClock clock;
     private final SimulatedNetwork network;
     private final List<Agenda<?>> agendas = new ArrayList<>();
+    private final List<SimulatedThread> threads = new ArrayList<>();
+    private final Map<String, SimulatedCondition> conditions = new HashMap<>();
     private final Holdfast client;
     private final Engine engine;
+    private int threadsBegun;
 
     SimulatedProcess(World world, String name, boolean queues) {
         super(name);
@@ -63,6 +69,31 @@ final class SimulatedProcess extends Party implements Simulator {
 
     SimulatedNetwork network() {
         return network;
+    }
+
+    // ---- its threads ----
+
+    SimulatedThread newThread() {
+        SimulatedThread thread = new SimulatedThread(world, this, threadsBegun++);
+        threads.add(thread);
+        return thread;
+    }
+
+    /** Ends a thread wherever it is. */
+    void end(SimulatedThread thread) {
+        threads.removeIf(one -> one == thread);
+        thread.kill();
+    }
+
+    void endThreads() {
+        List.copyOf(threads).forEach(this::end);
+    }
+
+    /** A condition of a lock for all threads of this process. */
+    SimulatedCondition condition(SharedName name, DistributedLock lock, boolean isLocal) {
+        return conditions.computeIfAbsent(
+                name + (isLocal ? "" : SimulatedCondition.WAIT_SET),
+                unused -> new SimulatedCondition(world, name, lock, isLocal));
     }
 
     // ---- the engine's work ----
@@ -100,6 +131,9 @@ final class SimulatedProcess extends Party implements Simulator {
         for (Agenda<?> agenda : agendas) {
             due += isDue(agenda) ? 1 : 0;
         }
+        for (SimulatedThread thread : threads) {
+            due += thread.isDue() ? 1 : 0;
+        }
         return super.ready() + due;
     }
 
@@ -112,6 +146,11 @@ final class SimulatedProcess extends Party implements Simulator {
         for (Agenda<?> agenda : agendas) {
             if (isDue(agenda) && left-- == 0) {
                 return new Work("looks at its agenda", agenda::pass);
+            }
+        }
+        for (SimulatedThread thread : threads) {
+            if (thread.isDue() && left-- == 0) {
+                return new Work(thread + " goes on", thread::goOn);
             }
         }
         throw new AssertionError("There is no such work");
@@ -130,6 +169,12 @@ final class SimulatedProcess extends Party implements Simulator {
                 next = Math.min(next, agenda.wakeAt());
             }
         }
-        return next == Nanos.NEVER ? Long.MAX_VALUE : world.now() + clock.trueTimeFor(Math.max(0, next - engine.now()));
+        long wakes = next == Nanos.NEVER
+                ? Long.MAX_VALUE
+                : world.now() + clock.trueTimeFor(Math.max(0, next - engine.now()));
+        for (SimulatedThread thread : threads) {
+            wakes = Math.min(wakes, thread.wakesAt());
+        }
+        return wakes;
     }
 }

@@ -6,45 +6,38 @@ import dev.holdfast.Lease;
 import dev.holdfast.LockException;
 import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
+import dev.holdfast.internal.cohort.CohortLock;
+import dev.holdfast.internal.hold.Hold;
+import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ResourceState;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 
 /**
- * The one thread of the simulation as a user of {@code lock()}: it takes locks, once and again, goes on as a reader, waits for
- * conditions, and gives up what it has. When it is parked, the others go on; so it is parked in one call at a time.
+ * A thread of a process as a user of {@code lock()}: it takes a lock, once and again, goes on as a reader, waits for conditions
+ * and signals them, gives up what it has, and asks for what it cannot have. While it is parked, all others go on.
  */
 final class ThreadUser {
 
-    /** With a lock's name before it, the wait set of the condition that the thread waits for. */
-    static final String WAIT_SET = "#changed";
-
-    /** The process was killed while its thread was parked. */
-    static final class ProcessDied extends RuntimeException {
-        private static final long serialVersionUID = 1;
-
-        ProcessDied() {
-            super("The process of the parked thread has died");
-        }
-    }
+    private static final int STOPS_ONCE_IN = 12;
 
     /** What it has of a name. */
     private final class Own implements Held.Belief {
-        private final SimulatedProcess process;
         private final SharedName name;
+        private final LockOptions how;
         private final DistributedLock exclusive;
+        /** Null if the name is a mutex. */
         private final DistributedLock shared;
+
         private int writes;
         private int reads;
         private Held held;
 
-        private Own(SimulatedProcess process, SharedName name, DistributedLock exclusive, DistributedLock shared) {
-            this.process = process;
+        private Own(SharedName name, LockOptions how, DistributedLock exclusive, DistributedLock shared) {
             this.name = name;
+            this.how = how;
             this.exclusive = exclusive;
             this.shared = shared;
         }
@@ -53,19 +46,31 @@ final class ThreadUser {
             return writes > 0 ? exclusive : shared;
         }
 
+        private int limit() {
+            return shared == null ? 1 : Claim.ALL;
+        }
+
+        // Asked by the world, too, for which the lock would say what the thread of the world has.
+        private Hold hold() {
+            CohortLock lock = process.engine().locks().peek(name.lockName());
+            LockSpec spec = LockSpec.of(name.lockName(), writes > 0 ? limit() : 1, limit(), how);
+            return lock == null ? null : lock.locked(() -> lock.holdOf(thread, spec));
+        }
+
         @Override
         public boolean isValid() {
-            return present().isHeldByCurrentThread();
+            Hold hold = hold();
+            return hold != null && hold.isHeld();
         }
 
         @Override
         public long token(String unused) {
-            return present().token();
+            return hold().token();
         }
 
         @Override
         public String toString() {
-            return name + " held by the thread " + writes + " and " + reads + " times";
+            return name + " held by " + thread + " " + writes + " and " + reads + " times";
         }
     }
 
@@ -84,62 +89,92 @@ final class ThreadUser {
     private final Chance chance;
     private final Host host;
     private final boolean queues;
-    private final List<Own> owns = new ArrayList<>();
-    private SimulatedProcess inside;
+    private final SimulatedProcess process;
+    private final SimulatedThread thread;
+    /** Null if it has nothing. */
+    private Own own;
 
-    ThreadUser(World world, Host host, boolean queues) {
+    private boolean waitsForCondition;
+
+    ThreadUser(World world, Host host, SimulatedProcess process, boolean queues) {
         this.world = world;
         this.chance = world.chance();
         this.host = host;
         this.queues = queues;
+        this.process = process;
+        this.thread = process.newThread();
     }
 
-    /** The process in one of whose calls the thread is; null if it is in none. */
-    SimulatedProcess inside() {
-        return inside;
+    SimulatedProcess process() {
+        return process;
+    }
+
+    /** Whether it is in no call. */
+    boolean isIdle() {
+        return thread.isIdle();
     }
 
     boolean hasNothing() {
-        return owns.isEmpty();
+        return own == null && isIdle();
     }
 
-    /** The process has ended, and so has all that the thread had there. */
-    void forget(SimulatedProcess process) {
-        owns.removeIf(own -> own.process == process);
+    boolean waitsForCondition() {
+        return waitsForCondition;
     }
 
-    /** Takes a name in a process, or does something with the one that it has, which may park it. */
-    void act(SimulatedProcess process, SharedName name, boolean isMutex, LockOptions how) {
-        if (owns.isEmpty()) {
-            in(process, () -> take(process, name, isMutex, how));
-            return;
-        }
-        Own own = owns.get(0);
-        if (world.now() < own.process.pausedUntil) {
-            return;
-        }
-        switch (chance.below(7)) {
-            case 0 -> in(own.process, () -> again(own));
-            case 1 -> in(own.process, () -> read(own));
-            case 2 -> in(own.process, () -> own.present().extend(Duration.ofMillis(100 + chance.below(3_000))));
-            case 3 -> in(own.process, () -> await(own));
-            default -> in(own.process, () -> unlock(own));
+    void interrupt() {
+        if (!isIdle()) {
+            world.note(thread, "is interrupted");
+            thread.interrupt();
         }
     }
 
-    /** Breaks a lock in a process, as exactly the claim that was seen. */
-    void breakSeen(SimulatedProcess process, SharedName name, ResourceState.Entry seen) {
-        in(process, () -> {
-            world.note(process, "its thread breaks " + name);
+    /** The thread ends, with all that it has, which nobody can give up any more; null if that is nothing. */
+    Held die() {
+        world.note(thread, "ends with " + own);
+        process.end(thread);
+        return own == null ? null : own.held;
+    }
+
+    /** Takes a name, if it has none, and does something with it, fast or slowly. */
+    void act(SharedName name, boolean isMutex, LockOptions how) {
+        begin(() -> {
+            if (own == null) {
+                take(name, isMutex, how);
+            }
+            while (own != null && !chance.once(STOPS_ONCE_IN)) {
+                if (chance.once(3)) {
+                    thread.beSlow();
+                }
+                goOn();
+            }
+        });
+    }
+
+    private void goOn() throws InterruptedException {
+        requireCounts();
+        switch (chance.below(9)) {
+            case 0 -> again();
+            case 1 -> read();
+            case 2 -> own.present().extend(Duration.ofMillis(100 + chance.below(3_000)));
+            case 3, 4 -> await();
+            case 5, 6 -> signal();
+            default -> unlock();
+        }
+    }
+
+    /** Breaks a lock, as exactly the claim that was seen. */
+    void breakSeen(SharedName name, ResourceState.Entry seen) {
+        begin(() -> {
+            world.note(thread, "breaks " + name);
             process.client().forceRelease(seen);
         });
     }
 
-    /** Gives something up, unless it has nothing or is parked. */
+    /** Gives something up, if it has something. */
     void giveUpSome() {
-        if (!owns.isEmpty() && inside == null) {
-            Own own = chance.of(owns);
-            in(own.process, () -> unlock(own));
+        if (own != null) {
+            begin(this::unlock);
         }
     }
 
@@ -147,128 +182,189 @@ final class ThreadUser {
         void run() throws InterruptedException;
     }
 
-    private void in(SimulatedProcess process, Call call) {
-        inside = process;
-        try {
-            call.run();
-        } catch (InterruptedException | ProcessDied ended) {
-            world.note(process, "its thread was interrupted, or died");
-        } catch (LockException honest) {
-            host.met(honest);
-        } finally {
-            inside = null;
-            Thread.interrupted();
-        }
+    private void begin(Call call) {
+        thread.begin(() -> {
+            boolean thrown = false;
+            try {
+                call.run();
+            } catch (InterruptedException interrupted) {
+                thrown = true;
+                world.note(thread, "was interrupted");
+            } catch (LockException honest) {
+                host.met(honest);
+            }
+            if (thread.interrupts() > 0 && !thrown && !Thread.interrupted()) {
+                throw new AssertionError("An interrupt of " + thread + " was lost");
+            }
+        });
     }
 
-    private void take(SimulatedProcess process, SharedName name, boolean isMutex, LockOptions how)
-            throws InterruptedException {
-        world.note(process, "its thread takes " + name);
+    private void take(SharedName name, boolean isMutex, LockOptions how) throws InterruptedException {
         int limit = isMutex ? 1 : Claim.ALL;
         DistributedReadWriteLock pair = process.client().readWriteLock(name.toString(), how);
         DistributedLock exclusive = isMutex ? process.client().lock(name.toString(), how) : pair.writeLock();
         boolean writes = isMutex || chance.once(2);
         DistributedLock lock = writes ? exclusive : pair.readLock();
-        long wait = 1 + chance.below(2_000);
-        if (chance.once(4)) {
-            Lease lease = lock.acquire(Duration.ofMillis(wait));
+        world.note(thread, "takes " + lock);
+        if (chance.once(30)) {
+            requireRefused(lock);
+        }
+        if (chance.once(6)) {
+            Lease lease = lock.acquire(Duration.ofMillis(1 + chance.below(2_000)));
             host.hold(lease, process, List.of(name), writes ? limit : 1, limit);
-        } else if (chance.once(3) ? lock.tryLock() : lock.tryLock(wait, TimeUnit.MILLISECONDS)) {
-            Own own = new Own(process, name, exclusive, isMutex ? null : pair.readLock());
+        } else if (lock(lock)) {
+            world.note(thread, "has " + lock);
+            own = new Own(name, how, exclusive, isMutex ? null : pair.readLock());
             own.writes = writes ? 1 : 0;
             own.reads = writes ? 0 : 1;
-            owns.add(own);
             own.held = new Held(own, process, List.of(name), writes ? limit : 1, limit);
             host.hold(own.held);
             if (writes && !isMutex && chance.once(2)) {
                 // At once, so that others who read here may join it.
-                read(own);
-                unlock(own);
+                read();
+                unlock();
             }
         }
     }
 
-    private void again(Own own) {
-        if (own.writes > 0) {
-            own.exclusive.lock();
-            own.writes++;
-        } else {
-            read(own);
+    private boolean lock(DistributedLock lock) throws InterruptedException {
+        switch (chance.below(5)) {
+            case 0 -> lock.lock();
+            case 1 -> lock.lockInterruptibly();
+            case 2 -> {
+                return lock.tryLock();
+            }
+            default -> {
+                return lock.tryLock(1 + chance.below(2_000), TimeUnit.MILLISECONDS);
+            }
+        }
+        return true;
+    }
+
+    private static void requireRefused(DistributedLock lock) {
+        try {
+            lock.unlock();
+        } catch (IllegalMonitorStateException refused) {
+            return;
+        }
+        throw new AssertionError("A thread has unlocked " + lock + ", which it did not hold");
+    }
+
+    private void requireCounts() {
+        int writes = own.exclusive.holdCount();
+        int reads = own.shared == null ? 0 : own.shared.holdCount();
+        if (!process.engine().isClosed() && (writes != own.writes || reads != own.reads)) {
+            throw new AssertionError(own + ", but the lock counts " + writes + " and " + reads);
         }
     }
 
-    private void read(Own own) {
+    private void again() {
+        if (own.writes > 0) {
+            own.exclusive.lock();
+            own.writes++;
+        } else if (chance.once(2)) {
+            read();
+        } else {
+            upgrade();
+        }
+    }
+
+    // It would wait for itself.
+    private void upgrade() {
+        if (!chance.once(2)) {
+            own.exclusive.lock();
+        } else if (!own.exclusive.tryLock()) {
+            return;
+        }
+        throw new AssertionError(own + ", and as a writer");
+    }
+
+    private void read() {
         if (own.shared != null) {
             own.shared.lock();
             own.reads++;
         }
     }
 
-    // It comes back with all holds, as a new grant, or with none. If it has more than this lock, it could wait for
-    // itself.
-    private void await(Own own) throws InterruptedException {
-        if (own.writes == 0 || own.reads > 0 || !queues) {
-            return;
-        }
-        world.note(own.process, "its thread waits for a condition of " + own.name);
-        Condition condition =
-                chance.once(2) ? own.exclusive.condition(WAIT_SET.substring(1)) : own.exclusive.newCondition();
-        long before = own.exclusive.token();
-        owns.remove(own);
-        host.drop(own.held);
-        try {
-            boolean signalled = condition.await(1 + chance.below(1_500), TimeUnit.MILLISECONDS);
-            if (own.exclusive.token() <= before) {
-                throw new AssertionError("The token is " + own.exclusive.token() + " after a wait, and was " + before);
-            }
-            world.note(own.process, signalled ? "its thread was signalled" : "its thread has waited long enough");
-        } finally {
-            goOn(own, before);
+    private void signal() {
+        if (own.writes > 0 && own.reads == 0) {
+            boolean all = chance.once(4);
+            world.note(thread, (all ? "signals all of " : "signals ") + own.name);
+            condition().signal(all);
         }
     }
 
-    private void goOn(Own own, long before) {
-        int holds = own.process.dead || own.process.engine().isClosed() ? 0 : own.exclusive.holdCount();
-        if (holds != 0 && holds != own.writes) {
-            throw new AssertionError(own + " came back from a wait " + holds + " times");
+    private SimulatedCondition condition() {
+        return process.condition(own.name, own.exclusive, !queues || chance.once(2));
+    }
+
+    // It comes back with all holds, as a new grant, or with none.
+    private void await() throws InterruptedException {
+        if (own.writes == 0 || own.reads > 0) {
+            return;
+        }
+        SimulatedCondition condition = condition();
+        Own waiting = own;
+        world.note(thread, "waits for a condition of " + waiting.name);
+        long before = waiting.exclusive.token();
+        own = null;
+        host.drop(waiting.held);
+        waitsForCondition = true;
+        try {
+            condition.await(thread, chance.once(2) ? -1 : chance.below(4_000));
+            if (waiting.exclusive.token() <= before) {
+                throw new AssertionError(
+                        "The token is " + waiting.exclusive.token() + " after a wait, and was " + before);
+            }
+        } finally {
+            waitsForCondition = false;
+            comeBack(waiting, before);
+        }
+    }
+
+    private void comeBack(Own waiting, long before) {
+        int holds = process.dead || process.engine().isClosed() ? 0 : waiting.exclusive.holdCount();
+        if (holds != 0 && holds != waiting.writes) {
+            throw new AssertionError(waiting + " came back from a wait " + holds + " times");
         }
         if (holds > 0) {
-            own.held = new Held(own, own.process, own.held.names(), own.held.permits(), own.held.limit());
-            if (own.exclusive.token() == before) {
+            waiting.held =
+                    new Held(waiting, process, waiting.held.names(), waiting.held.permits(), waiting.held.limit());
+            if (waiting.exclusive.token() == before) {
                 // The wait did not begin, so that this is what was seen before.
-                own.held.isSeenFirst();
+                waiting.held.isSeenFirst();
             }
-            owns.add(own);
+            own = waiting;
             host.hold(own.held);
         }
     }
 
-    private void unlock(Own own) {
-        boolean write = own.writes > 0;
-        DistributedLock lock = write ? own.exclusive : own.shared;
-        own.writes -= write ? 1 : 0;
-        own.reads -= write ? 0 : 1;
-        boolean isOver = own.writes + own.reads == 0;
-        boolean goesOnAsReader = write && own.writes == 0 && own.reads > 0;
-        world.note(own.process, "its thread unlocks " + own);
+    private void unlock() {
+        Own present = own;
+        boolean write = present.writes > 0;
+        present.writes -= write ? 1 : 0;
+        present.reads -= write ? 0 : 1;
+        boolean isOver = present.writes + present.reads == 0;
+        boolean goesOnAsReader = write && present.writes == 0 && present.reads > 0;
+        world.note(thread, "unlocks " + present);
         if (isOver || goesOnAsReader) {
-            own.held.markReleased();
-            host.drop(own.held);
+            present.held.markReleased();
+            host.drop(present.held);
         }
         if (isOver) {
-            owns.remove(own);
+            own = null;
         } else if (goesOnAsReader) {
             // It keeps the token of the writer, which was seen.
-            own.held = new Held(own, own.process, own.held.names(), 1, Claim.ALL);
-            own.held.isSeenFirst();
+            present.held = new Held(present, process, present.held.names(), 1, Claim.ALL);
+            present.held.isSeenFirst();
         }
         try {
-            lock.unlock();
+            (write ? present.exclusive : present.shared).unlock();
         } catch (LockLostException lost) {
             host.met(lost);
         }
-        if (goesOnAsReader && owns.contains(own)) {
-            host.hold(own.held);
+        if (goesOnAsReader && own == present) {
+            host.hold(present.held);
         }
     }
 }

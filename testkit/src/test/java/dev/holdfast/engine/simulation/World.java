@@ -24,11 +24,6 @@ final class World {
     private static final long LONGEST_REST = 10_000 * Weather.MILLI;
     private static final long MOST_SLOWNESS = 3 * Weather.MILLI;
 
-    /** What happens while the one thread is parked. */
-    interface Parking {
-        void park(SimulatedClock clock, Object blocker, long nanos);
-    }
-
     private record Watch(Party party, LockName name, Runnable mayBeFree) {}
 
     private record Message(long at, long number, Party to, Party.Work work) implements Comparable<Message> {
@@ -59,7 +54,6 @@ final class World {
     private long numbers;
     private long print;
     private Throwable failure;
-    private Parking parking;
 
     World(long seed, Plant plant, Trace trace) {
         this.chance = new Chance(seed);
@@ -164,14 +158,6 @@ final class World {
         if (trace != null) {
             trace.add(now, who, what);
         }
-    }
-
-    void parkBy(Parking how) {
-        parking = how;
-    }
-
-    void park(SimulatedClock clock, Object blocker, long nanos) {
-        parking.park(clock, blocker, nanos);
     }
 
     /** Whether there is nothing to do, now or later. */
