@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.BooleanSupplier;
 
 /**
  * A run of several clients over the store in memory: users acquire, try, wait for a limited time, give up, extend,
@@ -106,7 +107,8 @@ final class EngineSimulation implements ThreadUser.Host {
         for (int i = 0; i < nameCount; i++) {
             names.add(new SharedName("name" + i));
         }
-        for (int i = 0; i < 3; i++) {
+        int optionCount = 1 + chance.below(3);
+        for (int i = 0; i < optionCount; i++) {
             options.add(anyOptions());
         }
         int processCount = 1 + chance.below(3);
@@ -173,8 +175,20 @@ final class EngineSimulation implements ThreadUser.Host {
     }
 
     @Override
+    public List<BooleanSupplier> futures(SimulatedProcess process) {
+        return pending.stream()
+                .filter(wait -> wait.process() == process)
+                .map(wait -> (BooleanSupplier) wait.future()::isDone)
+                .toList();
+    }
+
+    @Override
     public void hold(Held one) {
-        held.add(one);
+        if (processes.contains(one.process())) {
+            held.add(one);
+        } else if (!one.process().dead && one.isValid()) {
+            throw new AssertionError(one + " is valid after the close of its client");
+        }
     }
 
     @Override
@@ -185,7 +199,7 @@ final class EngineSimulation implements ThreadUser.Host {
     @Override
     public void hold(Lease lease, SimulatedProcess process, List<SharedName> of, int permits, int limit) {
         grants++;
-        held.add(new Held(lease, process, of, permits, limit));
+        hold(new Held(lease, process, of, permits, limit));
     }
 
     @Override
@@ -527,6 +541,7 @@ final class EngineSimulation implements ThreadUser.Host {
     private void check() {
         world.throwFailure();
         forgetTheDead();
+        processes.forEach(process -> process.turns().forEach(turn -> turn.look(world.now())));
         for (SharedName name : names) {
             name.beginLook();
         }
@@ -612,11 +627,12 @@ final class EngineSimulation implements ThreadUser.Host {
         check();
     }
 
-    private static boolean isUnused(SimulatedProcess process) {
+    private boolean isUnused(SimulatedProcess process) {
         return process.client().heldCount() == 0
                 && process.client().waitingCount() == 0
                 && process.engine().tasks() == 0
-                && process.engine().hasEmptyAgendas();
+                && process.engine().hasEmptyAgendas()
+                && names.stream().allMatch(name -> process.engine().locks().peek(name.lockName()) == null);
     }
 
     private String left() {

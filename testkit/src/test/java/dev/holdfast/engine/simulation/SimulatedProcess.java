@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 
 /** A process with one client, whose engine has no threads: the world does its work. */
 final class SimulatedProcess extends Party implements Simulator {
@@ -35,6 +36,7 @@ final class SimulatedProcess extends Party implements Simulator {
     private final Map<String, SimulatedCondition> conditions = new HashMap<>();
     private final Holdfast client;
     private final Engine engine;
+    private final List<LocalTurn> turns = new ArrayList<>();
     private int threadsBegun;
 
     SimulatedProcess(World world, String name, boolean queues) {
@@ -87,6 +89,19 @@ final class SimulatedProcess extends Party implements Simulator {
 
     void endThreads() {
         List.copyOf(threads).forEach(this::end);
+    }
+
+    /** Of each of its threads that is in a call, but for one, whether that is over. */
+    List<BooleanSupplier> callsBut(SimulatedThread self) {
+        return threads.stream()
+                .filter(thread -> thread != self && !thread.isIdle())
+                .map(SimulatedThread::isOver)
+                .collect(Collectors.toCollection(ArrayList::new));
+    }
+
+    /** The turns for which its threads wait. */
+    List<LocalTurn> turns() {
+        return turns;
     }
 
     /** A condition of a lock for all threads of this process. */

@@ -5,6 +5,7 @@ import dev.holdfast.internal.time.Wakeable;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * A thread of a process that does what users do. It is a real thread, since the engine asks which thread calls; but it runs only while
@@ -13,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 final class SimulatedThread extends Thread {
 
     private static final int SPURIOUS_ONCE_IN = 20;
+    private static final int LATE_ONCE_IN = 6;
     private static final long MOST_SLOWNESS = 20 * Weather.MILLI;
 
     /** Nothing in a turn takes a time; so a thread that does not give it back waits for a lock that another one keeps while it is parked. */
@@ -36,8 +38,13 @@ final class SimulatedThread extends Thread {
     private boolean isParked;
     private Object blocker;
     private long until;
+    /** Whether it could have gone on before, and could not have a processor. */
+    private boolean isLate;
+
+    private long notBefore;
     private boolean interruptComes;
     private int interrupts;
+    private int calls;
     private boolean killed;
     /** What was the last place in a wait set on which it was parked. */
     private Wakeable place;
@@ -76,26 +83,39 @@ final class SimulatedThread extends Thread {
         return call == null;
     }
 
+    /** Whether the call in which it is now has ended; to be asked later. */
+    BooleanSupplier isOver() {
+        int present = calls;
+        return () -> isIdle() || calls != present;
+    }
+
     /** Whether it could go on. */
     boolean isDue() {
-        return isParked && (interruptComes || world.now() >= until || isWoken());
+        return isParked
+                && world.now() >= notBefore
+                && (isLate || interruptComes || world.now() >= until || isWoken());
     }
 
     /** The true time at which it goes on by itself; {@link Long#MAX_VALUE} if it is not parked. */
     long wakesAt() {
-        return isParked ? until : Long.MAX_VALUE;
+        return !isParked ? Long.MAX_VALUE : isLate ? notBefore : until;
     }
 
     /** Begins a call, and comes back when it has ended or is parked. */
     void begin(Runnable next) {
         call = next;
+        calls++;
         interrupts = 0;
         takeTurn();
     }
 
-    /** Goes on after it was parked, until the call has ended or is parked again. */
+    /** Goes on after it was parked, until the call has ended or is parked again; or waits for a processor first. */
     void goOn() {
-        isParked = false;
+        if (!isLate && world.chance().once(LATE_ONCE_IN)) {
+            isLate = true;
+            notBefore = world.now() + world.chance().mostlyShort(MOST_SLOWNESS);
+            return;
+        }
         takeTurn();
     }
 
@@ -113,7 +133,7 @@ final class SimulatedThread extends Thread {
     void kill() {
         killed = true;
         if (!isIdle()) {
-            goOn();
+            takeTurn();
         }
         turn.release();
         try {
@@ -124,6 +144,8 @@ final class SimulatedThread extends Thread {
     }
 
     private void takeTurn() {
+        isParked = false;
+        isLate = false;
         turn.release();
         try {
             if (!turnOfWorld.tryAcquire(STUCK_SECONDS, TimeUnit.SECONDS)) {
@@ -187,6 +209,7 @@ final class SimulatedThread extends Thread {
         if (isPlace(on)) {
             place = (Wakeable) on;
         }
+        notBefore = world.now();
         isParked = true;
         giveTurn();
         blocker = null;
@@ -215,6 +238,11 @@ final class SimulatedThread extends Thread {
     /** The place in a wait set where it waits, or has waited last in the present call; null if there is none. */
     Wakeable place() {
         return place;
+    }
+
+    /** Whether it is parked for a lock, and has neither got it nor given up. */
+    boolean waitsInQueue() {
+        return isParked && blocker instanceof Waiter waiter && !waiter.isDone();
     }
 
     /** Whether it waits there, and nobody has woken it. */

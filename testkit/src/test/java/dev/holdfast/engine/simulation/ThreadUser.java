@@ -14,6 +14,7 @@ import dev.holdfast.spi.ResourceState;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * A thread of a process as a user of {@code lock()}: it takes a lock, once and again, goes on as a reader, waits for conditions
@@ -76,6 +77,9 @@ final class ThreadUser {
 
     /** What its simulation does for it. */
     interface Host {
+        /** Of each future of a process, whether it is complete. */
+        List<BooleanSupplier> futures(SimulatedProcess process);
+
         void hold(Held held);
 
         void drop(Held held);
@@ -212,7 +216,7 @@ final class ThreadUser {
         if (chance.once(6)) {
             Lease lease = lock.acquire(Duration.ofMillis(1 + chance.below(2_000)));
             host.hold(lease, process, List.of(name), writes ? limit : 1, limit);
-        } else if (lock(lock)) {
+        } else if (writes && !how.fair() ? lockInTurn(lock, name, how) : lock(lock)) {
             world.note(thread, "has " + lock);
             own = new Own(name, how, exclusive, isMutex ? null : pair.readLock());
             own.writes = writes ? 1 : 0;
@@ -224,6 +228,22 @@ final class ThreadUser {
                 read();
                 unlock();
             }
+        }
+    }
+
+    private boolean lockInTurn(DistributedLock lock, SharedName name, LockOptions how) throws InterruptedException {
+        List<BooleanSupplier> before = process.callsBut(thread);
+        before.addAll(host.futures(process));
+        LocalTurn turn = new LocalTurn(thread, name, how, world.next(), before);
+        process.turns().add(turn);
+        try {
+            boolean locked = lock(lock);
+            if (locked) {
+                turn.requireOvertakesNobody(lock.token(), world.now(), process.turns());
+            }
+            return locked;
+        } finally {
+            process.turns().remove(turn);
         }
     }
 

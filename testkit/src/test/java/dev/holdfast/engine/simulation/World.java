@@ -142,6 +142,11 @@ final class World {
         send(server, delay, what, task);
     }
 
+    /** A number that is larger than all before it. */
+    long next() {
+        return numbers++;
+    }
+
     /** Something went wrong where nobody would learn of an exception. */
     void fail(Throwable cause) {
         failure = failure == null ? cause : failure;
