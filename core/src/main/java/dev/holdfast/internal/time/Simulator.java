@@ -3,8 +3,8 @@ package dev.holdfast.internal.time;
 import java.util.function.BooleanSupplier;
 
 /**
- * Does the work of an engine in the place of its threads, and draws its random numbers, so that a test on one thread decides what
- * happens next and a seed repeats it. An engine without one has threads of its own. Called by the one thread of the simulation.
+ * Does the work of an engine in the place of its threads, and draws its random numbers, so that a test decides what
+ * happens next and a seed repeats it. An engine without one has threads of its own. Called by the one thread that runs at a time.
  */
 public interface Simulator {
 

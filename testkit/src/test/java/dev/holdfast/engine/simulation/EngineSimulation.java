@@ -30,6 +30,8 @@ import java.util.function.BooleanSupplier;
  *   <li>a lease that was lost or released is never held again, and a loss is reported once.
  * </ul>
  *
+ * <p>What threads must find beside that is with {@link ThreadUser}, {@link SimulatedCondition} and {@link LocalTurn}.
+ *
  * <p>In the end the weather clears up and users only release. Then every wait ends, and nothing is left, neither in the clients
  * nor in their agendas nor in the store.
  *
@@ -43,14 +45,14 @@ final class EngineSimulation implements ThreadUser.Host {
     private static final int STEPS_OF_A_WEATHER = 400;
     private static final long MOST_PAUSE = 6_000 * Weather.MILLI;
     private static final long LEASE_LONG_PAUSE = 600 * Weather.MILLI;
-    /** After so long in clear weather all must have come to its end. */
     private static final int MOST_THREADS = 4;
-    /** Of a thousand things that users do, so many are done by threads. */
+    /** Of a thousand wishes of users, so many are those of threads. */
     private static final int[] DONE_BY_THREADS = {100, 500, 950};
 
-    private static final int INTERRUPTED_ONCE_IN = 100;
+    private static final int INTERRUPTED_ONCE_IN = 30;
     private static final int DIES_ONCE_IN = 100;
 
+    /** After so long in clear weather all must have come to its end. */
     private static final long CALM = 120_000 * Weather.MILLI;
     /** What processes that died have left in the store ends in this time, with what that grants and so on. */
     private static final long LEFT = 20_000 * Weather.MILLI;
@@ -214,12 +216,8 @@ final class EngineSimulation implements ThreadUser.Host {
     // ---- what users do ----
 
     private void act() {
-        if (chance.ofAThousand(doneByThreads)) {
-            act(chance.of(threads));
-            return;
-        }
         SimulatedProcess process = chance.of(processes);
-        int dice = chance.below(850);
+        int dice = chance.below(1_000);
         if (dice < 12) {
             weatherOf(process);
         } else if (dice < 14) {
@@ -230,13 +228,15 @@ final class EngineSimulation implements ThreadUser.Host {
             breakSome(chance.of(names));
         } else if (dice < 40) {
             signal(chance.of(names));
+        } else if (dice < 550 && chance.ofAThousand(doneByThreads)) {
+            act(chance.of(threads));
         } else if (world.now() < process.pausedUntil) {
             world.doOne();
-        } else if (dice < 400) {
+        } else if (dice < 550) {
             acquire(process);
-        } else if (dice < 430) {
+        } else if (dice < 580) {
             giveUp(process);
-        } else if (dice < 800) {
+        } else if (dice < 950) {
             releaseSome();
         } else {
             extend(process);
@@ -591,7 +591,7 @@ final class EngineSimulation implements ThreadUser.Host {
         for (ThreadUser thread : threads) {
             if (thread.isIdle()) {
                 thread.giveUpSome();
-            } else if (thread.waitsForCondition() && chance.once(4)) {
+            } else if (thread.waitsForCondition() && world.now() - calmSince > CALM / 4) {
                 // Nobody signals any more.
                 thread.interrupt();
             }

@@ -19,7 +19,7 @@ class EngineSimulationTest {
     /** The system property that repeats one run. */
     private static final String SEED = "holdfast.simulation.seed";
 
-    private static final int STEPS_IN_ALL = 3_000_000;
+    private static final int STEPS_IN_ALL = 2_500_000;
     private static final int STEPS_OF_A_RUN = 10_000;
 
     private static final int SEEDS_OF_MISTAKES = 100;
@@ -56,7 +56,7 @@ class EngineSimulationTest {
                 + " losses found at the release, "
                 + givenUp + " waits given up, " + failures + " failed, " + seconds + " s of simulated time");
         // However the length of a run or the property is changed, so many are made by default.
-        assertThat(made).as("steps").isGreaterThanOrEqualTo(Long.getLong(STEPS, 3_000_000));
+        assertThat(made).as("steps").isGreaterThanOrEqualTo(Long.getLong(STEPS, 2_500_000));
         assertThat(runs).as("seeds").isGreaterThanOrEqualTo(steps / STEPS_OF_A_RUN);
         // A run in which nothing happens proves nothing.
         assertThat(grants).as("grants").isGreaterThan(steps / 100);

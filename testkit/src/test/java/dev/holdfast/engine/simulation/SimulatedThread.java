@@ -91,9 +91,7 @@ final class SimulatedThread extends Thread {
 
     /** Whether it could go on. */
     boolean isDue() {
-        return isParked
-                && world.now() >= notBefore
-                && (isLate || interruptComes || world.now() >= until || isWoken());
+        return isParked && world.now() >= notBefore && (isLate || interruptComes || world.now() >= until || isWoken());
     }
 
     /** The true time at which it goes on by itself; {@link Long#MAX_VALUE} if it is not parked. */
@@ -149,12 +147,9 @@ final class SimulatedThread extends Thread {
         turn.release();
         try {
             if (!turnOfWorld.tryAcquire(STUCK_SECONDS, TimeUnit.SECONDS)) {
-                throw new AssertionError(getName() + " is stuck behind a thread that was parked: "
-                        + String.join(
-                                "\n",
-                                java.util.Arrays.stream(getStackTrace())
-                                        .map(Object::toString)
-                                        .toList()));
+                AssertionError stuck = new AssertionError(this + " is stuck behind a thread that was parked");
+                stuck.setStackTrace(getStackTrace());
+                throw stuck;
             }
         } catch (InterruptedException impossible) {
             throw new AssertionError("Nobody interrupts the world", impossible);

@@ -216,7 +216,7 @@ final class ThreadUser {
         if (chance.once(6)) {
             Lease lease = lock.acquire(Duration.ofMillis(1 + chance.below(2_000)));
             host.hold(lease, process, List.of(name), writes ? limit : 1, limit);
-        } else if (writes && !how.fair() ? lockInTurn(lock, name, how) : lock(lock)) {
+        } else if (chance.once(5) ? lock.tryLock() : writes && !how.fair() ? lockInTurn(lock, name, how) : lock(lock)) {
             world.note(thread, "has " + lock);
             own = new Own(name, how, exclusive, isMutex ? null : pair.readLock());
             own.writes = writes ? 1 : 0;
@@ -231,6 +231,7 @@ final class ThreadUser {
         }
     }
 
+    // A fair one, and one that does not wait, is not in the queue of its process.
     private boolean lockInTurn(DistributedLock lock, SharedName name, LockOptions how) throws InterruptedException {
         List<BooleanSupplier> before = process.callsBut(thread);
         before.addAll(host.futures(process));
@@ -248,12 +249,9 @@ final class ThreadUser {
     }
 
     private boolean lock(DistributedLock lock) throws InterruptedException {
-        switch (chance.below(5)) {
+        switch (chance.below(4)) {
             case 0 -> lock.lock();
             case 1 -> lock.lockInterruptibly();
-            case 2 -> {
-                return lock.tryLock();
-            }
             default -> {
                 return lock.tryLock(1 + chance.below(2_000), TimeUnit.MILLISECONDS);
             }

@@ -11,7 +11,7 @@ import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
 
 /**
- * The one thread on which all happens: true time, the messages that are on their way, and the store. It does one piece of work
+ * True time, the messages that are on their way, and the store. It does one piece of work
  * after the other in an order that its chance decides, and lets time pass. Nothing in it depends on anything but the seed.
  */
 final class World {

@@ -1,2 +1,2 @@
-/** Whole clients of the engine on one thread, with time, network, store and chance under the control of a seed. */
+/** Whole clients of the engine of which one thread runs at a time, with time, network, store and chance under the control of a seed. */
 package dev.holdfast.engine.simulation;
