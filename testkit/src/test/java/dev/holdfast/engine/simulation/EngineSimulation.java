@@ -186,7 +186,7 @@ final class EngineSimulation implements ThreadUser.Host {
 
     @Override
     public void hold(Held one) {
-        if (processes.contains(one.process())) {
+        if (!one.process().gone) {
             held.add(one);
         } else if (!one.process().dead && one.isValid()) {
             throw new AssertionError(one + " is valid after the close of its client");
@@ -477,6 +477,7 @@ final class EngineSimulation implements ThreadUser.Host {
         if (chance.once(2)) {
             world.note(process, "dies");
             process.die();
+            process.gone = true;
             process.endThreads();
             world.leave(process);
             pending.removeIf(wait -> wait.process() == process);
@@ -485,6 +486,7 @@ final class EngineSimulation implements ThreadUser.Host {
             world.note(process, "closes");
             process.pausedUntil = 0;
             process.client().close();
+            process.gone = true;
             for (Held one : List.copyOf(held)) {
                 if (one.process() == process) {
                     if (one.isValid()) {

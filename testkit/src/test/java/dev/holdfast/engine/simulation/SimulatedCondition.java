@@ -2,8 +2,6 @@ package dev.holdfast.engine.simulation;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.LockException;
-import dev.holdfast.spi.Claim;
-import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
 import java.util.ArrayList;
@@ -124,25 +122,28 @@ final class SimulatedCondition {
     }
 
     private void signalInStore(boolean all) {
-        Set<ClaimId> before = waiting();
+        Set<String> before = waiting();
         if (all) {
             condition.signalAll();
         } else {
             condition.signal();
         }
-        Set<ClaimId> after = waiting();
+        Set<String> after = waiting();
         boolean isLost =
                 all ? before.stream().anyMatch(after::contains) : !before.isEmpty() && after.containsAll(before);
         if (isLost) {
-            throw new AssertionError("A signal was lost: before it waited " + before + ", after it " + after);
+            throw new AssertionError(
+                    "A signal to " + name + WAIT_SET + " was lost: all of " + before.size() + " still wait");
         }
     }
 
-    private Set<ClaimId> waiting() {
+    // One whose entry had no answer enters again, also if a signal has ended its first entry; then it is another one
+    // here.
+    private Set<String> waiting() {
         return world.store().inspect(new LockName(name + WAIT_SET)).toCompletableFuture().join().stream()
                 .flatMap(state -> state.waiters().stream())
                 .map(ResourceState.Entry::claim)
-                .map(Claim::id)
+                .map(claim -> claim.id() + (claim.repeated() ? " again" : ""))
                 .collect(Collectors.toSet());
     }
 }

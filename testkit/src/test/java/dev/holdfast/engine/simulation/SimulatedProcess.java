@@ -38,6 +38,8 @@ final class SimulatedProcess extends Party implements Simulator {
     private final Engine engine;
     private final List<LocalTurn> turns = new ArrayList<>();
     private int threadsBegun;
+    /** Whether it has died, or its client is closed. */
+    boolean gone;
 
     SimulatedProcess(World world, String name, boolean queues) {
         super(name);
