@@ -508,6 +508,7 @@ final class EngineSimulation implements ThreadUser.Host {
                     ThreadUser thread = chance.of(threads);
                     if (chance.once(2) && thread.isIdle() && world.now() >= thread.process().pausedUntil) {
                         name.markBroken(holder.counter());
+                        world.willBreak(holder.claim().id(), name);
                         thread.breakSeen(name, holder);
                     } else {
                         breakOne(name, holder);

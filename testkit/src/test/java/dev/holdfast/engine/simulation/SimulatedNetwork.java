@@ -137,6 +137,7 @@ final class SimulatedNetwork implements LockStore {
                 "release",
                 false,
                 () -> {
+                    world.beforeRelease(claim);
                     world.handed().clear();
                     CompletionStage<Released> released = world.store().release(claim);
                     world.hint(claim.name());

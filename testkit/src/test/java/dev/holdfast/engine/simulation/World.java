@@ -1,12 +1,16 @@
 package dev.holdfast.engine.simulation;
 
 import dev.holdfast.memory.MemoryLockStore;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
 
@@ -48,6 +52,7 @@ final class World {
     /** The last lines of what has happened; null if nobody will read them. */
     private final Trace trace;
 
+    private final Map<ClaimId, SharedName> breaking = new HashMap<>();
     private final Duration callTimeout;
     private Weather weather = Weather.CLEAR;
     private long now;
@@ -104,6 +109,22 @@ final class World {
 
     List<Released.Handed> handed() {
         return handed;
+    }
+
+    /** Somebody breaks a claim of a name, some time. */
+    void willBreak(ClaimId claim, SharedName name) {
+        breaking.put(claim, name);
+    }
+
+    /** A claim is released now. If that is a break, it ends the grant that the claim has now, which may be a later one than was seen. */
+    void beforeRelease(Claim claim) {
+        SharedName name = breaking.get(claim.id());
+        if (name != null) {
+            store.inspect(claim.name()).toCompletableFuture().join().stream()
+                    .flatMap(state -> state.holders().stream())
+                    .filter(holder -> holder.claim().id().equals(claim.id()))
+                    .forEach(holder -> name.markBroken(holder.counter()));
+        }
     }
 
     /** The true time, in nanoseconds since the beginning. */
