@@ -399,6 +399,26 @@ class ConditionTest extends EngineFixture {
         assertThat(isUnused(WAIT_SET)).isTrue();
     }
 
+    /** The simulation, seed 3000170: its entry was ended before it knew of it, and was made anew. */
+    @Test
+    void signalToAThreadThatLosesTheLockAsItEntersIsPassedOn() {
+        a.run(lock::lock);
+        network.next(Verb.ENQUEUE, Fault.DROP_REPLY);
+        CompletableFuture<Void> enters = a.begin(full::await);
+        clock.settle();
+        assertThat(waiters(WAIT_SET)).isOne();
+        rival.lock("pot").forceRelease();
+        CompletableFuture<Long> second = waiting(b, theirs, theirFull);
+        signal(c, theirs, theirFull);
+        clock.advanceUntil("the first has failed", Duration.ofMillis(10), enters::isDone);
+        Actor.failure(LockLostException.class, enters);
+        long failed = clock.nanoTime();
+        clock.advanceUntil("the second was woken", Duration.ofMillis(10), second::isDone);
+        assertThat(clock.nanoTime() - failed).as("it did not look for itself").isLessThan(20_000_000_000L);
+        Actor.end(second);
+        b.run(theirs::unlock);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"local", "shared"})
     void threadThatDoesNotHoldTheLockIsRefused(String kind) {

@@ -126,9 +126,10 @@ public final class SharedCondition extends AbstractCondition {
 
     // Whether it waited until now. If a reply was lost, the repeated release of one that did wait finds nothing. Then
     // one more is woken than was asked for, which is allowed.
+    // Whoever waits may not know it yet, and enter once more: as repeated, that finds its place ended (law 4).
     private boolean end(Claim seen) {
         Released released = new AskedCall<>(
-                        engine, storeTimeout(), repeated -> engine.store().release(repeated ? seen.again() : seen))
+                        engine, storeTimeout(), repeated -> engine.store().release(seen.again()))
                 .await();
         engine.waitSets().ended(seen.id());
         return released.wasOwner();
