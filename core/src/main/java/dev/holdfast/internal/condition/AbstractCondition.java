@@ -135,7 +135,7 @@ abstract class AbstractCondition implements Condition {
             givenUp = true;
             return holds;
         } finally {
-            if (!givenUp && place.leave()) {
+            if (!givenUp && (place.leave() || place.mayHaveMissedSignal())) {
                 passOn();
             }
         }

@@ -46,7 +46,7 @@ final class PassedOnSignal extends RepeatedCall<Boolean> {
             return CompletableFuture.completedStage(false);
         }
         Claim first = waiters.get(0);
-        CompletionStage<Released> release = engine.store().release(first.again());
+        CompletionStage<Released> release = engine.store().release(first);
         return release.thenCompose(released -> {
             engine.waitSets().ended(first.id());
             return released.wasOwner()

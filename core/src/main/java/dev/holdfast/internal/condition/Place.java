@@ -13,6 +13,11 @@ interface Place extends Wakeable {
      */
     boolean leave();
 
+    /** Whether a signal may have been meant for this thread of which {@link #leave} does not know. */
+    default boolean mayHaveMissedSignal() {
+        return false;
+    }
+
     /** The client closes: wakes the thread, which cannot have the lock any more. */
     void close();
 }

@@ -12,6 +12,7 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import java.util.List;
 
 /**
@@ -71,6 +72,10 @@ public final class SharedCondition extends AbstractCondition {
         try {
             place.enter(storeTimeout());
         } catch (StoreException failure) {
+            if (failure.effect() == Effect.UNKNOWN) {
+                // Its entry may have been in the wait set, and ended by a signal, if the lock was lost meanwhile.
+                passOn();
+            }
             throw exception("waited for", failure);
         }
         return place;
@@ -126,10 +131,9 @@ public final class SharedCondition extends AbstractCondition {
 
     // Whether it waited until now. If a reply was lost, the repeated release of one that did wait finds nothing. Then
     // one more is woken than was asked for, which is allowed.
-    // Whoever waits may not know it yet, and enter once more: as repeated, that finds its place ended (law 4).
     private boolean end(Claim seen) {
         Released released = new AskedCall<>(
-                        engine, storeTimeout(), repeated -> engine.store().release(seen.again()))
+                        engine, storeTimeout(), repeated -> engine.store().release(repeated ? seen.again() : seen))
                 .await();
         engine.waitSets().ended(seen.id());
         return released.wasOwner();

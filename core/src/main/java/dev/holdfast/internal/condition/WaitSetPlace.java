@@ -160,6 +160,12 @@ final class WaitSetPlace extends Renewable implements Place {
         return released == null || !released.wasOwner();
     }
 
+    // If the thread had lost its lock, a signal may have ended the first of its entries before it made another one.
+    @Override
+    public boolean mayHaveMissedSignal() {
+        return claim.repeated();
+    }
+
     @Override
     public void close() {
         // A thread that leaves of itself need not be woken, and the answer to a second release would say that a signal
