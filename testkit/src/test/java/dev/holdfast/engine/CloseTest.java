@@ -13,18 +13,23 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.internal.calls.ReleaseRetrier;
 import dev.holdfast.internal.cohort.CohortLock;
+import dev.holdfast.spi.Attempt;
+import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.testkit.WrappedClock;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
 import dev.holdfast.testkit.fault.Verb;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Tests of the end of a client: nobody waits for ever, holders are notified, and the store is free at once. */
@@ -157,6 +162,27 @@ class CloseTest extends EngineFixture {
         awaitUnused("y");
     }
 
+    /** The thread stands still, with the answer in its hands, for longer than the close waits for it. */
+    @Test
+    void aGrantOfSeveralNamesIsNotTakenUpLongAfterTheClose() {
+        CompletableFuture<Void> reached = new CompletableFuture<>();
+        CompletableFuture<Void> goesOn = new CompletableFuture<>();
+        Holdfast closing = client(new ForwardingStore(network) {
+            @Override
+            public CompletionStage<List<Attempt>> tryAcquireAll(List<Claim> claims) {
+                return super.tryAcquireAll(claims).thenApply(answers -> new StoppingList(answers, reached, goesOn));
+            }
+        });
+        mayLeaveClaims();
+        CompletableFuture<Boolean> trying = a.start(closing.multiLock("x", "y")::tryLock);
+        Actor.end(reached);
+        CompletableFuture<Void> close = c.begin(closing::close);
+        clock.advanceUntil("the client is closed", HAND_OFF_TIME, close::isDone);
+        goesOn.complete(null);
+        Actor.failure(LockException.class, trying);
+        assertThat(closing.heldCount()).isZero();
+    }
+
     /** The thread has seen that the client is open, and takes up the last name while the client closes. */
     @Test
     void aGrantOfSeveralNamesIsReleasedAfterItsHoldHasEnded() throws InterruptedException {
@@ -178,6 +204,38 @@ class CloseTest extends EngineFixture {
         network.letGo();
         closer.join();
         c.run(rivals::unlock);
+    }
+
+    /** Stops a thread that takes up what was granted, before its check whether the client is open. */
+    private static final class StoppingList extends AbstractList<Attempt> {
+
+        private final List<Attempt> answers;
+        private final CompletableFuture<Void> reached;
+        private final CompletableFuture<Void> goesOn;
+
+        private StoppingList(List<Attempt> answers, CompletableFuture<Void> reached, CompletableFuture<Void> goesOn) {
+            this.answers = answers;
+            this.reached = reached;
+            this.goesOn = goesOn;
+        }
+
+        // The first that is asked of an answer, when no mutex is held.
+        @Override
+        public Stream<Attempt> stream() {
+            reached.complete(null);
+            goesOn.join();
+            return super.stream();
+        }
+
+        @Override
+        public Attempt get(int index) {
+            return answers.get(index);
+        }
+
+        @Override
+        public int size() {
+            return answers.size();
+        }
     }
 
     /** Stops a thread that takes up a grant, past its check whether the client is open. */
