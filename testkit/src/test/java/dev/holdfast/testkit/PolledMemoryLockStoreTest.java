@@ -17,13 +17,14 @@ import dev.holdfast.testkit.fault.ForwardingStore;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The TCK works for a store that polls by its clock: its listeners are notified late and on another thread, and it
- * inspects names that have waiters all the time. Two handles share the data.
+ * The TCK works for a store that polls by its clock: the answer to an enqueue comes on another thread, what follows it comes late, and
+ * it inspects names that have waiters all the time. Two handles share the data.
  */
 class PolledMemoryLockStoreTest extends LockStoreTck {
 
@@ -85,6 +86,7 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
         @Override
         public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
             AtomicBoolean isClosed = new AtomicBoolean();
+            AtomicBoolean isAnswered = new AtomicBoolean();
             polled.add(claim.name());
             ClaimListener later = new ClaimListener() {
                 @Override
@@ -112,14 +114,20 @@ class PolledMemoryLockStoreTest extends LockStoreTck {
                         notification.run();
                         return;
                     }
-                    notifications.add(() -> {
+                    Runnable unlessClosed = () -> {
                         if (!isClosed.get()) {
                             notification.run();
                         }
-                    });
+                    };
+                    if (isAnswered.get()) {
+                        notifications.add(unlessClosed);
+                    } else {
+                        CompletableFuture.runAsync(unlessClosed);
+                    }
                 }
             };
             ListenerRegistration registration = store().enqueue(claim, later);
+            isAnswered.set(true);
             return () -> {
                 isClosed.set(true);
                 registration.close();
