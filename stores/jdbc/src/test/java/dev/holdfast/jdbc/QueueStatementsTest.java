@@ -17,7 +17,9 @@ import dev.holdfast.testkit.RecordingListener;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -103,6 +105,39 @@ class QueueStatementsTest extends Servers {
         assertThat(turns(first, second, statements)).as("a hand-over").isEqualTo(1);
         assertThat(release(first, statements)).as("one in vain, and a release").isEqualTo(2);
         assertThat(release(first, statements)).as("a release").isEqualTo(1);
+    }
+
+    /** The statement that hands over does nothing then, and a transition follows. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql", "mariadb"})
+    void whoHandsOverWithOneStatementPassesADeadWaiterOver(String product) throws SQLException {
+        DatabaseUrl url = DatabaseUrl.of(url(product));
+        CountingSource statements = counting(url);
+        RowLockStore first = closing(counted(url, statements, "wakeup=poll"));
+        RowLockStore second = closing(counted(url, statements, "wakeup=poll"));
+        turns(first, second, statements);
+        Claim holder = alice.mutex(name).withLease(LONG);
+        Claim dead = bob.mutex(name).withLease(LONG);
+        granted(first, holder);
+        waiting(second, dead);
+        RecordingListener living = waiting(second, bob.mutex(name).withLease(LONG));
+        endFirstTicket(url.url());
+        statements.take();
+        assertThat(released(first, holder)).isTrue();
+        assertThat(statements.take()).as("a hand-over in vain comes first").hasSizeGreaterThan(1);
+        awaitGrant(living);
+        assertThat(renewed(second, dead)).isInstanceOf(Renewed.Gone.class);
+    }
+
+    private static void endFirstTicket(String url) throws SQLException {
+        try (Connection connection = connect(url);
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT others FROM holdfast_lock");
+                PreparedStatement update = connection.prepareStatement("UPDATE holdfast_lock SET others = ?")) {
+            rows.next();
+            update.setString(1, rows.getString(1).replaceFirst("^(wait\t[^\t]+\t\\d+\t)\\d+", "$11"));
+            update.executeUpdate();
+        }
     }
 
     private int turns(RowLockStore first, RowLockStore second, CountingSource statements) {
