@@ -348,7 +348,6 @@ public final class MemoryLockStore implements LockStore {
         return records.computeIfAbsent(name, unused -> new ResourceRecord(name, traits.ticketTtl()));
     }
 
-    // The time is counted from the creation of the store, so that the sum of a time and a lease cannot overflow.
     /** Whether it has a grant at this moment. Unlike a request, the question changes nothing. For tests. */
     boolean keeps(LockName name, long counter, int permits) {
         mutex.lock();
@@ -365,6 +364,7 @@ public final class MemoryLockStore implements LockStore {
         }
     }
 
+    // The time is counted from the creation of the store, so that the sum of a time and a lease cannot overflow.
     private long now() {
         return (clock.nanoTime() - origin) / 1_000;
     }

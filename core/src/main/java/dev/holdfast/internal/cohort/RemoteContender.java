@@ -401,7 +401,8 @@ final class RemoteContender extends Renewable {
 
     // The store answers, but so late that what it grants is half over: no better than an outage.
     private void tooSlow() {
-        slowSince = Math.min(slowSince, waitingSince);
+        // A repeated claim may have waited well for long since then.
+        slowSince = Math.min(slowSince, claim.repeated() ? confirmingSince : waitingSince);
         engine.releases().sendLater(claim.again());
         if (mode == Mode.ONCE) {
             over();

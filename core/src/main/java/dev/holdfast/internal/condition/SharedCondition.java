@@ -12,7 +12,6 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Released;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreException.Effect;
 import java.util.List;
 
 /**
@@ -72,10 +71,6 @@ public final class SharedCondition extends AbstractCondition {
         try {
             place.enter(storeTimeout());
         } catch (StoreException failure) {
-            if (failure.effect() == Effect.UNKNOWN) {
-                // Its entry may have been in the wait set, and ended by a signal, if the lock was lost meanwhile.
-                passOn();
-            }
             throw exception("waited for", failure);
         }
         return place;

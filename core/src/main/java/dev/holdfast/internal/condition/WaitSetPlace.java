@@ -78,10 +78,19 @@ final class WaitSetPlace extends Renewable implements Place {
             if (!entered) {
                 leaveHere();
                 if (effect == Effect.UNKNOWN) {
-                    engine.releases().sendLater(claim.again());
+                    leaveWhatMayBeThere();
                 }
             }
         }
+    }
+
+    // A signal may have been meant for an entry of which this thread knows nothing.
+    private void leaveWhatMayBeThere() {
+        engine.releases().sendLater(claim.again()).thenAccept(released -> {
+            if (released == null || !released.wasOwner()) {
+                new PassedOnSignal(engine, claim.name()).startOnLane();
+            }
+        });
     }
 
     private CompletionStage<Boolean> enqueue(boolean repeated) {

@@ -232,20 +232,20 @@ public final class Session {
             revocation = answered;
         }
         try {
-            endAtServers(lease, answered);
+            onOver.accept(lease);
+        } finally {
+            // If the servers still keep it, its keys would block other clients until it ends there.
+            revoke(lease, answered);
+        }
+    }
+
+    private void revoke(long lease, CompletableFuture<Void> answered) {
+        try {
+            client.revoke(lease).whenComplete((done, failure) -> answered.complete(null));
         } catch (RuntimeException | Error noMemory) {
             // No answer will come, and renewals of claims under this lease need not wait for one.
             answered.complete(null);
             throw noMemory;
-        }
-    }
-
-    private void endAtServers(long lease, CompletableFuture<Void> answered) {
-        try {
-            onOver.accept(lease);
-        } finally {
-            // If the servers still keep it, its keys would block other clients until it ends there.
-            client.revoke(lease).whenComplete((done, failure) -> answered.complete(null));
         }
     }
 

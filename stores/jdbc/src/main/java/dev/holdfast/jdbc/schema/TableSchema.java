@@ -277,11 +277,14 @@ public final class TableSchema {
             statements.commit();
             ended = true;
         } finally {
-            if (!ended) {
-                statements.rollBack();
-            }
-            if (statements.isSpoiled()) {
-                connection.abort(Runnable::run);
+            try {
+                if (!ended) {
+                    statements.rollBack();
+                }
+            } finally {
+                if (statements.isSpoiled()) {
+                    connection.abort(Runnable::run);
+                }
             }
         }
     }
