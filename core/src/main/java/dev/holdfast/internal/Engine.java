@@ -26,11 +26,9 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.StoreTraits;
 import java.time.Duration;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -144,7 +142,7 @@ public final class Engine implements AutoCloseable {
             Duration handOffTime,
             @Nullable Simulator simulator) {
         // In the order of their coming, which must be the same each time if a seed is to repeat it.
-        this.closeFirst = simulator == null ? ConcurrentHashMap.newKeySet() : new LinkedHashSet<>();
+        this.closeFirst = Simulator.setFor(simulator);
         this.waitSets = new WaitSets(simulator);
         this.io = new Lane("holdfast-io", MAX_IO_THREADS, simulator);
         this.ends = new Lane("holdfast-end", MAX_END_THREADS, simulator);

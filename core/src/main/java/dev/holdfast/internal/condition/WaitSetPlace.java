@@ -87,7 +87,7 @@ final class WaitSetPlace extends Renewable implements Place {
     // A signal may have been meant for an entry of which this thread knows nothing.
     private void leaveWhatMayBeThere() {
         engine.releases().sendLater(claim.again()).thenAccept(released -> {
-            if (released == null || !released.wasOwner()) {
+            if (mayHaveBeenSignalled(released)) {
                 new PassedOnSignal(engine, claim.name()).startOnLane();
             }
         });
@@ -163,9 +163,12 @@ final class WaitSetPlace extends Renewable implements Place {
         if (isFirst) {
             engine.releases().send(claim).thenAccept(ended::complete);
         }
-        // Without an answer a signal may have come first. To take it for one costs a spurious wake-up; otherwise it
-        // would be spent on a thread that has given up.
-        Released released = engine.calls().joinQuietly(ended, storeTimeout);
+        return mayHaveBeenSignalled(engine.calls().joinQuietly(ended, storeTimeout));
+    }
+
+    // Without an answer a signal may have come first. To take it for one costs a spurious wake-up; otherwise it would
+    // be spent on a thread that has given up.
+    private static boolean mayHaveBeenSignalled(@Nullable Released released) {
         return released == null || !released.wasOwner();
     }
 

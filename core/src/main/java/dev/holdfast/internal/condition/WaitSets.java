@@ -2,7 +2,6 @@ package dev.holdfast.internal.condition;
 
 import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.spi.ClaimId;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,7 +26,7 @@ public final class WaitSets {
 
     /** @param simulator needs an order that a seed repeats; null if threads do the work */
     public WaitSets(@Nullable Simulator simulator) {
-        this.places = simulator == null ? ConcurrentHashMap.newKeySet() : new LinkedHashSet<>();
+        this.places = Simulator.setFor(simulator);
     }
 
     /** This thread begins to wait. */

@@ -2,11 +2,9 @@ package dev.holdfast.internal.time;
 
 import java.util.ArrayList;
 import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -112,7 +110,7 @@ public final class Agenda<E extends Agenda.Entry> implements AutoCloseable {
         this.pass = pass;
         this.simulator = time.simulator();
         // In the order of their coming, which must be the same each time if a seed is to repeat it.
-        this.fresh = simulator == null ? ConcurrentHashMap.newKeySet() : new LinkedHashSet<>();
+        this.fresh = Simulator.setFor(simulator);
     }
 
     /** Reports itself to the simulator, if there is one. */

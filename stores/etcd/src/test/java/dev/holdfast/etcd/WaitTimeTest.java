@@ -12,10 +12,13 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.testkit.ManualClock;
 import dev.holdfast.testkit.RecordingListener;
+import io.etcd.jetcd.api.TxnRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -50,23 +53,34 @@ class WaitTimeTest extends WithPlainServer {
         assertThat(valid).isLessThanOrEqualTo(session.plusMillis(1));
     }
 
+    /**
+     * Refreshes twice: the first refresh is delayed, and the second one is answered before it.
+     *
+     * @param delay sets which requests are delayed, or whose answers
+     * @return the first
+     */
+    private CompletionStage<List<Renewed>> refreshTwice(Claim waiter, Consumer<Predicate<TxnRequest>> delay) {
+        CompletableFuture<Void> keepAlive = new CompletableFuture<>();
+        client.keepAlivesWaitFor = keepAlive;
+        delay.accept(request -> true);
+        CompletionStage<List<Renewed>> first = store.renew(List.of(waiter));
+        delay.accept(request -> false);
+        clock.advance(LATER);
+        CompletionStage<List<Renewed>> second = store.renew(List.of(waiter));
+        keepAlive.complete(null);
+        assertThat(get(second).get(0)).isInstanceOf(Renewed.Waiting.class);
+        return first;
+    }
+
     @Test
     void lateAnswerToAnEarlierRefreshDoesNotLengthenWhatIsPushed() {
         Claim holder = alice.mutex(name);
         granted(other, holder);
         Claim waiter = bob.mutex(name);
         RecordingListener listener = waiting(store, waiter);
-        CompletableFuture<Void> keepAlive = new CompletableFuture<>();
         CompletableFuture<Void> late = new CompletableFuture<>();
-        client.keepAlivesWaitFor = keepAlive;
         client.delayedWaitFor = late;
-        client.delaysAnswer = request -> true;
-        CompletionStage<List<Renewed>> first = store.renew(List.of(waiter));
-        client.delaysAnswer = request -> false;
-        clock.advance(LATER);
-        CompletionStage<List<Renewed>> second = store.renew(List.of(waiter));
-        keepAlive.complete(null);
-        assertThat(get(second).get(0)).isInstanceOf(Renewed.Waiting.class);
+        CompletionStage<List<Renewed>> first = refreshTwice(waiter, which -> client.delaysAnswer = which);
         late.complete(null);
         assertThat(get(first).get(0)).isInstanceOf(Renewed.Waiting.class);
         released(other, holder);
@@ -81,17 +95,9 @@ class WaitTimeTest extends WithPlainServer {
         granted(other, holder);
         Claim waiter = bob.mutex(name);
         RecordingListener listener = waiting(store, waiter);
-        CompletableFuture<Void> keepAlive = new CompletableFuture<>();
         CompletableFuture<Void> late = new CompletableFuture<>();
-        client.keepAlivesWaitFor = keepAlive;
         client.requestsWaitFor = late;
-        client.delaysRequest = request -> true;
-        CompletionStage<List<Renewed>> first = store.renew(List.of(waiter));
-        client.delaysRequest = request -> false;
-        clock.advance(LATER);
-        CompletionStage<List<Renewed>> second = store.renew(List.of(waiter));
-        keepAlive.complete(null);
-        assertThat(get(second).get(0)).isInstanceOf(Renewed.Waiting.class);
+        CompletionStage<List<Renewed>> first = refreshTwice(waiter, which -> client.delaysRequest = which);
         released(other, holder);
         late.complete(null);
         assertThat(get(first).get(0)).isInstanceOf(Granted.class);

@@ -7,7 +7,6 @@ import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreException;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -126,12 +125,7 @@ class AdoptedFaultTest extends Servers {
         if (breaks && isLost) {
             throw broken(connection);
         }
-        Object result;
-        try {
-            result = method.invoke(target, arguments);
-        } catch (InvocationTargetException thrown) {
-            throw thrown.getCause();
-        }
+        Object result = CountingSource.invoke(target, method, arguments);
         if (breaks) {
             throw broken(connection);
         }

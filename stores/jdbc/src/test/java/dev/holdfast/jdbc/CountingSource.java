@@ -106,7 +106,8 @@ public final class CountingSource implements ConnectionSource {
         before.accept(sql);
     }
 
-    private static Object invoke(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
+    /** Calls a method of what a proxy stands for; what that throws is thrown. */
+    static Object invoke(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
         try {
             return method.invoke(target, arguments);
         } catch (InvocationTargetException thrown) {

@@ -1,6 +1,5 @@
 package dev.holdfast.jdbc;
 
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -237,8 +236,9 @@ final class FaultyDriver implements AutoCloseable {
         if (fault != null && !fault.isAfter()) {
             throw session.failure(fault, name);
         }
-        Object result =
-                session.knows(target, name) ? session.networkTimeout(arguments) : invoke(target, method, arguments);
+        Object result = session.knows(target, name)
+                ? session.networkTimeout(arguments)
+                : CountingSource.invoke(target, method, arguments);
         if (isEnd) {
             session.isDoomed = false;
         }
@@ -402,14 +402,6 @@ final class FaultyDriver implements AutoCloseable {
             } catch (SQLException broken) {
                 return true;
             }
-        }
-    }
-
-    private static Object invoke(Object target, Method method, Object[] arguments) throws Throwable {
-        try {
-            return method.invoke(target, arguments);
-        } catch (InvocationTargetException thrown) {
-            throw thrown.getCause();
         }
     }
 

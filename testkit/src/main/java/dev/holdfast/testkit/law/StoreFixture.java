@@ -142,13 +142,15 @@ public abstract class StoreFixture {
             listeners.add(listener);
             store().enqueue(claims.get(i), listener);
             if (i % 100 == 0) {
-                await(listener::wasNotified, () -> "the listener of a waiter was not notified");
+                awaitNotified(listener, claims.get(i));
             }
             assumeFilledInTime(start);
         }
         // A server may put those that are under way together into any order, and the next claim must come after all of
         // them.
-        listeners.forEach(listener -> await(listener::wasNotified, () -> "the listener of a waiter was not notified"));
+        for (int i = 0; i < claims.size(); i++) {
+            awaitNotified(listeners.get(i), claims.get(i));
+        }
         assumeFilledInTime(start);
     }
 
@@ -364,8 +366,12 @@ public abstract class StoreFixture {
     final RecordingListener enqueued(LockStore store, Claim claim) {
         RecordingListener listener = new RecordingListener();
         ListenerRegistration ignored = store.enqueue(claim, listener);
-        await(listener::wasNotified, () -> "the listener was not notified about " + claim);
+        awaitNotified(listener, claim);
         return listener;
+    }
+
+    private void awaitNotified(RecordingListener listener, Claim claim) {
+        await(listener::wasNotified, () -> "the listener was not notified about " + claim);
     }
 
     /** Enqueues a claim that must wait. */

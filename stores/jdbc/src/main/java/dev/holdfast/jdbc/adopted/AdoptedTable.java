@@ -222,16 +222,8 @@ public final class AdoptedTable {
             return result;
         } finally {
             if (!done) {
-                undo(statements);
+                statements.undo();
             }
-        }
-    }
-
-    private static void undo(LockStatements statements) {
-        try {
-            statements.rollBack();
-        } catch (SQLException broken) {
-            return; // the failure before it is what the caller should learn of
         }
     }
 

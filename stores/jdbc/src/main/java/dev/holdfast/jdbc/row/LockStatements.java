@@ -549,6 +549,15 @@ public final class LockStatements implements AutoCloseable {
         reset();
     }
 
+    /** The same after a failure, which is what the caller should learn of. */
+    public void undo() {
+        try {
+            rollBack();
+        } catch (SQLException broken) {
+            return; // no further statement is run on the connection
+        }
+    }
+
     private void reset() {
         try {
             dialect.reset(this);

@@ -417,7 +417,7 @@ public final class LockTable implements AutoCloseable {
             return new Tried<>(applied, null);
         } finally {
             if (begun && !ended) {
-                rollBack();
+                statements.undo();
             }
         }
     }
@@ -597,15 +597,6 @@ public final class LockTable implements AutoCloseable {
                 throw new IllegalArgumentException("\"" + name + "\" was not read");
             }
             return row;
-        }
-    }
-
-    private void rollBack() {
-        try {
-            statements.rollBack();
-        } catch (SQLException broken) {
-            // The failure that led here is being thrown already. No further statement is run on the connection.
-            return;
         }
     }
 

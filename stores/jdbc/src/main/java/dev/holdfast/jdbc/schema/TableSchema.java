@@ -277,14 +277,11 @@ public final class TableSchema {
             statements.commit();
             ended = true;
         } finally {
-            try {
-                if (!ended) {
-                    statements.rollBack();
-                }
-            } finally {
-                if (statements.isSpoiled()) {
-                    connection.abort(Runnable::run);
-                }
+            if (!ended) {
+                statements.undo();
+            }
+            if (statements.isSpoiled()) {
+                connection.abort(Runnable::run);
             }
         }
     }
