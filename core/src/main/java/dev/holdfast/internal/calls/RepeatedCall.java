@@ -107,9 +107,10 @@ public abstract class RepeatedCall<T> {
         delayed();
     }
 
-    // The close rings all alarms; what it would grant could not be released any more.
+    // The close rings all alarms; what it would grant could not be released any more. And a thread of the lane may come
+    // too late.
     private void repeat(StoreException cause) {
-        if (retries.isOver.getAsBoolean()) {
+        if (retries.isOver.getAsBoolean() || retries.time.now() > until) {
             failed(cause);
         } else {
             attempt();
