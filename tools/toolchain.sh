@@ -42,6 +42,8 @@ install_servers() {
     command -v pgbouncer >/dev/null || missing+=(pgbouncer)
     command -v memcached >/dev/null || missing+=(memcached)
     [[ -x /usr/sbin/saslpasswd2 ]] || missing+=(sasl2-bin)
+    # A small compiler of C, for a library that gives a server a clock of the test's.
+    command -v tcc >/dev/null || command -v cc >/dev/null || missing+=(tcc)
     install_packages "${missing[@]}"
 }
 

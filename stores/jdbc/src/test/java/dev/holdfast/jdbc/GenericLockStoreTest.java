@@ -3,7 +3,8 @@ package dev.holdfast.jdbc;
 import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.dialect.GenericDialect;
 import dev.holdfast.jdbc.dialect.ServerDialect;
-import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.ServerTime;
 import java.util.Map;
 
 /** The laws on H2, with the SQL that every database supports, and with a clock that can be held. */
@@ -16,8 +17,8 @@ class GenericLockStoreTest extends HeldClockTck {
     }
 
     @Override
-    HeldServerClock hold(String database, MonotonicClock clock) {
-        return HeldServerClock.inH2(database, clock);
+    ServerTime follow(String database, ManualClock clock) {
+        return ClockTable.inH2(database, clock);
     }
 
     @Override

@@ -3,7 +3,8 @@ package dev.holdfast.jdbc;
 import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.dialect.MariaDbDialect;
 import dev.holdfast.jdbc.dialect.ServerDialect;
-import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.ServerTime;
 import java.util.Map;
 
 /** The laws, on MariaDB with a clock that can be held. */
@@ -14,8 +15,8 @@ class MariaDbOnHeldClockTest extends HeldClockTck {
     }
 
     @Override
-    HeldServerClock hold(String database, MonotonicClock clock) {
-        return HeldServerClock.inMariaDb(database, clock);
+    ServerTime follow(String database, ManualClock clock) {
+        return ClockTable.inMariaDb(database, clock);
     }
 
     @Override

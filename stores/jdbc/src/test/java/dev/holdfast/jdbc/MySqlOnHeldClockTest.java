@@ -3,7 +3,8 @@ package dev.holdfast.jdbc;
 import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.jdbc.dialect.MySqlDialect;
 import dev.holdfast.jdbc.dialect.ServerDialect;
-import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.testkit.ManualClock;
+import dev.holdfast.testkit.ServerTime;
 import java.util.Map;
 
 /** The laws, with the statements for MySQL and its driver, on MariaDB with a clock that can be held. */
@@ -14,8 +15,8 @@ class MySqlOnHeldClockTest extends HeldClockTck {
     }
 
     @Override
-    HeldServerClock hold(String database, MonotonicClock clock) {
-        return HeldServerClock.inMariaDb(database, clock);
+    ServerTime follow(String database, ManualClock clock) {
+        return ClockTable.inMariaDb(database, clock);
     }
 
     @Override

@@ -2,13 +2,11 @@ package dev.holdfast.jdbc;
 
 import dev.holdfast.testkit.nemesis.FaultRun;
 import dev.holdfast.testkit.nemesis.Injection;
-import dev.holdfast.testkit.nemesis.OnDemand;
 import dev.holdfast.testkit.nemesis.Scenario;
 import dev.holdfast.testkit.nemesis.TargetServer;
+import dev.holdfast.testkit.process.ServerClock;
 import dev.holdfast.testkit.process.ServerProcess;
-import dev.holdfast.testkit.process.SteppedClock;
 import java.time.Duration;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -17,20 +15,14 @@ import org.junit.jupiter.api.Timeout;
  * leases, and one back lengthens them, so that two may hold. But tokens grow, nothing is lost, and nobody waits for an hour.
  */
 @Timeout(3_600)
-@OnDemand
 class ServerClockTest {
 
     private static final Duration LEASE = Duration.ofSeconds(1);
 
-    @BeforeAll
-    static void theClockCanBeSet() {
-        SteppedClock.require();
-    }
-
     @Test
     void tokensGrowAndNothingIsLostOnPostgres() {
         ServerProcess process = new ServerProcess("postgres", PostgresServer.USER);
-        SteppedClock clock = SteppedClock.of(process);
+        ServerClock clock = ServerClock.of(process);
         try (PostgresServer server = PostgresServer.start(process)) {
             step(clock, new PostgresTarget(server));
         }
@@ -39,13 +31,13 @@ class ServerClockTest {
     @Test
     void tokensGrowAndNothingIsLostOnMariaDb() {
         ServerProcess process = new ServerProcess("mariadb", MariaDbServer.USER);
-        SteppedClock clock = SteppedClock.of(process);
+        ServerClock clock = ServerClock.of(process);
         try (MariaDbServer server = MariaDbServer.start(process)) {
             step(clock, new MariaDbTarget(server));
         }
     }
 
-    private static void step(SteppedClock clock, TargetServer target) {
+    private static void step(ServerClock clock, TargetServer target) {
         FaultRun.run(Scenario.onServer(target, LEASE, LEASE)
                 .with(Injection.FREEZE_HOLDER, Injection.BREAK_LINE)
                 .withStepsOf(clock)

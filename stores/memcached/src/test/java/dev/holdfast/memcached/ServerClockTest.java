@@ -2,31 +2,23 @@ package dev.holdfast.memcached;
 
 import dev.holdfast.testkit.nemesis.FaultRun;
 import dev.holdfast.testkit.nemesis.Injection;
-import dev.holdfast.testkit.nemesis.OnDemand;
 import dev.holdfast.testkit.nemesis.Scenario;
 import dev.holdfast.testkit.process.MemcachedServer;
-import dev.holdfast.testkit.process.SteppedClock;
+import dev.holdfast.testkit.process.ServerClock;
 import java.time.Duration;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Processes add to a set under one lock while the server's wall clock is set by an hour, either way. It counts by another one. */
 @Timeout(3_600)
-@OnDemand
 class ServerClockTest {
 
     private static final Duration LEASE = Duration.ofSeconds(1);
 
-    @BeforeAll
-    static void theClockCanBeSet() {
-        SteppedClock.require();
-    }
-
     @Test
     void noTwoHoldAtOnce() {
         try (MemcachedServer server = MemcachedServer.prepare()) {
-            SteppedClock clock = new SteppedClock(server.folder());
+            ServerClock clock = new ServerClock(server.folder());
             server.startBehind(clock.prefix());
             server.startAgain();
             FaultRun.run(Scenario.onServer(new MemcachedTarget(server), LEASE, LEASE.plusSeconds(1))

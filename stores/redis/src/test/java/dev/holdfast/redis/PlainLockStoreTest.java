@@ -1,19 +1,17 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.testkit.ServerStoreTck;
 import org.junit.jupiter.api.AutoClose;
 
 /**
  * The laws in the plain layout, on a real server that has none of the commands that compare, so that scripts do
  * everything.
  */
-class PlainLockStoreTest extends ServerStoreTck {
+class PlainLockStoreTest extends HeldRedisTck {
 
     @AutoClose
-    private static final RedisServer SERVER = RedisServer.start();
+    private static final RedisServer SERVER = RedisServer.startWithClock();
 
     PlainLockStoreTest() {
-        super(new RedisLockStoreProvider(), SERVER.url() + "?layout=plain");
-        runsModel(3_000);
+        super(SERVER, SERVER.url() + "?layout=plain");
     }
 }

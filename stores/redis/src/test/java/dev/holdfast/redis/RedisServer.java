@@ -3,6 +3,7 @@ package dev.holdfast.redis;
 import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.Ports;
+import dev.holdfast.testkit.process.ServerClock;
 import dev.holdfast.testkit.process.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -11,8 +12,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
 
 /** A real server for a test: on a free port of the loopback address, with its data in a folder of its own. */
@@ -32,6 +35,7 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
     private final int tlsPort;
     private final boolean sentinel;
     private final List<String> settings;
+    private @Nullable ServerClock clock;
 
     private RedisServer(Path program, boolean sentinel, List<String> settings) {
         this(new ServerProcess("redis"), program, sentinel, settings);
@@ -64,6 +68,20 @@ public final class RedisServer implements ControlledServer, AutoCloseable {
         RedisServer server = new RedisServer(process, installed(), false, List.of(settings));
         server.startAgain();
         return server;
+    }
+
+    /** Starts a server whose clock a test can set. */
+    static RedisServer startWithClock() {
+        ServerProcess process = new ServerProcess("redis");
+        ServerClock clock = ServerClock.of(process);
+        RedisServer server = new RedisServer(process, installed(), false, List.of());
+        server.clock = clock;
+        return start(server);
+    }
+
+    /** The clock of a server that was started with one. */
+    ServerClock clock() {
+        return Objects.requireNonNull(clock);
     }
 
     /** Starts a Redis 6.2.7, whose program a jar from Maven Central brings along. */

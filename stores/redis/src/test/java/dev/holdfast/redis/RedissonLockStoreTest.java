@@ -1,16 +1,14 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.testkit.ServerStoreTck;
 import org.junit.jupiter.api.AutoClose;
 
 /** The laws in the layout of Redisson's locks. */
-class RedissonLockStoreTest extends ServerStoreTck {
+class RedissonLockStoreTest extends HeldRedisTck {
 
     @AutoClose
-    private static final RedisServer SERVER = RedisServer.start();
+    private static final RedisServer SERVER = RedisServer.startWithClock();
 
     RedissonLockStoreTest() {
-        super(new RedisLockStoreProvider(), SERVER.url() + "?layout=redisson");
-        runsModel(3_000);
+        super(SERVER, SERVER.url() + "?layout=redisson");
     }
 }

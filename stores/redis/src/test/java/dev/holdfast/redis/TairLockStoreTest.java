@@ -1,20 +1,17 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.testkit.ServerStoreTck;
 import org.junit.jupiter.api.AutoClose;
 
-/** The laws for all kinds on {@code tair://}, with a double that adds Tair's commands to a real Redis. */
-class TairLockStoreTest extends ServerStoreTck {
+/** The laws for all kinds in the layout of {@code tair://}, with a double that adds Tair's commands to a real Redis. */
+class TairLockStoreTest extends HeldRedisTck {
 
     @AutoClose
-    private static final RedisServer SERVER = RedisServer.start();
+    private static final RedisServer SERVER = RedisServer.startWithClock();
 
     @AutoClose
     private static final CommandDouble TAIR = new CommandDouble(SERVER, CommandDouble.CommandGroup.CAS_CAD);
 
     TairLockStoreTest() {
-        super(new RedisLockStoreProvider(), "tair://" + TAIR.address());
-        // The store's rules have their long run on another server.
-        runsModel(3_000);
+        super(SERVER, "redis://" + TAIR.address() + "?layout=tair");
     }
 }

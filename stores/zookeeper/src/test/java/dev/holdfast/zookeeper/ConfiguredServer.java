@@ -17,21 +17,33 @@ import java.util.Map;
 final class ConfiguredServer implements ControlledServer, AutoCloseable {
 
     private final int port = Ports.reserve();
+    private final List<String> prefix;
     private final List<String> jvmOptions;
     private final Path config;
     private ChildJvm jvm;
 
     /** Starts a server with its data in a temporary directory. */
     static ConfiguredServer of(Map<String, Object> settings) throws IOException {
+        return behind(List.of(), settings);
+    }
+
+    /** The same with a command in front that replaces itself by the server, such as {@code env NAME=VALUE}. */
+    static ConfiguredServer behind(List<String> prefix, Map<String, Object> settings) throws IOException {
         List<String> lines = settings.entrySet().stream()
                 .map(setting -> setting.getKey() + "=" + setting.getValue())
                 .toList();
         return new ConfiguredServer(
-                Files.createTempDirectory("zookeeper-"), List.of("-Dzookeeper.forceSync=no"), lines);
+                prefix, Files.createTempDirectory("zookeeper-"), List.of("-Dzookeeper.forceSync=no"), lines);
     }
 
     /** Starts a server, and waits until it serves clients. */
     ConfiguredServer(Path directory, List<String> jvmOptions, List<String> settings) throws IOException {
+        this(List.of(), directory, jvmOptions, settings);
+    }
+
+    private ConfiguredServer(List<String> prefix, Path directory, List<String> jvmOptions, List<String> settings)
+            throws IOException {
+        this.prefix = List.copyOf(prefix);
         List<String> lines = new ArrayList<>(settings);
         lines.addAll(List.of(
                 "tickTime=500",
@@ -48,7 +60,8 @@ final class ConfiguredServer implements ControlledServer, AutoCloseable {
     }
 
     private ChildJvm started() {
-        return ServerProgram.start(jvmOptions, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
+        return ServerProgram.startBehind(
+                prefix, jvmOptions, "org.apache.zookeeper.server.ZooKeeperServerMain", config.toString());
     }
 
     /** Starts it after {@link #kill} on the same port and data, and waits until it serves clients. */

@@ -16,6 +16,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(3_600)
 class NemesisTest {
 
+    /** With sessions as short as the target asks for. */
+    static final Map<String, Object> SETTINGS = Map.of("minSessionTimeout", "1000");
+
     @Test
     void nothingIsLostAndNoTwoHoldAtOnce() throws IOException {
         try (ConfiguredServer server = server()) {
@@ -43,7 +46,7 @@ class NemesisTest {
     }
 
     private static ConfiguredServer server() throws IOException {
-        return ConfiguredServer.of(Map.of("minSessionTimeout", "1000"));
+        return ConfiguredServer.of(SETTINGS);
     }
 
     private static Scenario scenario(ConfiguredServer server) {

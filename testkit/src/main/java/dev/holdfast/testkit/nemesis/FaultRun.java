@@ -3,6 +3,7 @@ package dev.holdfast.testkit.nemesis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.testkit.HistoryChecker;
+import dev.holdfast.testkit.process.ServerClock;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -167,6 +168,10 @@ public final class FaultRun implements AutoCloseable {
         assertThat(outcome.stale())
                 .as("writes with stale tokens: each holder that was frozen until others had written tries one")
                 .isGreaterThanOrEqualTo(outcome.faults().getOrDefault(Injection.FREEZE_HOLDER, 0));
+        ServerClock clock = scenario.clock();
+        assertThat(clock == null || clock.isUsed())
+                .as("whether the server reads the clock that was set")
+                .isTrue();
         assertThat(outcome.lost()).as("elements that were added and are lost").isZero();
     }
 

@@ -2,8 +2,8 @@ package dev.holdfast.testkit.nemesis;
 
 import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.process.FaultProxy;
+import dev.holdfast.testkit.process.ServerClock;
 import dev.holdfast.testkit.process.SmallDisk;
-import dev.holdfast.testkit.process.SteppedClock;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -390,7 +390,7 @@ final class Nemesis {
                 serverIsAfflicted = false;
             }
             case CLOCK_BACK -> {
-                SteppedClock clock = Objects.requireNonNull(scenario.clock());
+                ServerClock clock = Objects.requireNonNull(scenario.clock());
                 clock.step(STEP.negated());
                 healServerAfter(anyTime(), () -> clock.step(STEP));
             }

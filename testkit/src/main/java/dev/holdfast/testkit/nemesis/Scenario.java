@@ -1,8 +1,8 @@
 package dev.holdfast.testkit.nemesis;
 
 import dev.holdfast.testkit.process.NetworkNamespace;
+import dev.holdfast.testkit.process.ServerClock;
 import dev.holdfast.testkit.process.SmallDisk;
-import dev.holdfast.testkit.process.SteppedClock;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
@@ -19,7 +19,7 @@ public final class Scenario {
     private final @Nullable TargetServer server;
     private final Duration lease;
     private final Duration bound;
-    private @Nullable SteppedClock clock;
+    private @Nullable ServerClock clock;
     private @Nullable SmallDisk disk;
     private @Nullable TargetCluster cluster;
     private Duration longTurn = Duration.ZERO;
@@ -111,7 +111,7 @@ public final class Scenario {
     }
 
     /** With steps of the server's clock, too. */
-    public Scenario withStepsOf(SteppedClock clockOfServer) {
+    public Scenario withStepsOf(ServerClock clockOfServer) {
         clock = clockOfServer;
         kinds.addAll(EnumSet.of(Injection.CLOCK_FORWARD, Injection.CLOCK_BACK));
         return this;
@@ -147,7 +147,7 @@ public final class Scenario {
     }
 
     @Nullable
-    SteppedClock clock() {
+    ServerClock clock() {
         return clock;
     }
 
