@@ -19,8 +19,9 @@ public final class RowLockedException extends RuntimeException {
     public RowLockedException(List<LockName> names, @Nullable SQLException cause) {
         super(
                 "The row of one of " + names
-                        + " in the table of the locks is locked by another client's transaction. Nothing"
-                        + " was changed; try again when that transaction has ended, and keep such transactions short",
+                        + " in the table of the locks is locked by another client's transaction, or by a statement of a"
+                        + " database that is very busy. Nothing was changed; try again, and keep transactions short"
+                        + " that lock such rows",
                 cause);
     }
 
