@@ -6,8 +6,6 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.ResourceState.Entry;
-import dev.holdfast.spi.StoreException;
-import dev.holdfast.spi.StoreException.Effect;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -17,16 +15,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** What the nodes know together. It needs the answers of a majority. */
 final class Inspection {
@@ -35,10 +31,22 @@ final class Inspection {
 
     private final Nodes nodes;
     private final ClaimTable table;
+    private final Duration nodeTimeout;
+    private final Duration limit;
+    private final Function<Duration, Executor> later;
 
-    Inspection(Nodes nodes, ClaimTable table) {
+    /**
+     * @param nodeTimeout how long all nodes are waited for
+     * @param limit how long a majority is waited for
+     * @param later returns an executor that runs its tasks after the given delay
+     */
+    Inspection(
+            Nodes nodes, ClaimTable table, Duration nodeTimeout, Duration limit, Function<Duration, Executor> later) {
         this.nodes = nodes;
         this.table = table;
+        this.nodeTimeout = nodeTimeout;
+        this.limit = limit;
+        this.later = later;
     }
 
     /** The holders that a majority of the nodes names; this client's own with the ids that it knows. What only a minority keeps is no grant; it ends with its lease. */
@@ -170,51 +178,15 @@ final class Inspection {
                         claim.repeated());
     }
 
+    // A node may need more than one request for its answer, as for a list of names, and so longer than it is waited for
+    // elsewhere.
     private <T> CompletionStage<List<T>> all(String what, Function<LockStore, CompletionStage<T>> call) {
-        CompletableFuture<List<T>> result = new CompletableFuture<>();
-        @Nullable Object[] answers = new Object[nodes.size()];
-        String[] failures = new String[nodes.size()];
-        AtomicInteger open = new AtomicInteger(nodes.size());
-        Runnable end = () -> {
-            if (open.decrementAndGet() == 0) {
-                finish(what, answers, failures, result);
-            }
-        };
+        NodeAnswers<T> answers = new NodeAnswers<>(what, nodes);
         for (Node node : nodes) {
-            node.ask(Node.Lane.UPKEEP, call, new OneEnd<T>(end) {
-                @Override
-                void in(T answer) {
-                    answers[node.index()] = answer;
-                }
-
-                @Override
-                void out(@Nullable StoreException cause) {
-                    failures[node.index()] = cause == null ? "no answer in time" : String.valueOf(cause.getMessage());
-                }
-            });
+            node.inspect(call).whenComplete((answer, failure) -> answers.add(node, answer, failure));
         }
-        return result;
-    }
-
-    @SuppressWarnings("unchecked") // the answers of one call
-    private <T> void finish(
-            String what, @Nullable Object[] answers, String[] failures, CompletableFuture<List<T>> result) {
-        List<T> answered = new ArrayList<>();
-        StringBuilder problems = new StringBuilder();
-        for (int i = 0; i < answers.length; i++) {
-            if (answers[i] == null) {
-                problems.append("; ").append(nodes.get(i)).append(": ").append(failures[i]);
-            } else {
-                answered.add((T) Objects.requireNonNull(answers[i]));
-            }
-        }
-        if (answered.size() >= nodes.majority()) {
-            result.complete(answered);
-        } else {
-            result.completeExceptionally(StoreException.unavailable(
-                    Effect.NONE,
-                    "No majority of the " + answers.length + " nodes answered to " + what + problems,
-                    null));
-        }
+        later.apply(nodeTimeout).execute(answers::waitForMajority);
+        later.apply(limit).execute(answers::end);
+        return answers.result();
     }
 }

@@ -167,6 +167,14 @@ final class Node {
         }
     }
 
+    /**
+     * Asks for something that may take several requests. Whoever asks decides how long to wait; that an answer comes late is no sign
+     * that the node is away.
+     */
+    <T> CompletionStage<T> inspect(Function<LockStore, CompletionStage<T>> call) {
+        return start(Lane.UPKEEP, call);
+    }
+
     private <T> CompletionStage<T> start(Lane lane, Function<LockStore, CompletionStage<T>> call) {
         if (!blocking) {
             try {

@@ -88,7 +88,7 @@ public final class QuorumLockStore implements LockStore {
         }
         this.nodes = new Nodes(made);
         this.table = new ClaimTable(nodes, clock, options.quarantine());
-        this.inspection = new Inspection(nodes, table);
+        this.inspection = new Inspection(nodes, table, options.nodeTimeout(), traits.callTimeout(), later);
     }
 
     /**

@@ -134,6 +134,48 @@ class LateMessagesTest extends StoreTest {
         assertThat(get(store.list(name.value(), LockStore.MAX_LIST))).containsExactly(used);
     }
 
+    /** Each node reads all its keys, a part at a time, which takes longer than it is waited for in a single request. */
+    @Test
+    void listMayTakeLongerThanARequestAndIsNoReasonToLeaveTheNodesOut() {
+        granted(store, carol.mutex(name));
+        for (int round = 0; round < Node.MISSES; round++) {
+            for (int i = 0; i < 3; i++) {
+                nodes.node(i).delays("list");
+            }
+            CompletionStage<List<LockName>> names = store.list(name.value(), 10);
+            time.run(NODE_TIMEOUT.multipliedBy(3));
+            for (int i = 0; i < 3; i++) {
+                nodes.node(i).delivers();
+            }
+            assertThat(get(names)).containsExactly(name);
+        }
+        // Whoever acquires waits for a node in rotation as long as the others are not enough.
+        nodes.node(0).isDown(true);
+        nodes.node(1).delays("tryAcquireAsNode");
+        CompletionStage<Attempt> attempt = store.tryAcquire(dave.mutex(new LockName(name + "-other")));
+        time.run(NODE_TIMEOUT.dividedBy(2));
+        nodes.node(1).delivers();
+        time.run(NODE_TIMEOUT.dividedBy(2));
+        assertThat(get(attempt)).isInstanceOf(Granted.class);
+    }
+
+    @Test
+    void listDoesNotWaitForAFrozenMinority() {
+        granted(store, carol.mutex(name));
+        nodes.node(1).isFrozen();
+        assertThat(get(after(NODE_TIMEOUT, store.list(name.value(), 10)))).containsExactly(name);
+        assertThat(get(after(NODE_TIMEOUT, store.inspect(name)))).isPresent();
+    }
+
+    @Test
+    void listEndsInTimeWithoutAMajority() {
+        nodes.node(1).isFrozen();
+        nodes.node(2).isFrozen();
+        StoreException failure = failure(after(store.traits().callTimeout(), store.list(name.value(), 10)));
+        assertThat(failure.retryable()).isTrue();
+        assertThat(failure).hasMessageContaining("no answer in time");
+    }
+
     /** The node's own counter was shown, which is larger, and was never handed out. */
     @Test
     void tokenIsShownAsItWasHandedOutIfANodeGrantsLate() {
