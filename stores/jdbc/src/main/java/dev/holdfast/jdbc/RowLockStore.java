@@ -160,13 +160,17 @@ final class RowLockStore implements LockStore {
     // A lock whose row is locked by a user's transaction cannot be acquired now, so the result is Busy.
     private Applied<Attempt> tryAcquire(Turn turn, Claim claim) throws SQLException {
         try {
-            return onRows(
+            Applied<Attempt> applied = onRows(
                     List.of(claim.name()),
                     mayWait -> turn.further()
                             .look(
                                     claim.name(),
                                     read -> read.only().tryAcquire(claim, read.now(), read.epoch()),
                                     mayWait));
+            if (applied.answer() instanceof Granted) {
+                turn.table().confirm(List.of(claim));
+            }
+            return applied;
         } catch (RowLockedException isLocked) {
             return new Applied<>(new Attempt.Busy(LockTable.PATIENCE), null, List.of(), 0, true);
         }
@@ -222,7 +226,9 @@ final class RowLockStore implements LockStore {
 
     private Applied<List<Attempt>> acquireAll(Turn turn, List<Claim> claims, List<LockName> names) throws SQLException {
         try {
-            return transition(turn, names, read -> acquireEach(claims, read));
+            Applied<List<Attempt>> applied = transition(turn, names, read -> acquireEach(claims, read));
+            turn.table().confirm(claims);
+            return applied;
         } catch (NotAll notAll) {
             // Not outside the call: there an exception that is no answer of the store says that the connection is
             // useless.

@@ -1,5 +1,7 @@
 package dev.holdfast.jdbc;
 
+import dev.holdfast.testkit.StoreTest;
+import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.ControlledServer;
 import dev.holdfast.testkit.process.ServerProcess;
 import dev.holdfast.testkit.process.Signals;
@@ -7,6 +9,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -26,6 +29,8 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
     private static final String WAL_WRITER =
             "SELECT COALESCE(max(pid), 0) FROM pg_stat_activity WHERE backend_type = 'walwriter'";
 
+    private static final String WAITING = " FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
     private static final AtomicInteger SCHEMAS = new AtomicInteger();
     private static PostgresServer shared;
 
@@ -36,14 +41,12 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
     private static final String REMOVES_SHARED_MEMORY = "QUIT";
 
     private final ServerProcess process;
+    private final String host;
     private final Path programs = programs();
 
-    private PostgresServer() {
-        this(new ServerProcess("postgres", USER));
-    }
-
-    private PostgresServer(ServerProcess process) {
+    private PostgresServer(ServerProcess process, String host) {
         this.process = process;
+        this.host = host;
         process.endWithThisJvmBy(REMOVES_SHARED_MEMORY);
     }
 
@@ -62,11 +65,44 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
 
     /** A server in a process that was prepared, with further settings for its data. */
     static PostgresServer start(ServerProcess process, String... settings) {
-        PostgresServer server = new PostgresServer(process);
+        PostgresServer server = new PostgresServer(process, "127.0.0.1");
+        server.makeData(settings);
+        server.startAgain();
+        return server;
+    }
+
+    /** A server at a place in a network. Whoever reaches it may do everything. */
+    static PostgresServer startIn(ClusterNetwork network, int place) {
+        PostgresServer server = prepareIn(network, place);
+        server.makeData();
+        server.letInAll();
+        server.startAgain();
+        return server;
+    }
+
+    /** One at a place in a network that has no data yet: {@link #follow} starts it. */
+    static PostgresServer prepareIn(ClusterNetwork network, int place) {
+        ServerProcess process = new ServerProcess("postgres", USER);
+        process.startIn(network.prefix(place));
+        return new PostgresServer(process, network.host(place));
+    }
+
+    private void letInAll() {
+        try {
+            Files.write(
+                    Path.of(data(), "pg_hba.conf"),
+                    List.of("host all all all trust", "host replication all all trust"),
+                    StandardOpenOption.APPEND);
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    private void makeData(String... settings) {
         List<String> command = new ArrayList<>(List.of(
-                server.programs.resolve("initdb").toString(),
+                programs.resolve("initdb").toString(),
                 "-D",
-                server.data(),
+                data(),
                 "-A",
                 "trust",
                 "-U",
@@ -76,21 +112,26 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
                 "--locale=C"));
         command.addAll(List.of(settings));
         process.runAsUser(command.toArray(String[]::new));
-        server.startAgain();
-        return server;
     }
 
     /** A server that follows this one, asynchronously, and may be read (a hot standby). */
     PostgresServer startReplica() {
-        PostgresServer replica = new PostgresServer();
-        replica.process.runAsUser(
+        PostgresServer replica = new PostgresServer(new ServerProcess("postgres", USER), host);
+        replica.follow(this);
+        return replica;
+    }
+
+    /** Starts it as one that follows another one, with a copy of the other one's data in the place of its own. */
+    void follow(PostgresServer primary) {
+        process.runAsUser("rm", "-rf", data());
+        process.runAsUser(
                 programs.resolve("pg_basebackup").toString(),
                 "-D",
-                replica.data(),
+                data(),
                 "-h",
-                "127.0.0.1",
+                primary.host,
                 "-p",
-                Integer.toString(port()),
+                Integer.toString(primary.port()),
                 "-U",
                 "holdfast",
                 "-R",
@@ -98,8 +139,42 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
                 "stream",
                 "-c",
                 "fast");
-        replica.startAgain();
-        return replica;
+        startAgain();
+    }
+
+    /** From now on each commit that waits for the disk waits for the disk of a server that follows this one, too. */
+    void commitOnStandbyToo() {
+        setStandbys("*");
+        // The process that makes checkpoints is the one that has all others wait. It was told before this connects.
+        StoreTest.awaitUntil(() -> text("SHOW synchronous_standby_names").equals("*"));
+        run("public", "CHECKPOINT");
+        StoreTest.awaitUntil(() -> text("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")
+                .equals("1"));
+        // All that was committed before is there, too, as soon as this is.
+        run("public", "SELECT pg_logical_emit_message(true, 'test', 'a commit that waits')");
+    }
+
+    /** From now on a commit waits for nobody else. A server that is read only can be told so as well. */
+    void commitAlone() {
+        setStandbys("");
+    }
+
+    /** Whether a commit waits for a standby. */
+    boolean isWaitingForStandby() {
+        return !text("SELECT count(*)" + WAITING).equals("0");
+    }
+
+    /**
+     * Ends these waits, as somebody may who sees programs hang: the commits are done here, and perhaps nowhere else.
+     *
+     * @param how {@code pg_cancel_backend} or {@code pg_terminate_backend}
+     */
+    void endWaitsForStandby(String how) {
+        text("SELECT count(" + how + "(pid))" + WAITING);
+    }
+
+    private void setStandbys(String names) {
+        run("public", "ALTER SYSTEM SET synchronous_standby_names = '" + names + "'", "SELECT pg_reload_conf()");
     }
 
     /** Makes a replica a primary. */
@@ -179,7 +254,7 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
                 "-p",
                 Integer.toString(process.port()),
                 "-c",
-                "listen_addresses=127.0.0.1",
+                "listen_addresses=" + host,
                 "-c",
                 "unix_socket_directories=",
                 "-c",
@@ -215,7 +290,12 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
     }
 
     public String url(String schema) {
-        return "jdbc:postgresql://127.0.0.1:" + process.port() + "/postgres?user=holdfast&currentSchema=" + schema;
+        return "jdbc:postgresql://" + address() + "/postgres?user=holdfast&currentSchema=" + schema;
+    }
+
+    /** The host and the port at which it is found. */
+    String address() {
+        return host + ":" + process.port();
     }
 
     Connection connect(String schema) throws SQLException {
@@ -244,6 +324,11 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
         process.end("INT");
     }
 
+    /** Ends it at once, without a checkpoint. */
+    void end() {
+        process.end(REMOVES_SHARED_MEMORY);
+    }
+
     /** Crashes it: nothing is written any more. */
     @Override
     public void kill() {
@@ -253,7 +338,7 @@ public final class PostgresServer implements ControlledServer, AutoCloseable {
     @Override
     public void close() {
         if (process.isAlive()) {
-            process.end(REMOVES_SHARED_MEMORY);
+            end();
         }
         process.removeFolder();
     }

@@ -16,14 +16,13 @@ import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -32,6 +31,8 @@ class ReplicaTest extends Servers {
 
     private static final String PROCESSES =
             "SELECT string_agg(pid::text, ',') FROM pg_stat_activity WHERE application_name = 'holdfast'";
+
+    private static final String CANCEL = "pg_cancel_backend";
 
     private final LockName name = new LockName("a");
     private PostgresServer primary;
@@ -55,21 +56,10 @@ class ReplicaTest extends Servers {
 
     private void awaitReplay() {
         // What did not wait for the disk is on it after the next transaction that does.
-        text(primary, "SELECT pg_logical_emit_message(true, 'test', 'all is on the disk')::text");
-        String written = text(primary, "SELECT pg_current_wal_flush_lsn()::text");
-        awaitUntil(() -> text(replica, "SELECT (pg_last_wal_replay_lsn() >= '" + written + "')::text")
+        primary.text("SELECT pg_logical_emit_message(true, 'test', 'all is on the disk')::text");
+        String written = primary.text("SELECT pg_current_wal_flush_lsn()::text");
+        awaitUntil(() -> replica.text("SELECT (pg_last_wal_replay_lsn() >= '" + written + "')::text")
                 .equals("true"));
-    }
-
-    private static String text(PostgresServer server, String query) {
-        try (Connection connection = server.connect("public");
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(query)) {
-            rows.next();
-            return String.valueOf(rows.getString(1));
-        } catch (SQLException failure) {
-            throw new AssertionError(failure);
-        }
     }
 
     @Test
@@ -85,7 +75,7 @@ class ReplicaTest extends Servers {
         granted(right, held);
         awaitReplay();
         LockStore wrong = open(replica.url(schema));
-        String before = text(replica, PROCESSES);
+        String before = replica.text(PROCESSES);
         Claim claim = bob.mutex(new LockName("b"));
         refused(failure(wrong.tryAcquire(claim)));
         refused(failure(wrong.tryAcquireAll(List.of(claim, bob.mutex(new LockName("c"))))));
@@ -100,7 +90,7 @@ class ReplicaTest extends Servers {
         // It was the primary, perhaps: what the URL leads to now is asked the next time.
         awaitUntil(
                 () -> List.of(before.split(",")).stream()
-                        .noneMatch(List.of(text(replica, PROCESSES).split(","))::contains),
+                        .noneMatch(List.of(replica.text(PROCESSES).split(","))::contains),
                 "connections are kept");
         assertThat(get(wrong.list("", 10))).as("reading is allowed").containsExactly(name);
         assertThat(renewed(right, held)).isInstanceOf(Granted.class);
@@ -168,5 +158,66 @@ class ReplicaTest extends Servers {
                 awaitUntil(() -> keptLost.get() != null);
             }
         }
+    }
+
+    /** Such a transaction is committed at the primary, as a warning says, and perhaps nowhere else. */
+    @Test
+    void grantWhoseWaitForTheStandbyIsCancelledIsNotBelieved() {
+        LockStore store = open(both());
+        primary.commitOnStandbyToo();
+        replica.stop();
+        Claim claim = alice.mutex(name);
+        assertUnknown(endingWaits(CANCEL, () -> store.tryAcquire(claim)));
+        // Now the row has it, for all to read.
+        assertUnknown(endingWaits(CANCEL, () -> store.tryAcquire(claim.again())));
+        assertUnknown(endingWaits(CANCEL, () -> store.tryAcquireAll(List.of(claim.again()))));
+        assertUnknown(endingWaits(
+                CANCEL,
+                () -> store.tryAcquireAll(List.of(alice.mutex(new LockName("b")), alice.mutex(new LockName("c"))))));
+        primary.end();
+        replica.startAgain();
+        replica.promote();
+        assertThat(repaired(() -> get(store.tryAcquire(bob.mutex(name))))).isInstanceOf(Granted.class);
+    }
+
+    @Test
+    void renewalWhoseWaitForTheStandbyIsCancelledIsNotBelieved() {
+        LockStore store = open(both());
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        primary.commitOnStandbyToo();
+        replica.stop();
+        assertUnknown(endingWaits(CANCEL, () -> store.renew(List.of(claim))));
+    }
+
+    private static void assertUnknown(CompletionStage<?> call) {
+        assertThat(failure(call).effect()).isEqualTo(Effect.UNKNOWN);
+    }
+
+    // The thread that makes a call may be the one that waits for its answer.
+    private <T> CompletionStage<T> endingWaits(String how, Supplier<CompletionStage<T>> call) {
+        CompletableFuture<T> answer = CompletableFuture.supplyAsync(call).thenCompose(stage -> stage);
+        awaitUntil(() -> primary.isWaitingForStandby() || answer.isDone());
+        awaitUntil(() -> {
+            primary.endWaitsForStandby(how);
+            return answer.isDone();
+        });
+        return answer;
+    }
+
+    @Test
+    void waiterDoesNotBelieveInAGrantThatItCanReadBeforeTheStandbyHasIt() {
+        LockStore store = open(both());
+        LockStore elsewhere = open(both());
+        primary.commitOnStandbyToo();
+        Claim holder = alice.mutex(name);
+        granted(store, holder);
+        RecordingListener listener = waiting(elsewhere, bob.mutex(name));
+        replica.stop();
+        assertUnknown(endingWaits("pg_terminate_backend", () -> store.release(holder)));
+        awaitUntil(() -> listener.outcome().isPresent() || primary.isWaitingForStandby());
+        assertThat(listener.outcome()).as("the standby does not know of it").isEmpty();
+        replica.startAgain();
+        awaitGrant(listener);
     }
 }

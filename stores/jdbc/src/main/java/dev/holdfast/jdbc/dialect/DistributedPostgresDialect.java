@@ -89,6 +89,15 @@ public final class DistributedPostgresDialect extends PostgresDialect {
         return false;
     }
 
+    // Their servers agree on each commit before anybody can read it.
+    @Override
+    public String confirmation() {
+        return "";
+    }
+
+    @Override
+    public void confirm(LockStatements statements) {}
+
     @Override
     public boolean canNotify() {
         return false;

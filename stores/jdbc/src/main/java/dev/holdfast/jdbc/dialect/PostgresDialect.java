@@ -15,10 +15,14 @@ import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLWarning;
 
 /**
  * PostgreSQL. No statement relies on the state of a session, so that a pooler may give each transaction another
@@ -90,6 +94,17 @@ public class PostgresDialect extends ServerDialect {
             WHERE c.waits IS NOT NULL AND c.durable IS NOT NULL AND l.name = c.name AND l.clock = c.clock
               AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity
             """.formatted(NO_LONG_WAIT, NOT_ON_DISK).strip();
+
+    // A message that nobody reads, written to the log: its commit waits for the standby, and so for all that was
+    // committed before.
+    private static final String COMMIT_WITH_A_STANDBY = "pg_logical_emit_message(true, 'holdfast', '')";
+
+    private static final String HAS_A_STANDBY = "current_setting('synchronous_standby_names') <> ''";
+
+    /** Where the server waits for a standby, as it reports it itself in whatever language. */
+    private static final String WAIT_FOR_A_STANDBY = "SyncRepWaitForLSN";
+
+    private static final String UNKNOWN_OUTCOME = "08007";
 
     // As in a renewal, the update compares the name only: it may see an older version than the select has locked.
     private static final String TAKE = """
@@ -434,6 +449,47 @@ public class PostgresDialect extends ServerDialect {
                 )
                 RETURNING %s
                 """.formatted(durability());
+    }
+
+    // The server has committed what a warning of such a wait is about, and shows it to all: the wait was cancelled.
+    @Override
+    public void checkDone(Statement statement) throws SQLException {
+        check(statement.getWarnings());
+    }
+
+    @Override
+    public void commit(LockStatements statements) throws SQLException {
+        Connection connection = statements.connection();
+        connection.clearWarnings();
+        super.commit(statements);
+        check(connection.getWarnings());
+    }
+
+    private static void check(@Nullable SQLWarning first) throws SQLException {
+        for (SQLWarning warning = first; warning != null; warning = warning.getNextWarning()) {
+            if (warning instanceof PSQLWarning server
+                    && WAIT_FOR_A_STANDBY.equals(server.getServerErrorMessage().getRoutine())) {
+                throw new SQLException(
+                        "The standby may not have it: " + warning.getMessage(), UNKNOWN_OUTCOME, warning);
+            }
+        }
+    }
+
+    // All can read a commit whose wait for the standby has ended too early: the wait was cancelled, or the session or
+    // the server ended.
+    @Override
+    public String confirmation() {
+        return relaxed
+                ? ""
+                : ", CASE WHEN name IS NOT NULL AND " + HAS_A_STANDBY + " THEN " + COMMIT_WITH_A_STANDBY + " END";
+    }
+
+    @Override
+    public void confirm(LockStatements statements) throws SQLException {
+        if (!relaxed) {
+            statements.query(
+                    "SELECT " + COMMIT_WITH_A_STANDBY + " WHERE " + HAS_A_STANDBY, statement -> {}, ResultSet::next);
+        }
     }
 
     // If a crash brings rows back, they are removed again.

@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -374,6 +375,24 @@ public abstract class Dialect {
     }
 
     public abstract void commit(LockStatements statements) throws SQLException;
+
+    /**
+     * To be called when a statement was run, before its answer is believed.
+     *
+     * @throws SQLException if its effect may be lost although the database reports no failure
+     */
+    public void checkDone(Statement statement) throws SQLException {}
+
+    /**
+     * What a read selects in addition by which a client may learn of a grant, with a comma before it. The read is then answered when
+     * what it has found is as durable as a commit that was answered. Empty where all that can be read is.
+     */
+    public String confirmation() {
+        return "";
+    }
+
+    /** Waits until all that can be read by now is as durable as a commit that was answered. */
+    public void confirm(LockStatements statements) throws SQLException {}
 
     /** Ends a transaction without effect. It is no error if there is no transaction. */
     public abstract void rollBack(LockStatements statements) throws SQLException;

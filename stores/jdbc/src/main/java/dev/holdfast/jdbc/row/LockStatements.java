@@ -43,7 +43,7 @@ public final class LockStatements implements AutoCloseable {
 
     // With the number of the names that have a row: one whose row was removed is not among those that were changed.
     private static final String READ_CHANGED = """
-            SELECT $now, $epoch, %s, (SELECT COUNT(*) FROM holdfast_lock WHERE name IN (%s))
+            SELECT $now, $epoch, %s, (SELECT COUNT(*) FROM holdfast_lock WHERE name IN (%s))%s
             FROM %s LEFT JOIN holdfast_lock ON %s
             """;
 
@@ -51,7 +51,7 @@ public final class LockStatements implements AutoCloseable {
 
     // The lease is that of the moment of the grant.
     private static final String HOLDERS =
-            "SELECT name, holder, held, expires - since FROM holdfast_lock WHERE clock = ? AND (%s)";
+            "SELECT name, holder, held, expires - since%s FROM holdfast_lock WHERE clock = ? AND (%s)";
 
     private static final String HOLDER = "(name = ? AND holder = ?)";
 
@@ -226,7 +226,9 @@ public final class LockStatements implements AutoCloseable {
     Map<ClaimId, Granted> holders(Map<LockName, ClaimId> claims) throws SQLException {
         int size = padded(claims.size());
         String sql = dialect.ready(
-                "holders " + size, () -> HOLDERS.formatted(String.join(" OR ", Collections.nCopies(size, HOLDER))));
+                "holders " + size,
+                () -> HOLDERS.formatted(
+                        dialect.confirmation(), String.join(" OR ", Collections.nCopies(size, HOLDER))));
         return query(
                 sql,
                 statement -> {
@@ -292,6 +294,7 @@ public final class LockStatements implements AutoCloseable {
                 () -> READ_CHANGED.formatted(
                         COLUMNS,
                         marks(size),
+                        dialect.confirmation(),
                         dialect.oneRow(),
                         String.join(" OR ", Collections.nCopies(size, CHANGED))));
         Optional<Rows> changed = query(
@@ -310,7 +313,12 @@ public final class LockStatements implements AutoCloseable {
                 rows -> first(rows).getInt(ROWS_PRESENT) == versions.size()
                         ? Optional.of(further(rows))
                         : Optional.empty());
-        return changed.isPresent() ? changed.get() : read(versions.keySet());
+        if (changed.isPresent()) {
+            return changed.get();
+        }
+        Rows all = read(versions.keySet());
+        dialect.confirm(this);
+        return all;
     }
 
     /** The heads of the rows of some names that have another version than this. A name without a row has the version 0. */
@@ -596,6 +604,7 @@ public final class LockStatements implements AutoCloseable {
         try {
             binder.bind(statement);
             try (ResultSet rows = statement.executeQuery()) {
+                dialect.checkDone(statement);
                 return reader.read(rows);
             }
         } finally {
@@ -607,7 +616,9 @@ public final class LockStatements implements AutoCloseable {
         PreparedStatement statement = statement(sql);
         try {
             binder.bind(statement);
-            return statement.executeUpdate();
+            int count = statement.executeUpdate();
+            dialect.checkDone(statement);
+            return count;
         } finally {
             done(statement);
         }
@@ -621,7 +632,9 @@ public final class LockStatements implements AutoCloseable {
         PreparedStatement statement = statement(sql);
         try {
             binder.bind(statement);
-            if (!statement.execute()) {
+            boolean hasRows = statement.execute();
+            dialect.checkDone(statement);
+            if (!hasRows) {
                 return statement.getUpdateCount();
             }
             int returned = 0;

@@ -273,6 +273,16 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
+    /**
+     * To be called before grants are believed that may have been read only. If one of the claims was sent before, this waits until
+     * the commit of its grant could have been answered.
+     */
+    public void confirm(List<Claim> granted) throws SQLException {
+        if (granted.stream().anyMatch(Claim::repeated)) {
+            dialect.confirm(statements);
+        }
+    }
+
     /** Like {@link #transition}, for one that often changes nothing: then it is only a single read. */
     public <T> Applied<T> look(LockName name, Transition<T> transition, boolean mayWait) throws SQLException {
         return look(name, transition, mayWait, Companion.NONE);
