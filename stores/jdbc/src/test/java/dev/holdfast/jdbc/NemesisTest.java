@@ -1,5 +1,6 @@
 package dev.holdfast.jdbc;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.testkit.nemesis.FaultRun;
@@ -53,6 +54,19 @@ class NemesisTest {
         try (ClusterNetwork network = new ClusterNetwork(MariaDbPairTarget.SERVERS);
                 MariaDbPairTarget servers = new MariaDbPairTarget(network)) {
             FaultRun.run(Scenario.onCluster(servers, LEASE, LEASE.multipliedBy(4)));
+        }
+    }
+
+    /** Clients reach both servers meanwhile, also while each of them takes itself for the primary. */
+    @Test
+    @OnDemand
+    void nothingIsLostWhenAStandbyIsCutOffAndPromotedOnPostgres() {
+        try (ClusterNetwork network = new ClusterNetwork(PostgresPairTarget.SERVERS);
+                PostgresPairTarget servers = new PostgresPairTarget(network)) {
+            Duration lease = LEASE.multipliedBy(4);
+            FaultRun.run(Scenario.onCluster(servers, lease, lease));
+            System.out.println(servers.promotions() + " promotions");
+            assertThat(servers.promotions()).isPositive();
         }
     }
 

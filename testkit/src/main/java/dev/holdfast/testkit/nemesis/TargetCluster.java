@@ -29,6 +29,9 @@ public abstract class TargetCluster implements AutoCloseable {
     /** Waits until all servers serve clients. */
     protected abstract void awaitServers();
 
+    /** What is done while a server is still cut off, and then it is connected again: to let another one lead, perhaps. */
+    protected void beforeHeal() {}
+
     /** Ends the servers. */
     @Override
     public abstract void close();
@@ -51,6 +54,7 @@ public abstract class TargetCluster implements AutoCloseable {
 
     /** Connects it again, and waits until all servers serve clients. */
     final void heal() {
+        beforeHeal();
         network.heal();
         awaitServers();
     }
