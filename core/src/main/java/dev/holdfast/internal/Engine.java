@@ -403,8 +403,9 @@ public final class Engine implements AutoCloseable {
 
     private void end() {
         boolean interrupted = Thread.interrupted();
+        // A copy, because what has left already removes itself.
         List<CompletableFuture<@Nullable Void>> leaving =
-                closeFirst.stream().map(ClosesFirst::leave).toList();
+                List.copyOf(closeFirst).stream().map(ClosesFirst::leave).toList();
         // By the system's clock: these bounds must hold also when a test's clock stands still.
         interrupted |=
                 awaitUntil(() -> leaving.stream().allMatch(CompletableFuture::isDone), System.nanoTime() + CLOSE_NANOS);

@@ -30,12 +30,13 @@ import java.util.function.BooleanSupplier;
  *   <li>a lease that was lost or released is never held again, and a loss is reported once.
  * </ul>
  *
- * <p>What threads must find beside that is with {@link ThreadUser}, {@link SimulatedCondition} and {@link LocalTurn}.
+ * <p>What threads must find beside that is with {@link ThreadUser}, {@link SimulatedCondition} and {@link LocalTurn}, and what
+ * candidates must find in elections with {@link SimulatedCandidate}.
  *
  * <p>In the end the weather clears up and users only release. Then every wait ends, and nothing is left, neither in the clients
  * nor in their agendas nor in the store.
  *
- * <p>Some users are threads, of which one runs at a time ({@link ThreadUser}); all others have futures. It does not cover elections and
+ * <p>Some users are threads, of which one runs at a time ({@link ThreadUser}); all others have futures. It does not cover
  * the races inside one piece of work, which is done as a whole here.
  */
 final class EngineSimulation implements ThreadUser.Host {
@@ -48,6 +49,9 @@ final class EngineSimulation implements ThreadUser.Host {
     private static final int MOST_THREADS = 4;
     /** Of a thousand wishes of users, so many are those of threads. */
     private static final int[] DONE_BY_THREADS = {100, 500, 950};
+
+    /** And so many are those of candidates. */
+    private static final int[] OF_ELECTIONS = {0, 100, 300};
 
     private static final int INTERRUPTED_ONCE_IN = 30;
     private static final int DIES_ONCE_IN = 100;
@@ -68,7 +72,15 @@ final class EngineSimulation implements ThreadUser.Host {
     }
 
     /** What a run has met. */
-    record Report(int steps, long print, long grants, long losses, long givenUp, long failures, long trueMillis) {}
+    record Report(
+            int steps,
+            long print,
+            long grants,
+            long terms,
+            long losses,
+            long givenUp,
+            long failures,
+            long trueMillis) {}
 
     private final World world;
     private final Chance chance;
@@ -76,10 +88,15 @@ final class EngineSimulation implements ThreadUser.Host {
     private final boolean queues;
     private final List<SimulatedProcess> processes = new ArrayList<>();
     private final List<SharedName> names = new ArrayList<>();
+    /** The names of locks and elections. */
+    private final List<SharedName> everyName = new ArrayList<>();
+
     private final List<LockOptions> options = new ArrayList<>();
     private final List<Pending> pending = new ArrayList<>();
     private final List<Held> held = new ArrayList<>();
     private final List<ThreadUser> threads = new ArrayList<>();
+    private final SimulatedElections elections;
+    private final int actsOfElections;
     private final int threadsOfAProcess;
     private final int doneByThreads;
     /** All that have lived. */
@@ -109,6 +126,10 @@ final class EngineSimulation implements ThreadUser.Host {
         for (int i = 0; i < nameCount; i++) {
             names.add(new SharedName("name" + i));
         }
+        this.actsOfElections = OF_ELECTIONS[chance.below(OF_ELECTIONS.length)];
+        this.elections = new SimulatedElections(world, this, names.get(0));
+        everyName.addAll(names);
+        everyName.addAll(elections.ownNames());
         int optionCount = 1 + chance.below(3);
         for (int i = 0; i < optionCount; i++) {
             options.add(anyOptions());
@@ -150,13 +171,25 @@ final class EngineSimulation implements ThreadUser.Host {
     private Report run() {
         Thread self = Thread.currentThread();
         Thread.UncaughtExceptionHandler before = self.getUncaughtExceptionHandler();
-        self.setUncaughtExceptionHandler((unused, failure) -> world.fail(failure));
+        self.setUncaughtExceptionHandler((unused, failure) -> {
+            if (!(failure instanceof SimulatedCandidate.Theirs)) {
+                world.fail(failure);
+            }
+        });
         try {
             while (step < steps) {
                 doStep();
             }
             calmDown();
-            return new Report(step, world.print(), grants, losses, givenUp, failures, world.now() / Weather.MILLI);
+            return new Report(
+                    step,
+                    world.print(),
+                    grants,
+                    elections.terms(),
+                    losses,
+                    givenUp,
+                    failures,
+                    world.now() / Weather.MILLI);
         } finally {
             everyProcess.forEach(SimulatedProcess::endThreads);
             self.setUncaughtExceptionHandler(before);
@@ -225,13 +258,15 @@ final class EngineSimulation implements ThreadUser.Host {
         } else if (dice < 15) {
             replace(process);
         } else if (dice < 23) {
-            breakSome(chance.of(names));
+            breakSome(chance.of(everyName));
         } else if (dice < 40) {
             signal(chance.of(names));
         } else if (dice < 550 && chance.ofAThousand(doneByThreads)) {
             act(chance.of(threads));
         } else if (world.now() < process.pausedUntil) {
             world.doOne();
+        } else if (chance.ofAThousand(actsOfElections)) {
+            elections.act(process);
         } else if (dice < 550) {
             acquire(process);
         } else if (dice < 580) {
@@ -482,11 +517,13 @@ final class EngineSimulation implements ThreadUser.Host {
             world.leave(process);
             pending.removeIf(wait -> wait.process() == process);
             held.removeIf(one -> one.process() == process);
+            elections.gone(process);
         } else {
             world.note(process, "closes");
             process.pausedUntil = 0;
             process.client().close();
             process.gone = true;
+            elections.gone(process);
             for (Held one : List.copyOf(held)) {
                 if (one.process() == process) {
                     if (one.isValid()) {
@@ -545,9 +582,10 @@ final class EngineSimulation implements ThreadUser.Host {
         world.throwFailure();
         forgetTheDead();
         processes.forEach(process -> process.turns().forEach(turn -> turn.look(world.now())));
-        for (SharedName name : names) {
+        for (SharedName name : everyName) {
             name.beginLook();
         }
+        elections.check();
         for (int i = 0; i < held.size(); i++) {
             Held one = held.get(i);
             if (one.isValid()) {
@@ -589,7 +627,7 @@ final class EngineSimulation implements ThreadUser.Host {
         }
         if (world.now() - calmSince > CALM) {
             throw new AssertionError("After " + CALM / Weather.MILLI
-                    + " ms in which nothing went wrong, there is still " + pending + held + left());
+                    + " ms in which nothing went wrong, there is still " + pending + held + elections + left());
         }
         for (ThreadUser thread : threads) {
             if (thread.isIdle()) {
@@ -603,17 +641,26 @@ final class EngineSimulation implements ThreadUser.Host {
         if (!leases.isEmpty() && (chance.once(4) || world.isQuiet())) {
             release(chance.of(leases));
         }
+        if (chance.once(4) || world.isQuiet()) {
+            elections.calmStep();
+        }
         world.doOne();
         check();
     }
 
-    private void calmDown() {
-        while (!(pending.isEmpty()
+    private boolean isOver() {
+        return pending.isEmpty()
                 && held.isEmpty()
                 && threads.stream().allMatch(ThreadUser::hasNothing)
-                && world.isQuiet())) {
+                && elections.areOver()
+                && world.isQuiet();
+    }
+
+    private void calmDown() {
+        while (!isOver() || (actsOfElections > 0 && elections.beginLast(processes))) {
             calmStep();
         }
+        elections.requireNothingIsLeft();
         if (processes.stream().anyMatch(process -> !isUnused(process))) {
             throw new AssertionError("All waits and leases have ended, but there is still " + left());
         }
@@ -635,7 +682,7 @@ final class EngineSimulation implements ThreadUser.Host {
                 && process.client().waitingCount() == 0
                 && process.engine().tasks() == 0
                 && process.engine().hasEmptyAgendas()
-                && names.stream().allMatch(name -> process.engine().locks().peek(name.lockName()) == null);
+                && everyName.stream().allMatch(name -> process.engine().locks().peek(name.lockName()) == null);
     }
 
     private String left() {

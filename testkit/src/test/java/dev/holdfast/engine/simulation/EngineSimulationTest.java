@@ -37,6 +37,7 @@ class EngineSimulationTest {
         long made = 0;
         long runs = 0;
         long grants = 0;
+        long terms = 0;
         long losses = 0;
         long givenUp = 0;
         long failures = 0;
@@ -46,13 +47,15 @@ class EngineSimulationTest {
             runs++;
             made += report.steps();
             grants += report.grants();
+            terms += report.terms();
             losses += report.losses();
             givenUp += report.givenUp();
             failures += report.failures();
             seconds += report.trueMillis() / 1_000;
         }
         System.out.println("Simulation of the engine: " + made + " steps in " + runs
-                + " runs of a seed each, first seed " + FIRST + ": " + grants + " grants, " + losses
+                + " runs of a seed each, first seed " + FIRST + ": " + grants + " grants, " + terms
+                + " terms of leaders, " + losses
                 + " losses found at the release, "
                 + givenUp + " waits given up, " + failures + " failed, " + seconds + " s of simulated time");
         // However the length of a run or the property is changed, so many are made by default.
@@ -60,6 +63,7 @@ class EngineSimulationTest {
         assertThat(runs).as("seeds").isGreaterThanOrEqualTo(steps / STEPS_OF_A_RUN);
         // A run in which nothing happens proves nothing.
         assertThat(grants).as("grants").isGreaterThan(steps / 100);
+        assertThat(terms).as("terms of leaders").isGreaterThan(steps / 1_000);
         assertThat(losses).as("losses").isGreaterThan(steps / 10_000);
         assertThat(givenUp).as("waits given up").isGreaterThan(steps / 1_000);
         assertThat(failures).as("waits that failed or timed out").isGreaterThan(steps / 1_000);

@@ -16,5 +16,7 @@ enum Plant {
     /** A wake-up is lost: now and then a piece of a client's work is never done. */
     WORK_IS_LOST,
     /** Threads of a process are equal, so that a table of threads takes one for another. One thread alone cannot show that. */
-    THREADS_ARE_CONFUSED
+    THREADS_ARE_CONFUSED,
+    /** Now and then a thread is not interrupted, so that a leader works on when its term has ended. Only an election can show that. */
+    INTERRUPTS_ARE_LOST
 }

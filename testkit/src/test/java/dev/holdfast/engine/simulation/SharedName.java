@@ -44,6 +44,11 @@ final class SharedName {
         }
     }
 
+    /** Whether an operator has ended this grant. */
+    boolean isBroken(Held held) {
+        return broken.contains(held.token(this) / TOKENS_PER_GRANT);
+    }
+
     void beginLook() {
         granted = 0;
         someHolder = null;
@@ -51,8 +56,7 @@ final class SharedName {
 
     /** A lease of the name is valid at this moment. */
     void see(Held held) {
-        long token = held.token(this);
-        if (!broken.isEmpty() && broken.contains(token / TOKENS_PER_GRANT)) {
+        if (!broken.isEmpty() && isBroken(held)) {
             return;
         }
         if (someHolder != null && limit != held.limit()) {
@@ -68,10 +72,10 @@ final class SharedName {
 
     /** A lease of the name is seen to be valid for the first time. So it was since its grant, and all others were not, if it is exclusive. */
     void seeFirst(Held held) {
-        long token = held.token(this);
-        if (broken.contains(token / TOKENS_PER_GRANT)) {
+        if (isBroken(held)) {
             return;
         }
+        long token = held.token(this);
         long before = held.isExclusive() ? largest : largestExclusive;
         if (token <= before) {
             throw new AssertionError("The token of " + held + " is " + token + ", after " + before);

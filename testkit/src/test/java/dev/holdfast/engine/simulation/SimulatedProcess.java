@@ -21,6 +21,11 @@ final class SimulatedProcess extends Party implements Simulator {
     private static final int WORK_WAITS_ONCE_IN = 20;
 
     private static final long MOST_WAIT = 5 * Weather.MILLI;
+    /** So many processes have an executor for callbacks, which is busy so often, and so long at most. */
+    private static final int EXECUTOR_ONCE_IN = 2;
+
+    private static final int BUSY_ONCE_IN = 12;
+    private static final long MOST_BUSY = 6_000 * Weather.MILLI;
     private static final int WORK_IS_LOST_ONCE_IN = 1_000;
 
     /** By how much clocks may differ in rate: half of the margin either way, and a bit less. */
@@ -48,9 +53,19 @@ final class SimulatedProcess extends Party implements Simulator {
         long tooFast = world.plant() == Plant.SLOW_CLOCKS ? -SLOW_CLOCK_PPM : anyRate(chance);
         this.clock = new SimulatedClock(world, chance.any(), tooFast);
         this.network = new SimulatedNetwork(world, this, queues);
-        this.client = Engines.simulated(Holdfast.builder().store(network).clock(clock), this);
+        Holdfast.Builder settings = Holdfast.builder().store(network).clock(clock);
+        if (chance.once(EXECUTOR_ONCE_IN)) {
+            settings.callbacks(this::runForUser);
+        }
+        this.client = Engines.simulated(settings, this);
         this.engine = Engines.of(client);
         world.join(this);
+    }
+
+    // An executor of the user's that is busy with something else now and then.
+    private void runForUser(Runnable callback) {
+        boolean busy = world.weather() != Weather.CLEAR && world.chance().once(BUSY_ONCE_IN);
+        world.send(this, world.chance().mostlyShort(busy ? MOST_BUSY : MOST_WAIT), "calls back", callback);
     }
 
     // Often as slow or as fast as is allowed, where mistakes show most.
@@ -77,8 +92,9 @@ final class SimulatedProcess extends Party implements Simulator {
 
     // ---- its threads ----
 
-    SimulatedThread newThread() {
-        SimulatedThread thread = new SimulatedThread(world, this, threadsBegun++);
+    /** @param takesLocks whether it may be in the local queue of a lock */
+    SimulatedThread newThread(boolean takesLocks) {
+        SimulatedThread thread = new SimulatedThread(world, this, threadsBegun++, takesLocks);
         threads.add(thread);
         return thread;
     }
@@ -93,10 +109,10 @@ final class SimulatedProcess extends Party implements Simulator {
         List.copyOf(threads).forEach(this::end);
     }
 
-    /** Of each of its threads that is in a call, but for one, whether that is over. */
+    /** Of each of its threads that is in a call and may take a lock, but for one, whether that is over. */
     List<BooleanSupplier> callsBut(SimulatedThread self) {
         return threads.stream()
-                .filter(thread -> thread != self && !thread.isIdle())
+                .filter(thread -> thread != self && !thread.isIdle() && thread.takesLocks())
                 .map(SimulatedThread::isOver)
                 .collect(Collectors.toCollection(ArrayList::new));
     }

@@ -15,6 +15,7 @@ final class SimulatedThread extends Thread {
 
     private static final int SPURIOUS_ONCE_IN = 20;
     private static final int LATE_ONCE_IN = 6;
+    private static final int LOST_ONCE_IN = 6;
     private static final long MOST_SLOWNESS = 20 * Weather.MILLI;
 
     /** Nothing in a turn takes a time; so a thread that does not give it back waits for a lock that another one keeps while it is parked. */
@@ -31,6 +32,7 @@ final class SimulatedThread extends Thread {
 
     private final World world;
     private final SimulatedProcess process;
+    private final boolean takesLocks;
     private final int hash;
     private final Semaphore turn = new Semaphore(0);
     private final Semaphore turnOfWorld = new Semaphore(0);
@@ -51,10 +53,11 @@ final class SimulatedThread extends Thread {
 
     private Runnable whenResumed = () -> {};
 
-    SimulatedThread(World world, SimulatedProcess process, int number) {
+    SimulatedThread(World world, SimulatedProcess process, int number, boolean takesLocks) {
         super(process + "-thread" + number);
         this.world = world;
         this.process = process;
+        this.takesLocks = takesLocks;
         // The order in a table of threads must not be another one when the run is repeated.
         this.hash = world.plant() == Plant.THREADS_ARE_CONFUSED
                 ? 0
@@ -81,6 +84,11 @@ final class SimulatedThread extends Thread {
 
     boolean isIdle() {
         return call == null;
+    }
+
+    /** Whether it may be in the local queue of a lock. */
+    boolean takesLocks() {
+        return takesLocks;
     }
 
     /** Whether the call in which it is now has ended; to be asked later. */
@@ -122,7 +130,7 @@ final class SimulatedThread extends Thread {
     public void interrupt() {
         if (Thread.currentThread() == this) {
             super.interrupt();
-        } else {
+        } else if (world.plant() != Plant.INTERRUPTS_ARE_LOST || !world.chance().once(LOST_ONCE_IN)) {
             interruptComes = true;
         }
     }

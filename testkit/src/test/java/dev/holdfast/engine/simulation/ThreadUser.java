@@ -106,7 +106,7 @@ final class ThreadUser {
         this.host = host;
         this.queues = queues;
         this.process = process;
-        this.thread = process.newThread();
+        this.thread = process.newThread(true);
     }
 
     SimulatedProcess process() {
