@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
@@ -48,6 +49,25 @@ class ReplicaAcksTest extends WithServer {
         keeps(reader, failure(store.tryAcquireAsNode(reader, 1, false)));
         store.enqueue(reader, listener);
         keeps(reader, failure(listener));
+    }
+
+    /** Its request was done and its answer was lost: what the repeated one finds is no more than what one server has. */
+    @Test
+    void grantThatARepeatedRequestFindsIsNotBelievedBeforeTheReplicaHasIt() {
+        LockStore store = open("?replicas=1&replicaTimeout=200ms");
+        LockStore without = open("");
+        repaired(() -> renewed(store, alice.mutex(name)));
+        replica.signal("STOP");
+        Claim claim = alice.mutex(name).withLease(Duration.ofSeconds(30));
+        granted(without, claim);
+        Claim again = claim.again();
+        keeps(again, failure(store.tryAcquire(again)));
+        keeps(again, failure(store.tryAcquireAll(List.of(again))));
+        keeps(again, failure(store.tryAcquireAsNode(again, 1, false)));
+        RecordingListener listener = new RecordingListener();
+        store.enqueue(again, listener);
+        keeps(again, failure(listener));
+        assertThat(renewed(store, again)).isInstanceOf(Renewed.Failed.class);
     }
 
     private void keeps(Claim reader, StoreException failure) {
