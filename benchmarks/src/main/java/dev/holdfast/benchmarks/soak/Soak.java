@@ -65,7 +65,11 @@ public final class Soak {
             "dev.holdfast.jdbc.row.",
             "dev.holdfast.memcached.",
             "dev.holdfast.quorum.",
-            "dev.holdfast.zookeeper.claim.OrphanCleaner$LateNode");
+            "dev.holdfast.zookeeper.claim.OrphanCleaner$LateNode",
+            // Of names for which nobody waits, and connections of pools; each has its bound.
+            "dev.holdfast.etcd.rpc.SharedWatch",
+            "dev.holdfast.jdbc.waiting.RowPolls$Polls",
+            "dev.holdfast.redis.jedis.OwnConnections$AddressedConnection");
 
     private static final int MOST_SAMPLES = 360;
     private static final Duration LONGEST_ROUND = Duration.ofMinutes(3);

@@ -16,6 +16,11 @@ final class Sockets {
 
     private static final Path HANDLES = Path.of("/proc/self/fd");
     private static final List<Path> TABLES = List.of(Path.of("/proc/self/net/tcp"), Path.of("/proc/self/net/tcp6"));
+    private static final List<Path> DATAGRAMS = List.of(Path.of("/proc/self/net/udp"), Path.of("/proc/self/net/udp6"));
+
+    /** What a socket for datagrams is called. */
+    static final String DATAGRAM = "socket for datagrams";
+
     /** The number in the name of a socket or a pipe. */
     private static final Pattern NUMBER = Pattern.compile("(?<=^(socket|pipe|anon_inode):)\\[\\d+]");
 
@@ -71,6 +76,7 @@ final class Sockets {
         Map<String, String> kinds = new HashMap<>();
         remotePorts().forEach((socket, port) -> kinds.put(socket, "socket to port " + port));
         rows(UNIX).forEach(fields -> kinds.put(socket(fields[UNIX_INODE]), "socket inside this machine"));
+        DATAGRAMS.forEach(table -> rows(table).forEach(fields -> kinds.put(socket(fields[INODE]), DATAGRAM)));
         return targets()
                 .filter(target -> !target.endsWith(".jar"))
                 .map(target -> kinds.getOrDefault(target, NUMBER.matcher(target).replaceAll("")))

@@ -17,8 +17,7 @@ public final class LeaseExpiry {
     private final OrphanCleaner orphans;
     private final MonotonicClock clock;
     private final Timer timer;
-    private boolean scheduled;
-    private long nextAt;
+    private final PendingChecks pending = new PendingChecks();
 
     public LeaseExpiry(ClaimTable claims, Sessions sessions, OrphanCleaner orphans, MonotonicClock clock, Timer timer) {
         this.claims = claims;
@@ -34,22 +33,14 @@ public final class LeaseExpiry {
     }
 
     // An earlier check is usually scheduled already, so a lock that is held only briefly costs no timer task.
-    private synchronized void checkBy(long at) {
-        if (scheduled && nextAt - at <= 0) {
-            return;
+    private void checkBy(long at) {
+        if (pending.add(at)) {
+            timer.after(Duration.ofNanos(Math.max(0, at - clock.nanoTime())), () -> check(at));
         }
-        scheduled = true;
-        nextAt = at;
-        timer.after(Duration.ofNanos(Math.max(0, at - clock.nanoTime())), () -> check(at));
     }
 
     private void check(long scheduledFor) {
-        synchronized (this) {
-            if (!scheduled || nextAt != scheduledFor) {
-                return; // An earlier check was scheduled since. It also schedules the next one.
-            }
-            scheduled = false;
-        }
+        pending.begun(scheduledFor);
         long now = clock.nanoTime();
         for (ClaimState claimState : claims.all()) {
             if (claimState.state() == ClaimState.State.HELD) {
