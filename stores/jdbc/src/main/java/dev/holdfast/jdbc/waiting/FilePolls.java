@@ -29,7 +29,7 @@ final class FilePolls implements PollSchedule {
     private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     /** The pause is this part of the time for which nothing has changed for a claim. */
-    private static final int PART = 64;
+    private static final int PART = 128;
 
     private static final long QUEUE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 

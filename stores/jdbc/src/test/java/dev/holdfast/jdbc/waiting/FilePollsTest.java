@@ -20,8 +20,8 @@ class FilePollsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 0, 250", "0, 10, 250", "0, 64, 1000", "0, 1000, 5000", "0, 600000, 5000",
-        "1, 0, 500", "7, 0, 2000", "7, 256, 4000", "63, 0, 5000", "9999, 0, 5000"
+        "0, 0, 250", "0, 20, 250", "0, 128, 1000", "0, 1000, 5000", "0, 600000, 5000",
+        "1, 0, 500", "7, 0, 2000", "7, 512, 4000", "63, 0, 5000", "9999, 0, 5000"
     })
     void pauses(int position, long waitedMillis, long micros) {
         polls.enqueued(NAME, position, START);
