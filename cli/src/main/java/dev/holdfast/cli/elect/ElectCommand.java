@@ -41,9 +41,8 @@ import picocli.CommandLine.Parameters;
             "  holdfast elect --id node-7 billing -- ./billing.sh",
             "  holdfast elect --status billing",
             "",
-            "Exit codes: the command's own; 128+n if signal n ended it or the wait; with --status 0 if",
-            "somebody leads, else 1; 64 usage; 69 store unreachable at the start; 70 internal;",
-            "126 not executable; 127 not found."
+            "Exit codes: the command's own; 128+n if signal n ended it or the wait; with --status 0 if somebody leads, else 1;"
+                    + " 64 usage; 69 store unreachable at the start; 70 internal; 126 not executable; 127 not found."
         })
 public final class ElectCommand implements Callable<Integer> {
 
@@ -110,7 +109,7 @@ public final class ElectCommand implements Callable<Integer> {
             throw Failure.usage("there is no command: put it behind --, as in: holdfast elect " + name + " -- COMMAND");
         }
         Trace trace = new Trace(tool.verbose(), System.err, startNanos);
-        return new LeaderRun(tool.storeChoice(), name, options(), grace, command, trace).run();
+        return new LeaderRun(tool.storeChoice().shared(), name, options(), grace, command, trace).run();
     }
 
     private ElectionOptions options() {
@@ -123,7 +122,7 @@ public final class ElectCommand implements Callable<Integer> {
 
     private int showStatus() {
         List<Candidate> candidates;
-        try (Holdfast locks = tool.storeChoice().connect("elect")) {
+        try (Holdfast locks = tool.storeChoice().shared().connect("elect")) {
             candidates = locks.election(name).candidates();
         }
         System.out.print(json ? json(candidates) : text(candidates));

@@ -25,7 +25,11 @@ public record StoreChoice(String url, @Nullable Path file) {
     }
 
     static StoreChoice of(@Nullable String option, UnaryOperator<@Nullable String> environment, String userHome) {
-        String url = notEmpty(option) != null ? option : notEmpty(environment.apply("HOLDFAST_STORE"));
+        if (option != null && option.isEmpty()) {
+            // As "$LOCKS" is where nobody has set it: the default would exclude others than the user wants.
+            throw Failure.usage("--store is empty: give the URL of a store, or leave the option out");
+        }
+        String url = option != null ? option : notEmpty(environment.apply("HOLDFAST_STORE"));
         if (url != null) {
             return new StoreChoice(url, null);
         }
@@ -52,6 +56,20 @@ public record StoreChoice(String url, @Nullable Path file) {
 
     private static @Nullable String notEmpty(@Nullable String value) {
         return value == null || value.isEmpty() ? null : value;
+    }
+
+    /**
+     * The same store, if others can see what this process locks in it.
+     *
+     * @throws Failure with 64 if it is the store in memory
+     */
+    public StoreChoice shared() {
+        if (url.startsWith("memory:")) {
+            throw Failure.usage(
+                    "the locks of memory: are seen by this process only and exclude nobody: name a store that all"
+                            + " processes share, such as sqlite:PATH");
+        }
+        return this;
     }
 
     /** Opens the store; {@code label} shows people who uses the locks. */

@@ -34,7 +34,7 @@ public final class ToolOptions {
     /** The store that was asked for, or null if the default would be used. */
     @Nullable
     public String chosenUrl() {
-        StoreChoice chosen = storeChoice();
+        StoreChoice chosen = storeChoice().shared();
         return chosen.file() == null ? chosen.url() : null;
     }
 

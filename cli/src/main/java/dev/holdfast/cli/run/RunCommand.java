@@ -51,7 +51,8 @@ public final class RunCommand implements Callable<Integer> {
     RunPlan plan(ParseResult given) {
         String name = given.matchedPositionalValue(0, "");
         if (command.isEmpty()) {
-            throw Failure.usage("there is no command: put it behind --, as in: holdfast run " + name + " -- COMMAND");
+            String shown = given.hasMatchedPositional(0) ? name : "NAME";
+            throw Failure.usage("there is no command: put it behind --, as in: holdfast run " + shown + " -- COMMAND");
         }
         int busyCode = given.matchedOptionValue(RunOptions.BUSY_CODE, ExitCode.BUSY);
         if (busyCode < 0 || busyCode > 255) {
@@ -63,7 +64,7 @@ public final class RunCommand implements Callable<Integer> {
         Duration maxHold = given.matchedOptionValue(RunOptions.MAX_HOLD, null);
         Duration held = maxHold == null || maxHold.compareTo(lease) > 0 ? lease : maxHold;
         return new RunPlan(
-                StoreChoice.of(given.matchedOptionValue(RunOptions.STORE, null)),
+                StoreChoice.of(given.matchedOptionValue(RunOptions.STORE, null)).shared(),
                 request(given, name),
                 options(lease, maxHold),
                 maxWait(given),

@@ -63,7 +63,9 @@ class RunCommandTest {
                 "--grace 16s x | at most half of --lease and of --max-hold, here 15.0s",
                 "--grace 2s --max-hold 3s x | here 1.5s",
                 "--grace 1s --on-lost kill x | --on-lost term only",
-                "--on-lost later x | term, kill or ignore"
+                "--on-lost later x | term, kill or ignore",
+                "--store memory: x | exclude nobody",
+                "--store= x | --store is empty"
             })
     void combinationsThatMakeNoSenseAreRefusedWith64(String options, String message) {
         assertThatThrownBy(() -> plan(options.split(" ")))
