@@ -154,11 +154,23 @@ final class Main implements Runnable, IParameterExceptionHandler, IExecutionExce
     @Override
     public int handleParseException(ParameterException wrong, String[] args) {
         String command = wrong.getCommandLine().getCommandSpec().qualifiedName();
-        boolean isRun = RUNNERS.stream().anyMatch(name -> command.endsWith(" " + name))
-                && wrong instanceof UnmatchedArgumentException;
-        String remedy = isRun ? "; the command goes behind --" : "";
-        ErrorReport.say(wrong.getMessage() + remedy + "; see: " + command + " --help", System.err);
+        ErrorReport.say(message(wrong, command) + "; see: " + command + " --help", System.err);
         return ExitCode.USAGE;
+    }
+
+    private static String message(ParameterException wrong, String command) {
+        if (!(wrong instanceof UnmatchedArgumentException unmatched)) {
+            return String.valueOf(wrong.getMessage());
+        }
+        String first = '"' + unmatched.getUnmatched().get(0) + '"';
+        boolean isRunner = RUNNERS.stream().anyMatch(name -> command.endsWith(" " + name));
+        String remedy = isRunner ? ": the command goes behind --" : "";
+        if (unmatched.isUnknownOption()) {
+            return first + " is no option of " + command + remedy;
+        } else if (command.equals("holdfast")) {
+            return first + " is no command of holdfast: there are " + String.join(", ", NAMES);
+        }
+        return first + " is one argument too many for " + command + remedy;
     }
 
     @Override

@@ -48,6 +48,21 @@ class InspectProcessTest extends ToolTest {
     }
 
     @Test
+    void whatTheToolDoesNotKnowIsNamedWithWhatItKnows() {
+        assertThat(tool.run("lock", "x"))
+                .isEqualTo(new Result(
+                        64,
+                        "",
+                        "holdfast: \"lock\" is no command of holdfast: there are run, elect, list, show, break, schema, demo,"
+                                + " bench, completion; see: holdfast --help\n"));
+        assertThat(tool.run("show", "a", "b").err())
+                .isEqualTo("holdfast: \"b\" is one argument too many for holdfast show; see: holdfast show --help\n");
+        assertThat(tool.run("list", "--all").err()).contains("\"--all\" is no option of holdfast list");
+        assertThat(tool.run("run", "a", "true").err()).contains("the command goes behind --");
+        assertThat(tool.run("run").err()).contains("holdfast run NAME -- COMMAND");
+    }
+
+    @Test
     void completionVersionAndHelpArePrinted() {
         assertThat(tool.run("completion", "bash").out()).contains("complete -F", "flash-sale", "--max-hold");
         assertThat(tool.run("completion", "zsh").out()).startsWith("autoload");

@@ -179,7 +179,9 @@ class RunProcessTest extends ToolTest {
         tool.await("held");
         Result busy = tool.run("run", "-n", "x", "--", "touch", "ran");
         assertThat(busy.exit()).isEqualTo(1);
-        assertThat(busy.err()).startsWith("holdfast: ").hasLineCount(1);
+        assertThat(busy.err())
+                .startsWith("holdfast: \"x\" was not free, so the command was not run: 'holdfast show NAME'")
+                .hasLineCount(1);
         assertThat(tool.run("run", "-n", "-E", "75", "x", "--", "touch", "ran").exit())
                 .isEqualTo(75);
         assertThat(tool.run("run", "-w", "0.2", "x", "--", "touch", "ran").exit())

@@ -31,7 +31,7 @@ import picocli.CommandLine.Option;
             "",
             "Examples:",
             "  holdfast bench",
-            "  holdfast bench --store redis://localhost:6379 --workload free,hand-off --duration 10s",
+            "  holdfast bench --store redis://HOST --workload free,hand-off --duration 10s",
             "",
             "Exit codes: 0; 64 usage, or the names are in use; 69 store unreachable; 70 a worker failed, or two held the lock"
                     + " at once."
@@ -56,6 +56,7 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--workload",
             paramLabel = "NAME,...",
             split = ",",
+            hideParamSyntax = true,
             description = "Only these. Default: free, free-16, re-entry, threads, processes, hand-off, readers, held.")
     private List<String> workloads = List.of();
 
@@ -63,13 +64,13 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--duration",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "How long each is measured, after a warm-up of the same time. Default: 3s.")
+            description = "How long each is measured, 100ms to 1m, after a warm-up of the same time. Default: 3s.")
     private Duration duration = Duration.ofSeconds(3);
 
     @Option(
             names = "--locks",
             paramLabel = "N",
-            description = "How many locks 'held' holds and 'mixed' chooses from. Default: 1000.")
+            description = "How many locks 'held' holds and 'mixed' chooses from, 1 to 10000. Default: 1000.")
     private int locks = 1_000;
 
     @Option(

@@ -6,6 +6,7 @@ import dev.holdfast.LockLostException;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.LossReason;
+import dev.holdfast.cli.option.DurationConverter;
 import dev.holdfast.cli.output.ErrorReport;
 import dev.holdfast.cli.output.ExitCode;
 import dev.holdfast.cli.output.Trace;
@@ -73,7 +74,7 @@ final class LockedRun {
         try {
             lease = acquire(locks, plan.request(), plan.options(), plan.maxWait(), trace);
         } catch (LockTimeoutException busy) {
-            ErrorReport.say(String.valueOf(busy.getMessage()), System.err);
+            ErrorReport.say(busyMessage(plan.request(), plan.maxWait()), System.err);
             return plan.busyCode();
         }
         Ended ended;
@@ -126,6 +127,14 @@ final class LockedRun {
                 trace.say("lost it before the command was started (" + beforeTheStart.reason() + "), waiting again");
             }
         }
+    }
+
+    /** What a busy lock is answered with. The library's own message names methods of Java; here people have the tool. */
+    static String busyMessage(LockRequest request, @Nullable Duration maxWait) {
+        String free = request.names().size() == 1 ? " was not free" : " were not all free";
+        String time = maxWait == null || maxWait.isZero() ? "" : " within " + DurationConverter.print(maxWait);
+        return request.title() + free + time
+                + ", so the command was not run: 'holdfast show NAME' shows who holds a lock";
     }
 
     private static Duration left(Duration maxWait, long begun) {
