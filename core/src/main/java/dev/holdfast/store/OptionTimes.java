@@ -14,6 +14,9 @@ public final class OptionTimes {
 
     private static final Pattern SHORT = Pattern.compile("(\\d{1,9})(ms|s|m|h|d)");
 
+    /** A longer time than any option may have is shown as it comes. */
+    private static final long LONGEST_SHORT_SECONDS = Duration.ofDays(36_500).toSeconds();
+
     private OptionTimes() {}
 
     /**
@@ -52,7 +55,21 @@ public final class OptionTimes {
     public static void check(String name, Duration value, Duration least, Duration most) {
         if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
             throw new IllegalArgumentException(
-                    "Option " + name + " must be " + least + " to " + most + ", but was " + value);
+                    "Option " + name + " must be " + text(least) + " to " + text(most) + ", but was " + text(value));
         }
+    }
+
+    /** The time as it is written in a URL; in the form of ISO-8601 where that has no unit for it. */
+    private static String text(Duration time) {
+        if (time.getNano() % 1_000_000 != 0 || time.getSeconds() < 0 || time.getSeconds() > LONGEST_SHORT_SECONDS) {
+            return time.toString();
+        } else if (time.getNano() != 0 || time.isZero()) {
+            return time.toMillis() + "ms";
+        }
+        long seconds = time.getSeconds();
+        if (seconds % 86_400 == 0 && seconds > 86_400) {
+            return seconds / 86_400 + "d";
+        }
+        return seconds % 3600 == 0 ? seconds / 3600 + "h" : seconds % 60 == 0 ? seconds / 60 + "m" : seconds + "s";
     }
 }

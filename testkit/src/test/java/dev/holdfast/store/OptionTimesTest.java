@@ -11,6 +11,8 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** A time in a URL is what was meant, or is refused by the name of its option. */
 class OptionTimesTest {
@@ -49,10 +51,31 @@ class OptionTimesTest {
         if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> OptionTimes.check("keep", value, least, most))
-                    .withMessageContainingAll("keep", least.toString(), most.toString(), value.toString());
+                    .withMessageStartingWith("Option keep must be 100ms to 24h, but was ");
         } else {
             OptionTimes.check("keep", value, least, most);
         }
+    }
+
+    /** So that whoever reads it can write it: the bounds of {@code keep} were {@code PT24H to PT876000H}. */
+    @ParameterizedTest
+    @CsvSource({
+        "PT0S, 0ms",
+        "PT0.0015S, PT0.0015S",
+        "PT0.099S, 99ms",
+        "PT90.5S, 90500ms",
+        "PT90S, 90s",
+        "PT5M, 5m",
+        "PT24H, 24h",
+        "PT25H, 25h",
+        "P2D, 2d",
+        "PT876001H, PT876001H",
+        "PT-1S, PT-1S"
+    })
+    void timesAreShownAsTheyAreWritten(Duration value, String shown) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> OptionTimes.check("keep", value, Duration.ofDays(400), Duration.ofDays(500)))
+                .withMessage("Option keep must be 400d to 500d, but was " + shown);
     }
 
     @Provide

@@ -115,6 +115,12 @@ public final class SqliteLockStoreProvider implements LockStoreProvider {
                     "The URL of a store in SQLite is sqlite:PATH with the path of a file, but was " + url
                             + ". For a store in memory use memory:");
         }
+        if (text.startsWith("~")) {
+            // Else there would be a folder of this name in each working directory, and nobody would exclude anybody.
+            throw new IllegalArgumentException(
+                    "The ~ in " + url + " is not expanded: write the path of the home folder,"
+                            + " or ./~ for a file whose name begins with ~");
+        }
         try {
             return Path.of(text).toAbsolutePath().normalize();
         } catch (InvalidPathException wrong) {
