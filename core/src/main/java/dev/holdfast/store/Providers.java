@@ -42,7 +42,7 @@ public final class Providers {
             }
             forms.add(provider.form());
         }
-        throw new IllegalArgumentException(
-                "No store on the class path opens the URL " + StoreUrl.withoutPassword(url) + "; there are " + forms);
+        throw new IllegalArgumentException("No store on the class path opens the URL \"" + StoreUrl.withoutPassword(url)
+                + "\": check its beginning, or add the module of its store. There are " + String.join(", ", forms));
     }
 }

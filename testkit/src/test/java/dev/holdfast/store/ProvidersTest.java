@@ -19,6 +19,7 @@ class ProvidersTest {
         assertThatThrownBy(() -> Providers.of("unknown://user:SECRET@host"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("unknown://")
+                .hasMessageContaining("check its beginning, or add the module of its store. There are")
                 .hasMessageContaining(new MemoryLockStoreProvider().form())
                 .message()
                 .doesNotContain("SECRET");

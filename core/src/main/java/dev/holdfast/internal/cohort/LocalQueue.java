@@ -494,12 +494,15 @@ final class LocalQueue {
     }
 
     private LockException unavailable(LockSpec spec, @Nullable StoreException cause) {
+        boolean refused = cause != null && !cause.retryable();
+        String why = cause == null ? "has not answered" : (refused ? "refused it: " : "failed: ") + cause.getMessage();
+        // The time was not waited for, and nothing is wrong with a store that refuses; its message says what is.
+        String remedy = refused
+                ? ""
+                : " (storeTimeout " + spec.storeTimeout() / 1_000_000 + " ms). Check that it runs and can be reached";
         return new StoreUnavailableException(
                 "Lock \"" + lock.name() + "\" could not be acquired by client " + engine.clientId() + ": the "
-                        + engine.traits().product() + " store "
-                        + (cause == null ? "has not answered" : "failed: " + cause.getMessage())
-                        + " (storeTimeout " + spec.storeTimeout() / 1_000_000 + " ms). Check that it runs and can be"
-                        + " reached",
+                        + engine.traits().product() + " store " + why + remedy,
                 cause);
     }
 
