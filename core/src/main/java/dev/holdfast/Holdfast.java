@@ -170,9 +170,10 @@ public final class Holdfast implements AutoCloseable {
      *
      * @param prefix what they begin with; may be empty
      * @param limit the most names to return, 1 to 10,000
+     * @throws IllegalArgumentException if the limit is out of its range
      */
     public List<String> list(String prefix, int limit) {
-        return engine.inspector().list(prefix, limit, INSPECT_NANOS);
+        return engine.inspector().list(Objects.requireNonNull(prefix, "prefix"), limit, INSPECT_NANOS);
     }
 
     /**
@@ -259,31 +260,31 @@ public final class Holdfast implements AutoCloseable {
 
         /** The clock, for tests. A store that is opened by its URL uses it too. */
         public Builder clock(MonotonicClock clock) {
-            this.clock = clock;
+            this.clock = Objects.requireNonNull(clock, "clock");
             return this;
         }
 
         /** The observer that is notified of the events of this client's locks. */
         public Builder observer(LockObserver observer) {
-            this.observer = observer;
+            this.observer = Objects.requireNonNull(observer, "observer");
             return this;
         }
 
         /** The executor that runs listeners and the completions of futures, instead of the client's own threads. */
         public Builder callbacks(Executor callbacks) {
-            this.callbacks = callbacks;
+            this.callbacks = Objects.requireNonNull(callbacks, "callbacks");
             return this;
         }
 
         /** A text by which people recognise this client; at most 128 characters are kept. */
         public Builder label(String label) {
-            this.label = label;
+            this.label = Objects.requireNonNull(label, "label");
             return this;
         }
 
         /** The options of locks that are created without any of their own. */
         public Builder options(LockOptions options) {
-            this.options = options;
+            this.options = Objects.requireNonNull(options, "options");
             return this;
         }
 

@@ -3,6 +3,7 @@ package dev.holdfast.election;
 import dev.holdfast.LockOptions;
 import dev.holdfast.spi.Claim;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -43,6 +44,7 @@ public record ElectionOptions(
                     + " characters and no white space, but was \"" + id + "\"");
         }
         checkPayload(payload);
+        Objects.requireNonNull(ready, "ready");
         Claim.checkLease(lease);
         LockOptions.defaults().withStoreTimeout(storeTimeout);
         if (observeEvery.compareTo(LEAST_INTERVAL) < 0 || observeEvery.compareTo(Claim.MAX_LEASE) > 0) {

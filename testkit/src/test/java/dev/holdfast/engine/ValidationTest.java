@@ -2,11 +2,15 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.holdfast.DistributedLock;
 import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Holdfast;
+import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.election.Election;
+import dev.holdfast.election.ElectionOptions;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -184,5 +188,53 @@ class ValidationTest extends EngineFixture {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Holdfast.builder().handOffTime(Duration.ofMillis(-1)))
                 .withMessageContaining("negative");
+    }
+
+    /** What is null is refused by whoever passes it, not when it is used: a listener at the loss, a label at the first lock. */
+    @Test
+    void nullIsRefusedWhereItIsPassed() throws InterruptedException {
+        Holdfast.Builder builder = Holdfast.builder();
+        assertThatNullPointerException()
+                .isThrownBy(() -> builder.clock(missing()))
+                .withMessage("clock");
+        assertThatNullPointerException()
+                .isThrownBy(() -> builder.observer(missing()))
+                .withMessage("observer");
+        assertThatNullPointerException()
+                .isThrownBy(() -> builder.callbacks(missing()))
+                .withMessage("callbacks");
+        assertThatNullPointerException()
+                .isThrownBy(() -> builder.label(missing()))
+                .withMessage("label");
+        assertThatNullPointerException()
+                .isThrownBy(() -> builder.options(missing()))
+                .withMessage("options");
+        assertThatNullPointerException()
+                .isThrownBy(() -> locks.list(missing(), 1))
+                .withMessage("prefix");
+        assertThatNullPointerException()
+                .isThrownBy(() -> ElectionOptions.defaults().withReady(missing()))
+                .withMessage("ready");
+        try (Election election = locks.election("null")) {
+            assertThatNullPointerException().isThrownBy(() -> election.onElected(missing()));
+            assertThatNullPointerException().isThrownBy(() -> election.onLost(missing()));
+            assertThatNullPointerException().isThrownBy(() -> election.onFailure(missing()));
+            assertThatNullPointerException().isThrownBy(() -> election.observe(missing()));
+            assertThatNullPointerException().isThrownBy(() -> election.run(missing()));
+        }
+        store.reset();
+        try (Lease one = locks.lock("one").acquire();
+                Lease several = locks.multiLock("x", "y").acquire()) {
+            for (Lease lease : List.of(one, several)) {
+                assertThatNullPointerException().isThrownBy(() -> lease.onLost(missing()));
+                assertThatNullPointerException().isThrownBy(() -> lease.onInDoubt(missing()));
+            }
+        }
+        store.reset();
+    }
+
+    @SuppressWarnings("NullAway") // as a caller whose compiler does not check it
+    private static <T> T missing() {
+        return null;
     }
 }

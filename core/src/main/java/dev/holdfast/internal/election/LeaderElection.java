@@ -18,6 +18,7 @@ import dev.holdfast.internal.time.Wakeable;
 import dev.holdfast.spi.LockName;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -100,19 +101,19 @@ public final class LeaderElection implements Election, ClosesFirst {
     @Override
     public void onElected(Consumer<Term> listener) {
         requireNew();
-        electedListeners.add(listener);
+        electedListeners.add(Objects.requireNonNull(listener, "listener"));
     }
 
     @Override
     public void onLost(Consumer<LossReason> listener) {
         requireNew();
-        lostListeners.add(listener);
+        lostListeners.add(Objects.requireNonNull(listener, "listener"));
     }
 
     @Override
     public void onFailure(Consumer<LockException> listener) {
         requireNew();
-        failureListeners.add(listener);
+        failureListeners.add(Objects.requireNonNull(listener, "listener"));
     }
 
     private void requireNew() {
@@ -330,6 +331,7 @@ public final class LeaderElection implements Election, ClosesFirst {
 
     @Override
     public void run(LeaderTask task) throws InterruptedException {
+        Objects.requireNonNull(task, "task"); // before it joins, so that it does not lead first
         if (state.compareAndSet(State.NEW, State.STARTED)) {
             begin();
         }
@@ -395,7 +397,8 @@ public final class LeaderElection implements Election, ClosesFirst {
 
     @Override
     public void observe(Consumer<Optional<Candidate>> observer) {
-        LeaderObservation observation = new LeaderObservation(engine, spec.name(), options, observer);
+        LeaderObservation observation =
+                new LeaderObservation(engine, spec.name(), options, Objects.requireNonNull(observer, "observer"));
         observations.add(observation);
         if (isClosed()) {
             observation.close();

@@ -10,6 +10,7 @@ import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Nanos;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -197,6 +198,7 @@ public final class Hold implements Lease {
 
     @Override
     public void onLost(Consumer<LossReason> listener) {
+        Objects.requireNonNull(listener, "listener"); // else it is missed at the loss only
         LossReason already = grant.home().locked(() -> {
             if (isOpen()) {
                 lossListeners = plus(lossListeners, listener);
@@ -240,6 +242,7 @@ public final class Hold implements Lease {
 
     @Override
     public void onInDoubt(Consumer<Duration> listener) {
+        Objects.requireNonNull(listener, "listener");
         Consumer<Duration> handingOver = left -> engine().callbacks().run(() -> listener.accept(left));
         if (whenInDoubt(handingOver)) {
             handingOver.accept(remaining());

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -67,7 +68,7 @@ public final class SeveralLease implements Lease {
 
     @Override
     public void onLost(Consumer<LossReason> listener) {
-        onFirstLost(members, listener);
+        onFirstLost(members, Objects.requireNonNull(listener, "listener"));
     }
 
     /** Calls the listener for the first of the holds that is lost. */
@@ -84,7 +85,7 @@ public final class SeveralLease implements Lease {
 
     @Override
     public void onInDoubt(Consumer<Duration> listener) {
-        Hold.onFirstInDoubt(members, listener, this::remaining);
+        Hold.onFirstInDoubt(members, Objects.requireNonNull(listener, "listener"), this::remaining);
     }
 
     @Override
