@@ -4,6 +4,7 @@ import dev.holdfast.Holdfast;
 import dev.holdfast.LockException;
 import dev.holdfast.LockOptions;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.springframework.integration.support.locks.DistributedLock;
 import org.springframework.integration.support.locks.ExpirableLockRegistry;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
@@ -61,11 +62,23 @@ public final class HoldfastLockRegistry
      * The lock of a key.
      *
      * @param key its text is part of the name, so it must be the same in all processes, as with a string or a number
-     * @throws IllegalArgumentException if prefix and text are not 1 to 255 bytes of UTF-8 without control characters
+     * @throws IllegalArgumentException if prefix and text are not 1 to 255 bytes of UTF-8 without control characters, or if the
+     *     key is null, or has no text of its own, as an array or an object whose class has no {@code toString}
      */
     @Override
     public DistributedLock obtain(Object key) {
-        return new RegistryLock(locks, prefix + key, options);
+        return new RegistryLock(locks, nameOf(key), options);
+    }
+
+    // The text of Object.toString() differs between two objects that are equal, so that nobody would be excluded.
+    private String nameOf(@Nullable Object key) {
+        String text = String.valueOf(key);
+        if (key == null || text.equals(key.getClass().getName() + "@" + Integer.toHexString(key.hashCode()))) {
+            throw new IllegalArgumentException(
+                    "The key of a lock must have a text that is the same in all processes, but " + text
+                            + " has none: use a string or a number");
+        }
+        return prefix + text;
     }
 
     /** Does nothing: no lock is kept here. */
@@ -87,7 +100,7 @@ public final class HoldfastLockRegistry
     @Override
     public void renewLock(Object key, Duration ttl) {
         try {
-            locks.lock(prefix + key, options).extend(ttl);
+            locks.lock(nameOf(key), options).extend(ttl);
         } catch (IllegalMonitorStateException | LockException cause) {
             throw new IllegalStateException("The lock was not renewed: " + cause.getMessage(), cause);
         }

@@ -63,6 +63,18 @@ class HoldfastLockRegistryTest {
     }
 
     @Test
+    void aKeyWhoseTextDiffersInEachProcessIsRefused() {
+        HoldfastLockRegistry registry = new HoldfastLockRegistry(locks);
+        for (Object bad : new Object[] {null, new Object(), new byte[] {1}}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> registry.obtain(bad))
+                    .withMessageContaining("the same in all processes");
+            assertThatIllegalArgumentException().isThrownBy(() -> registry.renewLock(bad));
+        }
+        assertThat(registry.obtain(42L)).isEqualTo(registry.obtain("42"));
+    }
+
+    @Test
     void conditionsWorkInThisJvm() throws InterruptedException {
         DistributedLock lock = new HoldfastLockRegistry(locks).obtain("a");
         lock.lock();
