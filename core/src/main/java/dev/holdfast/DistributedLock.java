@@ -55,7 +55,10 @@ public interface DistributedLock extends Lock {
 
     /**
      * Takes the lock if it is free now. This needs at most one round trip to the store, and none if another thread
-     * of this JVM is known to hold the lock.
+     * of this JVM is known to hold the lock. It returns false where {@link #lock()} throws because the thread holds the lock
+     * already.
+     *
+     * @throws LockLostException if the thread holds the lock already and has lost it
      */
     @Override
     boolean tryLock();
@@ -64,6 +67,7 @@ public interface DistributedLock extends Lock {
      * Waits for the lock for a limited time, measured on the monotonic clock. A time of zero or less does not wait.
      *
      * @return whether the thread holds the lock now
+     * @throws LockException like {@link #lock()}, if it would wait for itself; the JDK's locks return false then
      */
     @Override
     boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
@@ -143,9 +147,10 @@ public interface DistributedLock extends Lock {
 
     /**
      * Waits for the lock without blocking a thread. Cancelling the future ends the wait and leaves nothing in the
-     * store.
+     * store. Unlike {@link #acquire()} it also waits if the calling thread holds the name through {@link #lock()}: a thread that
+     * waits for the future then, and has not unlocked, waits for itself.
      *
-     * @return a future that fails with what {@link #acquire()} throws
+     * @return a future that fails with what {@link #acquire()} throws otherwise
      */
     CompletableFuture<Lease> acquireAsync();
 

@@ -64,7 +64,8 @@ public final class Holdfast implements AutoCloseable {
     }
 
     /**
-     * Opens a store by its URL. The store modules on the class path determine which URL schemes are available.
+     * Opens a store by its URL. The store modules on the class path determine which URL schemes are available. Each client that
+     * is opened by {@code memory:} has a store of its own; {@link #over} lets several share one.
      *
      * @param url for example {@code memory:} or {@code sqlite:/var/lib/shop/locks.db}
      * @throws IllegalArgumentException if no module on the class path opens such a URL, or it is wrong

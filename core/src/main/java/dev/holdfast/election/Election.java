@@ -110,7 +110,7 @@ public interface Election extends AutoCloseable {
      * cleared when the task has ended. Several threads may run tasks.
      *
      * <p>After the method has returned or thrown, this candidate stands again, though no task runs: close the election if it
-     * shall not.
+     * shall not. The method also returns when the election or its client is closed, and at once if that was done before.
      *
      * @throws InterruptedException if somebody else interrupts the thread
      * @throws IllegalStateException if a callback or a task of this election would wait

@@ -180,7 +180,7 @@ public final class Several implements Wakeable {
     public static LockTimeoutException timedOut(Engine engine, List<LockSpec> specs) {
         String all = specs.stream().map(spec -> spec.name().value()).collect(Collectors.joining(","));
         return new LockTimeoutException("Not all of the locks \"" + all + "\" were free in time for client "
-                + engine.clientId() + ". None is held and nothing waits");
+                + engine.clientId() + ". None is held and nothing waits; state(name) shows who holds one");
     }
 
     private List<String> names() {
