@@ -13,8 +13,10 @@ import dev.holdfast.store.UrlOptions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.StringJoiner;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /**
  * Opens {@code jdbc:postgresql:...}, {@code jdbc:mariadb:...}, {@code jdbc:mysql:...}, {@code jdbc:h2:...}, and the
@@ -52,11 +54,34 @@ import java.util.TreeMap;
  *     {@code timeColumn}, {@code timeZone} and {@code deadAfter} describe; see {@code docs/databases.md}</td></tr>
  * </table>
  *
- * Another option that begins with {@code holdfast.} is refused.
+ * Another option that begins with {@code holdfast.} is refused, and so is one of these names without that before it, which no
+ * driver of the four databases knows: it would be ignored, or name another database.
  */
 public final class JdbcLockStoreProvider implements LockStoreProvider {
 
     private static final String OURS = "holdfast.";
+
+    /** The databases whose drivers are known to have no option of the {@link #NAMES}. */
+    private static final Pattern KNOWN = Pattern.compile("jdbc:(postgresql|mariadb|mysql|h2):");
+
+    private static final Set<String> NAMES = Set.of(
+            "keep",
+            "busyTimeout",
+            "ticketTtl",
+            "schema",
+            "table",
+            "connections",
+            "wakeup",
+            "durability",
+            "serverPrepare",
+            "clock",
+            "layout",
+            "theirTable",
+            "nameColumn",
+            "flagColumn",
+            "ownerColumn",
+            "timeColumn",
+            "deadAfter");
 
     @Override
     public String form() {
@@ -107,6 +132,7 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
             if (pair.startsWith(OURS)) {
                 all.add(pair.substring(OURS.length()));
             } else if (!pair.isEmpty()) {
+                requireTheirs(url, pair);
                 theirs.add(pair);
             }
         }
@@ -115,5 +141,13 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
             ours.putAll(StoreUrl.hidingPassword(url, () -> UrlOptions.split(String.join("&", all))));
         }
         return url.substring(0, question) + theirs;
+    }
+
+    private static void requireTheirs(String url, String pair) {
+        String name = pair.substring(0, Math.max(0, pair.indexOf('=')));
+        if (NAMES.contains(name) && KNOWN.matcher(url).lookingAt()) {
+            throw new IllegalArgumentException("Option " + name + " in the URL of a database must be written " + OURS
+                    + name + ": without " + OURS + " it is the driver's, which has none of this name");
+        }
     }
 }

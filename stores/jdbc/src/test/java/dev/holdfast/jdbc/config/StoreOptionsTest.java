@@ -40,6 +40,9 @@ class StoreOptionsTest {
                 "jdbc:h2:mem:x?holdfast.colour=red          | Unknown option \"colour\"",
                 "jdbc:h2:mem:x?holdfast.boot=1              | Unknown option \"boot\"",
                 "jdbc:h2:mem:x?holdfast.keep                | NAME=VALUE",
+                "jdbc:h2:mem:x?ticketTtl=2s                 | must be written holdfast.ticketTtl",
+                "jdbc:mariadb://h/db?user=u&schema=check    | must be written holdfast.schema",
+                "jdbc:postgresql://h/db?layout=flag         | must be written holdfast.layout",
                 "jdbc:oracle:thin:password=s3cret;x         | MySQL and H2 are known",
             })
     void wrongUrlsSayWhatIsWrong(String url, String message) {
