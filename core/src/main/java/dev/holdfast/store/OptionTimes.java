@@ -60,7 +60,7 @@ public final class OptionTimes {
     }
 
     /** The time as it is written in a URL; in the form of ISO-8601 where that has no unit for it. */
-    private static String text(Duration time) {
+    public static String text(Duration time) {
         if (time.getNano() % 1_000_000 != 0 || time.getSeconds() < 0 || time.getSeconds() > LONGEST_SHORT_SECONDS) {
             return time.toString();
         } else if (time.getNano() != 0 || time.isZero()) {

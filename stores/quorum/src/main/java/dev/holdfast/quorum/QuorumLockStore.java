@@ -123,7 +123,8 @@ public final class QuorumLockStore implements LockStore {
     static void checkCount(int count) {
         if (count < MIN_NODES || count > MAX_NODES || count % 2 == 0) {
             throw new IllegalArgumentException("A quorum has 3, 5 or another odd number of nodes up to " + MAX_NODES
-                    + ", but was given " + count + ": an even number survives no more failures than one less");
+                    + ", but was given " + count
+                    + (count % 2 == 0 ? ": an even number survives no more failures than one less" : ""));
         }
     }
 

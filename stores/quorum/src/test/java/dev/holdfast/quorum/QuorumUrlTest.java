@@ -161,7 +161,7 @@ class QuorumUrlTest {
         assertThatThrownBy(() -> new QuorumLockStoreProvider()
                         .open("quorum:redis://a,zookeeper://u:SECRET@b,redis://c", MonotonicClock.SYSTEM))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("zookeeper://***@b;")
+                .hasMessageContaining("\"zookeeper://***@b\"")
                 .message()
                 .doesNotContain("SECRET");
     }

@@ -77,7 +77,11 @@ public record RedisOptions(
     public RedisOptions {
         OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
         // A record must not expire as idle while tickets are still being refreshed.
-        OptionTimes.check("keep", keep, ticketTtl.multipliedBy(10), Duration.ofDays(36_500));
+        if (keep.compareTo(ticketTtl.multipliedBy(10)) < 0) {
+            throw new IllegalArgumentException("Option keep must be at least ten times ticketTtl, but keep was "
+                    + OptionTimes.text(keep) + " and ticketTtl " + OptionTimes.text(ticketTtl));
+        }
+        OptionTimes.check("keep", keep, Claim.MIN_LEASE, Duration.ofDays(36_500));
         OptionTimes.check("timeout", timeout, Duration.ofMillis(10), Duration.ofSeconds(8));
         if (connections < 1 || connections > MAX_CONNECTIONS) {
             throw new IllegalArgumentException(
@@ -234,7 +238,8 @@ public record RedisOptions(
 
     private static int number(String name, String value) {
         if (!value.matches("\\d{1,9}")) {
-            throw new IllegalArgumentException("Option " + name + " must be a number, but was \"" + value + "\"");
+            throw new IllegalArgumentException(
+                    "Option " + name + " must be a whole number of at most 9 digits, but was \"" + value + "\"");
         }
         return Integer.parseInt(value);
     }

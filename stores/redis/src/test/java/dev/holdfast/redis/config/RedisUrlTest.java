@@ -168,6 +168,17 @@ class RedisUrlTest {
                 .hasMessageNotContaining("user:sec");
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "redis://h?ticketTtl=1h  | keep must be at least ten times ticketTtl, but keep was 1h and ticketTtl 1h",
+                "redis://h?replicas=-1   | replicas must be a whole number of at most 9 digits, but was \"-1\"",
+            })
+    void messagesNameTheCause(String text, String message) {
+        assertThatThrownBy(() -> RedisUrl.parse(text)).hasMessage("Option " + message);
+    }
+
     /** An @ that stands after the servers is no end of a login if all of the URL makes sense without one. */
     @ParameterizedTest
     @CsvSource({
