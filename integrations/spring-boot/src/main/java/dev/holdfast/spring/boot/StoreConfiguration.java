@@ -129,7 +129,8 @@ final class StoreConfiguration {
         } catch (IllegalArgumentException wrong) {
             throw new NoLockStoreException(
                     "The store " + place + " cannot be used: " + wrong.getMessage(),
-                    "Correct holdfast.url, or whatever else names the store, or add the module of that store",
+                    "Correct holdfast.url, holdfast.store-options, or whatever else names the store, or add the module of that"
+                            + " store",
                     wrong);
         } catch (IllegalStateException library) {
             throw new NoLockStoreException(
