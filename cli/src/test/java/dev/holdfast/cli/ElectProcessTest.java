@@ -124,6 +124,8 @@ class ElectProcessTest extends ToolTest {
     void whatDoesNotGoTogetherIsRefused() {
         assertThat(tool.run("elect", "x").exit()).isEqualTo(64);
         assertThat(tool.run("elect", "--status", "x", "--", "true").exit()).isEqualTo(64);
+        assertThat(tool.run("elect", "--status", "--id", "a", "x").exit()).isEqualTo(64);
+        assertThat(tool.run("elect", "--status", "--lease", "5s", "x").exit()).isEqualTo(64);
         assertThat(tool.run("elect", "--json", "x", "--", "true").exit()).isEqualTo(64);
         assertThat(tool.run("elect", "--id", "two words", "x", "--", "true").exit())
                 .isEqualTo(64);

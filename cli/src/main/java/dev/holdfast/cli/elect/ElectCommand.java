@@ -66,7 +66,7 @@ public final class ElectCommand implements Callable<Integer> {
             paramLabel = "DUR",
             converter = DurationConverter.class,
             description = "How long a leader that died stays elected. 100ms to 24h. Default: 15s.")
-    private Duration lease = ElectionOptions.defaults().lease();
+    private @Nullable Duration lease;
 
     @Option(
             names = "--grace",
@@ -100,6 +100,9 @@ public final class ElectCommand implements Callable<Integer> {
             if (!command.isEmpty()) {
                 throw Failure.usage("--status runs no command: leave out -- and what follows");
             }
+            if (!id.isEmpty() || !payload.isEmpty() || lease != null || grace != null) {
+                throw Failure.usage("--status stands for no election: leave out --id, --payload, --lease and --grace");
+            }
             return showStatus();
         }
         if (json) {
@@ -114,7 +117,8 @@ public final class ElectCommand implements Callable<Integer> {
 
     private ElectionOptions options() {
         try {
-            return ElectionOptions.defaults().withId(id).withPayload(payload).withLease(lease);
+            ElectionOptions named = ElectionOptions.defaults().withId(id).withPayload(payload);
+            return lease == null ? named : named.withLease(lease);
         } catch (IllegalArgumentException wrong) {
             throw Failure.usage("--id, --payload or --lease is wrong: " + wrong.getMessage());
         }
