@@ -27,6 +27,21 @@ class LockKeysTest {
                 .isFalse();
     }
 
+    /** One of them made every search fail: list() asks for the names of all keys. */
+    @Test
+    void keysWhoseNamesAreNoneAreNotOurs() {
+        for (String text : new String[] {
+            "holdfast:{}", "holdfast:{a\nb}", "holdfast:{" + "x".repeat(256) + "}", "holdfast:0{0}a}", "holdfast:{}a}"
+        }) {
+            assertThat(keys.isKey(text.getBytes(StandardCharsets.UTF_8)))
+                    .as(text)
+                    .isFalse();
+        }
+        assertThat(keys.isKey("holdfast:{\u00ff}".getBytes(StandardCharsets.ISO_8859_1)))
+                .as("no UTF-8")
+                .isFalse();
+    }
+
     @Test
     void noTwoNamesShareAKey() {
         Set<String> seen = new HashSet<>();
