@@ -4,6 +4,7 @@ import dev.holdfast.jdbc.config.ServerOptions;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
+import java.util.Objects;
 import javax.sql.DataSource;
 
 /**
@@ -35,7 +36,8 @@ public final class JdbcLockStore {
      * @throws StoreException if the database cannot be reached, or its tables are not as they must be
      */
     public static LockStore over(DataSource database, String options) {
-        return ServerStoreFactory.over(database, ServerOptions.parse(options), MonotonicClock.SYSTEM);
+        return ServerStoreFactory.over(
+                Objects.requireNonNull(database, "database"), ServerOptions.parse(options), MonotonicClock.SYSTEM);
     }
 
     /**

@@ -6,6 +6,7 @@ import dev.holdfast.spi.MonotonicClock;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -84,7 +85,8 @@ public final class OptimisticUpdate {
      *     committed
      */
     public static OptimisticUpdate over(DataSource source) {
-        return new OptimisticUpdate(source, null, ATTEMPTS, TIME, MonotonicClock.SYSTEM);
+        return new OptimisticUpdate(
+                Objects.requireNonNull(source, "source"), null, ATTEMPTS, TIME, MonotonicClock.SYSTEM);
     }
 
     /**
@@ -92,7 +94,8 @@ public final class OptimisticUpdate {
      * this then neither commits nor rolls back, only {@link #update} can be used, and only below REPEATABLE READ.
      */
     public static OptimisticUpdate over(Connection connection) {
-        return new OptimisticUpdate(null, connection, ATTEMPTS, TIME, MonotonicClock.SYSTEM);
+        return new OptimisticUpdate(
+                null, Objects.requireNonNull(connection, "connection"), ATTEMPTS, TIME, MonotonicClock.SYSTEM);
     }
 
     /**

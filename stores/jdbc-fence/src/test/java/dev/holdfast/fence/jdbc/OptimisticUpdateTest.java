@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.fence.jdbc.VersionedTable.Change;
@@ -259,6 +260,8 @@ class OptimisticUpdateTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> VersionedTable.of("stock", "id").byVersion("ID"));
         assertThatIllegalArgumentException().isThrownBy(() -> STOCK.row());
+        assertThatNullPointerException().isThrownBy(() -> OptimisticUpdate.over((javax.sql.DataSource) null));
+        assertThatNullPointerException().isThrownBy(() -> OptimisticUpdate.over((Connection) null));
         assertThatIllegalArgumentException().isThrownBy(() -> updates.attempts(0));
         assertThatIllegalArgumentException().isThrownBy(() -> updates.within(Duration.ofSeconds(-1)));
         database.run("CREATE TABLE twice (id INTEGER, num INTEGER)", "INSERT INTO twice VALUES (1, 1), (1, 2)");

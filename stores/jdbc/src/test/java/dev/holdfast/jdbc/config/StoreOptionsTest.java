@@ -1,8 +1,10 @@
 package dev.holdfast.jdbc.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.jdbc.JdbcLockStore;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.LockStoreProvider;
 import dev.holdfast.spi.MonotonicClock;
@@ -50,6 +52,13 @@ class StoreOptionsTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(message)
                 .hasMessageNotContaining("s3cret");
+    }
+
+    @Test
+    void noDataSourceIsRefusedByName() {
+        assertThatNullPointerException()
+                .isThrownBy(() -> JdbcLockStore.over(null))
+                .withMessage("database");
     }
 
     /** The time-out is another one than the default, and long: it also limits the wait for the first connection of a cold JVM. */
