@@ -52,7 +52,7 @@ public interface Election extends AutoCloseable {
     /**
      * Joins the election, and joins it again after each term, until it is closed.
      *
-     * @throws IllegalStateException if it was started or closed before
+     * @throws IllegalStateException if it was started or closed before, or its client is closed
      */
     void start();
 

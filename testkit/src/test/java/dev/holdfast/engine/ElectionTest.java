@@ -262,6 +262,17 @@ class ElectionTest extends EngineFixture {
         assertThatExceptionOfType(IllegalStateException.class).isThrownBy(election::start);
     }
 
+    /** It stood for nothing, and nobody learned of that. */
+    @Test
+    void anElectionOfAClosedClientDoesNotStart() {
+        Election election = locks.election("billing");
+        locks.close();
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(election::start)
+                .withMessageContaining("billing")
+                .withMessageContaining("client is closed");
+    }
+
     // ---- the end of a candidate ----
 
     @Test

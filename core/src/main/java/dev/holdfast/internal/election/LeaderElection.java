@@ -130,6 +130,10 @@ public final class LeaderElection implements Election, ClosesFirst {
 
     @Override
     public void start() {
+        if (engine.isClosed()) {
+            throw new IllegalStateException(
+                    "Election \"" + name() + "\" cannot be started: its Holdfast client is closed");
+        }
         if (!state.compareAndSet(State.NEW, State.STARTED)) {
             throw new IllegalStateException("Election \"" + name() + "\" was started or closed before");
         }
