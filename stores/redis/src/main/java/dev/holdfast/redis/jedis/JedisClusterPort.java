@@ -190,6 +190,7 @@ public final class JedisClusterPort implements RedisPort {
             try {
                 Object reply = node(address).run(call, asking);
                 if (!(reply instanceof Redirection redirection)) {
+                    slots.answered(address);
                     return reply;
                 }
                 if (i >= MAX_REDIRECTIONS || clock.nanoTime() - deadline > 0) {
@@ -232,7 +233,7 @@ public final class JedisClusterPort implements RedisPort {
         if (!failure.retryable() || ServerError.isDivided(failure)) {
             return null;
         }
-        slots.suspect();
+        slots.suspect(failed);
         if (failure.effect() != Effect.NONE || closed) {
             return null;
         }
@@ -394,7 +395,7 @@ public final class JedisClusterPort implements RedisPort {
         try {
             answers = node(part.node()).runAll(part.calls());
         } catch (StoreException failure) {
-            slots.suspect();
+            slots.suspect(part.node());
             answers = part.failed(failure);
         }
         noteWhetherItAnswers(part.node(), start, answers.get(answers.size() - 1));
@@ -404,7 +405,9 @@ public final class JedisClusterPort implements RedisPort {
             if (answer instanceof Redirection redirection) {
                 answers.set(i, followed(part.calls().get(i), part.node(), redirection, deadline));
             } else if (answer instanceof StoreException failure && failure.retryable()) {
-                slots.suspect();
+                slots.suspect(part.node());
+            } else if (!(answer instanceof StoreException)) {
+                slots.answered(part.node());
             }
         }
         return answers;

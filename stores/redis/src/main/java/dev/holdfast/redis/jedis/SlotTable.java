@@ -18,6 +18,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.ReentrantLock;
@@ -55,6 +56,15 @@ final class SlotTable {
     private volatile Set<ServerAddress> serving = Set.of();
     /** The node that is asked first. */
     private volatile @Nullable ServerAddress best;
+
+    /**
+     * Nodes that have not answered the last call. They are asked last: a silent one would hold up the calls to all
+     * others, and one that is cut off from the others still names itself when another one is the primary.
+     */
+    private final Set<ServerAddress> failing = ConcurrentHashMap.newKeySet();
+
+    /** Whether another node is asked first: the best one may be cut off together with one that fails. */
+    private volatile boolean bestIsSuspect;
 
     private boolean wasAsked;
     private long askedAt;
@@ -115,6 +125,7 @@ final class SlotTable {
     void moved(int slot, ServerAddress owner) {
         owners.set(slot, owner);
         best = owner;
+        bestIsSuspect = false;
         stale = true;
     }
 
@@ -155,6 +166,20 @@ final class SlotTable {
         stale = true;
     }
 
+    /** Notes that a call to a node has failed, perhaps because the table is outdated. */
+    void suspect(ServerAddress failed) {
+        failing.add(failed);
+        bestIsSuspect = true;
+        stale = true;
+    }
+
+    /** Notes that a node has answered a call. */
+    void answered(ServerAddress node) {
+        if (!failing.isEmpty()) {
+            failing.remove(node);
+        }
+    }
+
     /** Asks one node after the other until one answers. Keeps the known table if none does. */
     void refresh() {
         if (!BlockingCalls.lockWithin(asking, timeout.toNanos(), clock)) {
@@ -165,15 +190,8 @@ final class SlotTable {
             if (wasAsked && now - askedAt < LEAST_PAUSE_NANOS) {
                 return;
             }
-            Set<ServerAddress> candidates = new LinkedHashSet<>();
-            ServerAddress first = best;
-            if (first != null) {
-                candidates.add(first);
-            }
-            candidates.addAll(known);
-            candidates.addAll(seeds);
             StoreException failure = null;
-            for (ServerAddress node : candidates) {
+            for (ServerAddress node : candidates()) {
                 if (clock.nanoTime() - now > 2 * timeout.toNanos()) {
                     break;
                 }
@@ -194,6 +212,29 @@ final class SlotTable {
         }
     }
 
+    // Primaries come first, since the answer of a replica alone is not enough.
+    private Set<ServerAddress> candidates() {
+        Set<ServerAddress> candidates = new LinkedHashSet<>();
+        ServerAddress last = best;
+        boolean another = bestIsSuspect;
+        bestIsSuspect = false;
+        if (last != null && !another) {
+            candidates.add(last);
+        }
+        candidates.addAll(serving);
+        candidates.addAll(known);
+        candidates.addAll(seeds);
+        if (last != null && another) {
+            candidates.remove(last);
+            candidates.add(last);
+        }
+        failing.retainAll(candidates);
+        Set<ServerAddress> failingLast = new LinkedHashSet<>(candidates);
+        failingLast.removeAll(failing);
+        failingLast.addAll(candidates);
+        return failingLast;
+    }
+
     // A node without slots may have left the cluster and still answer with the table of then. If a node that serves
     // slots by that table answers, too, its table counts.
     private ServerAddress knowsForCertain(ServerAddress answered) {
@@ -203,7 +244,7 @@ final class SlotTable {
             if (answered.equals(owner)) {
                 return answered;
             }
-            another = another == null ? owner : another;
+            another = another == null && owner != null && !failing.contains(owner) ? owner : another;
         }
         return another != null && askOne(another) == null ? another : answered;
     }
@@ -213,6 +254,7 @@ final class SlotTable {
         try {
             connection = connections.open(node);
         } catch (StoreException unreachable) {
+            failing.add(node);
             return unreachable;
         }
         try {
@@ -228,6 +270,7 @@ final class SlotTable {
             return ServerError.of(String.valueOf(refused.getMessage()), node, refused);
         } catch (JedisException broken) {
             connection.setBroken();
+            failing.add(node);
             return StoreException.unavailable(
                     Effect.NONE,
                     node + " has not returned its slot table (" + OwnConnections.innermost(broken) + ")",

@@ -11,7 +11,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.CommandArguments;
@@ -98,6 +100,88 @@ class SlotTableTest {
             assertNobodyServes(slot);
         }
         assertThat(table.oneOfEach()).containsExactly(7);
+    }
+
+    private static final ServerAddress OLD = new ServerAddress("old", 7000);
+    private static final ServerAddress REPLICA = new ServerAddress("replica", 7000);
+    private static final ServerAddress OTHER = new ServerAddress("other", 7000);
+
+    /** Nodes with answers of their own; one without an answer is silent. Adds whoever is asked to a list. */
+    private SlotTable tableOf(Map<ServerAddress, List<Object>> answers, List<ServerAddress> asked) {
+        SlotTable.NodeConnections nodes = new SlotTable.NodeConnections() {
+            @Override
+            public Connection open(ServerAddress node) {
+                asked.add(node);
+                if (!answers.containsKey(node)) {
+                    throw StoreException.unavailable(Effect.NONE, node + " is silent", null);
+                }
+                return new Connection() {
+                    @Override
+                    public Object executeCommand(CommandArguments arguments) {
+                        return answers.get(node);
+                    }
+                };
+            }
+
+            @Override
+            public void ended(ServerAddress node, Connection connection) {}
+        };
+        return new SlotTable(List.of(OLD, REPLICA, OTHER), nodes, Duration.ofSeconds(1), clock);
+    }
+
+    private static List<Object> twoRanges(ServerAddress first, ServerAddress firstReplica) {
+        return List.of(
+                List.of(0L, 8_000L, node(first.host(), 7000L), node(firstReplica.host(), 7000L)),
+                List.of(8_001L, 16_383L, node(OTHER.host(), 7000L)));
+    }
+
+    /** Before, it was asked again and again, and named itself, while the others had another primary. */
+    @Test
+    void primaryThatIsCutOffIsNotAskedWhoServesItsSlots() {
+        Map<ServerAddress, List<Object>> answers = new HashMap<>();
+        answers.put(OLD, twoRanges(OLD, REPLICA));
+        answers.put(OTHER, twoRanges(REPLICA, OLD));
+        SlotTable cutOff = tableOf(answers, new ArrayList<>());
+        assertThat(cutOff.ownerOf(0)).isEqualTo(OLD);
+        clock.advance(Duration.ofSeconds(1));
+        cutOff.suspect(OLD);
+        assertThat(cutOff.ownerOf(0)).isEqualTo(REPLICA);
+    }
+
+    /** Before, each call to a silent primary made the calls to all others wait until it had been asked for the table, too. */
+    @Test
+    void silentPrimaryIsNotAskedAsLongAsAnotherOneAnswers() {
+        Map<ServerAddress, List<Object>> answers = new HashMap<>();
+        for (ServerAddress node : List.of(OLD, REPLICA, OTHER)) {
+            answers.put(node, twoRanges(OLD, REPLICA));
+        }
+        List<ServerAddress> asked = new ArrayList<>();
+        SlotTable silent = tableOf(answers, asked);
+        silent.refresh();
+        answers.remove(OLD);
+        asked.clear();
+        for (int i = 0; i < 3; i++) {
+            clock.advance(Duration.ofSeconds(1));
+            silent.suspect(OLD);
+            assertThat(silent.ownerOf(16_383)).isEqualTo(OTHER);
+            silent.answered(OTHER);
+        }
+        assertThat(asked).isNotEmpty().doesNotContain(OLD);
+    }
+
+    /** A node that answers may be cut off together with the one that fails. */
+    @Test
+    void afterAFailureAnotherNodeIsAskedThanTheLastTime() {
+        Map<ServerAddress, List<Object>> answers = new HashMap<>();
+        answers.put(OTHER, twoRanges(OLD, REPLICA));
+        List<ServerAddress> asked = new ArrayList<>();
+        SlotTable cutOff = tableOf(answers, asked);
+        assertThat(cutOff.ownerOf(0)).isEqualTo(OLD);
+        answers.put(REPLICA, twoRanges(REPLICA, OLD));
+        clock.advance(Duration.ofSeconds(1));
+        cutOff.answered(REPLICA);
+        cutOff.suspect(OLD);
+        assertThat(cutOff.ownerOf(0)).isEqualTo(REPLICA);
     }
 
     private void assertNobodyServes(int slot) {
