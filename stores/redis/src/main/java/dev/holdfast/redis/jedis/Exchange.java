@@ -8,12 +8,14 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.ServerAddress;
+import dev.holdfast.store.TimeLimit;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
@@ -33,8 +35,12 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
  */
 final class Exchange {
 
+    /** How many time-outs a batch may take: two until the last reply is waited for, one for that, and one to spare. */
+    private static final int WAITS_OF_A_BATCH = 4;
+
     private final Object endpoint;
     private final Duration timeout;
+    private final TimeLimit limit;
     private final MonotonicClock clock;
     private final Runnable demoted;
 
@@ -46,6 +52,7 @@ final class Exchange {
         this.demoted = demoted;
         this.endpoint = endpoint;
         this.timeout = timeout;
+        this.limit = new TimeLimit(timeout.multipliedBy(WAITS_OF_A_BATCH));
         this.clock = clock;
     }
 
@@ -134,7 +141,7 @@ final class Exchange {
     List<@Nullable Object> all(Connection connection, List<ServerCall> calls) {
         List<@Nullable Object> replies;
         try {
-            replies = sendAllKnown(connection, calls);
+            replies = inTime(connection, () -> sendAllKnown(connection, calls));
         } catch (RuntimeException | Error unfinished) {
             connection.setBroken();
             throw unfinished;
@@ -144,6 +151,18 @@ final class Exchange {
             demoted.run();
         }
         return replies;
+    }
+
+    // A large batch does not fit into the buffers of the system. If the server does not read it, the write blocks, for
+    // which
+    // a socket has no time-out, and with it all further renewals; the system gives up after a quarter of an hour.
+    private <T> T inTime(Connection connection, Supplier<T> work) {
+        TimeLimit.Call call = limit.begin(() -> OwnConnections.end(connection));
+        try {
+            return work.get();
+        } finally {
+            call.end();
+        }
     }
 
     // Sends again, with the text, what the server does not know.

@@ -8,6 +8,8 @@ import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.ServerCall;
 import dev.holdfast.redis.config.RedisUrl;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.StoreException;
+import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.WrappedClock;
 import java.nio.charset.StandardCharsets;
@@ -44,6 +46,28 @@ class ExchangeTest extends StoreTest {
             thrown = isThrownIn(() -> texts(port, "a", "b"));
             clock.failIn(0);
             assertThat(texts(port, "c")).as("after call %s of the clock", n).containsExactly("c");
+        }
+    }
+
+    /** Before, it took for as long as the server did not read, and all renewals waited for it. */
+    @Test
+    void batchThatTheServerDoesNotReadIsGivenUp() {
+        byte[] large = new byte[1_000_000];
+        List<ServerCall> calls = Stream.generate(() -> ServerCall.command("ECHO", large))
+                .limit(50)
+                .toList();
+        Exchange exchange = new Exchange(server.url(), Duration.ofMillis(100), MonotonicClock.SYSTEM, () -> {});
+        try (Connection connection = new Connection(new HostAndPort("127.0.0.1", server.port()))) {
+            connection.ping();
+            server.signal("STOP");
+            assertThat(exchange.all(connection, calls))
+                    .allSatisfy(reply -> assertThat(reply)
+                            .isInstanceOfSatisfying(
+                                    StoreException.class,
+                                    failure -> assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN)));
+            assertThat(connection.isBroken()).isTrue();
+        } finally {
+            server.signal("CONT");
         }
     }
 
