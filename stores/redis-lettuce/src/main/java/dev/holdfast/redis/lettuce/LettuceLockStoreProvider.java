@@ -13,8 +13,11 @@ import io.lettuce.core.SocketOptions;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +30,12 @@ import org.jspecify.annotations.Nullable;
 public final class LettuceLockStoreProvider implements LockStoreProvider {
 
     private static final Pattern SCHEME = Pattern.compile("^(rediss?(?:-sentinel)?)\\+lettuce://");
+
+    /** The longest pause before another attempt to replace a lost connection, as with Jedis. */
+    static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+    /** How long the threads of a client may take to end, as Lettuce lets those of its own resources. */
+    private static final int SHUTDOWN_SECONDS = 2;
 
     @Override
     public String form() {
@@ -56,10 +65,24 @@ public final class LettuceLockStoreProvider implements LockStoreProvider {
 
     private static LockStore cluster(RedisUrl url, String options, MonotonicClock clock) {
         List<RedisURI> nodes = url.hosts().stream().map(host -> node(url, host)).toList();
-        RedisClusterClient client = RedisClusterClient.create(nodes);
+        ClientResources resources = ofClusters();
+        RedisClusterClient client = RedisClusterClient.create(resources, nodes);
         client.setOptions(
                 ClusterClientOptions.builder(settings(url.options().timeout())).build());
-        return LettuceRedis.over(client, options, url.toString(), clock, client::shutdownAsync);
+        return LettuceRedis.over(
+                client,
+                options,
+                url.toString(),
+                clock,
+                () -> client.shutdownAsync()
+                        .whenComplete((done, failure) -> resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS)));
+    }
+
+    /** A lost connection to a node is replaced by Lettuce only, which tries that after pauses of up to half a minute by itself. */
+    static ClientResources ofClusters() {
+        return ClientResources.builder()
+                .reconnectDelay(Delay.exponential(Duration.ZERO, LONGEST_PAUSE, 2, TimeUnit.MILLISECONDS))
+                .build();
     }
 
     private static ClientOptions settings(Duration timeout) {

@@ -14,6 +14,8 @@ import dev.holdfast.testkit.StoreTest;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
@@ -60,6 +62,16 @@ class ClusterLinksTest extends StoreTest {
         repaired(() -> get(port.subscribe("channel:b", subscriber)));
         node.ask(redis -> redis.sendCommand(Protocol.Command.SPUBLISH, "channel:b", "text"));
         awaitUntil(() -> subscriber.messages.contains("text"));
+    }
+
+    /** Before, the locks of a node that was away for a minute stayed out of reach for up to half a minute longer. */
+    @Test
+    void lostConnectionToANodeIsReplacedAfterShortPausesOnly() {
+        ClientResources resources = LettuceLockStoreProvider.ofClusters();
+        Delay pauses = resources.reconnectDelay();
+        assertThat(IntStream.of(1, 15, 100, Integer.MAX_VALUE).mapToObj(pauses::createDelay))
+                .allSatisfy(pause -> assertThat(pause).isLessThanOrEqualTo(LettuceLockStoreProvider.LONGEST_PAUSE));
+        resources.shutdown();
     }
 
     /** Such as that of one that is gone, until another one has its slots. */
