@@ -154,8 +154,7 @@ final class Exchange {
     }
 
     // A large batch does not fit into the buffers of the system. If the server does not read it, the write blocks, for
-    // which
-    // a socket has no time-out, and with it all further renewals; the system gives up after a quarter of an hour.
+    // which a socket has no time-out, and with it all further renewals; the system gives up after a quarter of an hour.
     private <T> T inTime(Connection connection, Supplier<T> work) {
         TimeLimit.Call call = limit.begin(() -> OwnConnections.end(connection));
         try {
