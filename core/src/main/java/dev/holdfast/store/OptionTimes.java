@@ -59,17 +59,20 @@ public final class OptionTimes {
         }
     }
 
-    /** The time as it is written in a URL; in the form of ISO-8601 where that has no unit for it. */
+    /**
+     * The time as people write it, in the form of ISO-8601 where there is no unit for it. The blank tells it from what a URL may
+     * contain: a message that has something of a password's URL in it is not shown.
+     */
     public static String text(Duration time) {
         if (time.getNano() % 1_000_000 != 0 || time.getSeconds() < 0 || time.getSeconds() > LONGEST_SHORT_SECONDS) {
             return time.toString();
         } else if (time.getNano() != 0 || time.isZero()) {
-            return time.toMillis() + "ms";
+            return time.toMillis() + " ms";
         }
         long seconds = time.getSeconds();
         if (seconds % 86_400 == 0 && seconds > 86_400) {
-            return seconds / 86_400 + "d";
+            return seconds / 86_400 + " d";
         }
-        return seconds % 3600 == 0 ? seconds / 3600 + "h" : seconds % 60 == 0 ? seconds / 60 + "m" : seconds + "s";
+        return seconds % 3600 == 0 ? seconds / 3600 + " h" : seconds % 60 == 0 ? seconds / 60 + " m" : seconds + " s";
     }
 }

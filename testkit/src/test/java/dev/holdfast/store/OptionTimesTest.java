@@ -51,7 +51,7 @@ class OptionTimesTest {
         if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> OptionTimes.check("keep", value, least, most))
-                    .withMessageStartingWith("Option keep must be 100ms to 24h, but was ");
+                    .withMessageStartingWith("Option keep must be 100 ms to 24 h, but was ");
         } else {
             OptionTimes.check("keep", value, least, most);
         }
@@ -60,22 +60,22 @@ class OptionTimesTest {
     /** So that whoever reads it can write it: the bounds of {@code keep} were {@code PT24H to PT876000H}. */
     @ParameterizedTest
     @CsvSource({
-        "PT0S, 0ms",
+        "PT0S, 0 ms",
         "PT0.0015S, PT0.0015S",
-        "PT0.099S, 99ms",
-        "PT90.5S, 90500ms",
-        "PT90S, 90s",
-        "PT5M, 5m",
-        "PT24H, 24h",
-        "PT25H, 25h",
-        "P2D, 2d",
+        "PT0.099S, 99 ms",
+        "PT90.5S, 90500 ms",
+        "PT90S, 90 s",
+        "PT5M, 5 m",
+        "PT24H, 24 h",
+        "PT25H, 25 h",
+        "P2D, 2 d",
         "PT876001H, PT876001H",
         "PT-1S, PT-1S"
     })
     void timesAreShownAsTheyAreWritten(Duration value, String shown) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> OptionTimes.check("keep", value, Duration.ofDays(400), Duration.ofDays(500)))
-                .withMessage("Option keep must be 400d to 500d, but was " + shown);
+                .withMessage("Option keep must be 400 d to 500 d, but was " + shown);
     }
 
     @Provide

@@ -33,7 +33,7 @@ class StoreOptionsTest {
                 "sqlite:~/x.db                              | is not expanded",
                 "sqlite:x.db?                               | NAME=VALUE",
                 "sqlite:x.db?colour=red                     | Unknown option \"colour\"",
-                "sqlite:x.db?keep=59s                       | keep must be 24h to 36500d, but was 59s",
+                "sqlite:x.db?keep=59s                       | keep must be 24 h to 36500 d, but was 59 s",
                 "sqlite:x.db?keep=soon                      | such as 500ms",
                 "sqlite:x.db?busyTimeout=0s                 | busyTimeout must be",
                 "sqlite:x.db?ticketTtl=1ms                  | ticketTtl must be",

@@ -78,8 +78,8 @@ public record RedisOptions(
         OptionTimes.check("ticketTtl", ticketTtl, Claim.MIN_LEASE, Claim.MAX_LEASE);
         // A record must not expire as idle while tickets are still being refreshed.
         if (keep.compareTo(ticketTtl.multipliedBy(10)) < 0) {
-            throw new IllegalArgumentException("Option keep must be at least ten times ticketTtl, but keep was "
-                    + OptionTimes.text(keep) + " and ticketTtl " + OptionTimes.text(ticketTtl));
+            throw new IllegalArgumentException("Option keep must be at least ten times ticketTtl, but was "
+                    + OptionTimes.text(keep) + ", and ticketTtl " + OptionTimes.text(ticketTtl));
         }
         OptionTimes.check("keep", keep, Claim.MIN_LEASE, Duration.ofDays(36_500));
         OptionTimes.check("timeout", timeout, Duration.ofMillis(10), Duration.ofSeconds(8));

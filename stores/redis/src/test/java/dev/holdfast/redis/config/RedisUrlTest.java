@@ -172,7 +172,7 @@ class RedisUrlTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "redis://h?ticketTtl=1h  | keep must be at least ten times ticketTtl, but keep was 1h and ticketTtl 1h",
+                "redis://h?ticketTtl=1h  | keep must be at least ten times ticketTtl, but was 1 h, and ticketTtl 1 h",
                 "redis://h?replicas=-1   | replicas must be a whole number of at most 9 digits, but was \"-1\"",
             })
     void messagesNameTheCause(String text, String message) {
