@@ -134,17 +134,7 @@ final class AdoptedLockStore implements LockStore {
     // It is tried again soon in any case, so a row that somebody has locked is not waited for.
     private Attempt tryAcquire(Turn turn, Claim claim) throws SQLException {
         try {
-            Attempt answer = turn.table()
-                    .look(
-                            claim.name(),
-                            read -> read.only().tryAcquire(claim, read.now(), read.epoch()),
-                            false,
-                            theirs.change())
-                    .answerOrThrow();
-            if (answer instanceof Granted) {
-                turn.table().confirm(List.of(claim));
-            }
-            return answer;
+            return turn.table().tryAcquire(claim, false, theirs.change()).answerOrThrow();
         } catch (TakenElsewhereException taken) {
             return new Attempt.Busy(Duration.ZERO);
         } catch (RowLockedException isLocked) {

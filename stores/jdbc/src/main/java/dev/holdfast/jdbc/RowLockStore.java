@@ -7,6 +7,7 @@ import dev.holdfast.jdbc.connection.Lanes;
 import dev.holdfast.jdbc.connection.SerialConnection;
 import dev.holdfast.jdbc.connection.SerialConnection.Turn;
 import dev.holdfast.jdbc.connection.StoreConnections;
+import dev.holdfast.jdbc.row.Companion;
 import dev.holdfast.jdbc.row.Dialect;
 import dev.holdfast.jdbc.row.HandedOver;
 import dev.holdfast.jdbc.row.Joined;
@@ -160,17 +161,7 @@ final class RowLockStore implements LockStore {
     // A lock whose row is locked by a user's transaction cannot be acquired now, so the result is Busy.
     private Applied<Attempt> tryAcquire(Turn turn, Claim claim) throws SQLException {
         try {
-            Applied<Attempt> applied = onRows(
-                    List.of(claim.name()),
-                    mayWait -> turn.further()
-                            .look(
-                                    claim.name(),
-                                    read -> read.only().tryAcquire(claim, read.now(), read.epoch()),
-                                    mayWait));
-            if (applied.answer() instanceof Granted) {
-                turn.table().confirm(List.of(claim));
-            }
-            return applied;
+            return onRows(List.of(claim.name()), mayWait -> turn.further().tryAcquire(claim, mayWait, Companion.NONE));
         } catch (RowLockedException isLocked) {
             return new Applied<>(new Attempt.Busy(LockTable.PATIENCE), null, List.of(), 0, true);
         }

@@ -3,6 +3,7 @@ package dev.holdfast.jdbc.row;
 import dev.holdfast.jdbc.row.LockStatements.Page;
 import dev.holdfast.jdbc.row.Transition.Applied;
 import dev.holdfast.jdbc.row.Transition.Read;
+import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
@@ -281,6 +282,21 @@ public final class LockTable implements AutoCloseable {
         if (granted.stream().anyMatch(Claim::repeated)) {
             dialect.confirm(statements);
         }
+    }
+
+    /**
+     * Acquires a lock if it is free for the claim, or finds that the claim holds it.
+     *
+     * @param mayWait whether to retry for a while on a row that is locked by somebody else
+     * @throws RowLockedException if a transaction that is not the store's keeps the row locked
+     */
+    public Applied<Attempt> tryAcquire(Claim claim, boolean mayWait, Companion companion) throws SQLException {
+        Applied<Attempt> applied =
+                look(claim.name(), read -> read.only().tryAcquire(claim, read.now(), read.epoch()), mayWait, companion);
+        if (applied.answer() instanceof Granted) {
+            confirm(List.of(claim));
+        }
+        return applied;
     }
 
     /** Like {@link #transition}, for one that often changes nothing: then it is only a single read. */
