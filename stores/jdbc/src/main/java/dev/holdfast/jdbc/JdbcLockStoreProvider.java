@@ -1,6 +1,7 @@
 package dev.holdfast.jdbc;
 
 import dev.holdfast.jdbc.config.ServerOptions;
+import dev.holdfast.jdbc.config.StoreOptions;
 import dev.holdfast.jdbc.connection.DatabaseUrl;
 import dev.holdfast.jdbc.dialect.H2Dialect;
 import dev.holdfast.jdbc.dialect.ServerDialect;
@@ -61,27 +62,10 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
 
     private static final String OURS = "holdfast.";
 
-    /** The databases whose drivers are known to have no option of the {@link #NAMES}. */
+    /** The databases whose drivers are known to have none of our options but {@link #PERHAPS_THEIRS}. */
     private static final Pattern KNOWN = Pattern.compile("jdbc:(postgresql|mariadb|mysql|h2):");
 
-    private static final Set<String> NAMES = Set.of(
-            "keep",
-            "busyTimeout",
-            "ticketTtl",
-            "schema",
-            "table",
-            "connections",
-            "wakeup",
-            "durability",
-            "serverPrepare",
-            "clock",
-            "layout",
-            "theirTable",
-            "nameColumn",
-            "flagColumn",
-            "ownerColumn",
-            "timeColumn",
-            "deadAfter");
+    private static final Set<String> PERHAPS_THEIRS = Set.of("free", "held", "timeZone");
 
     @Override
     public String form() {
@@ -145,7 +129,8 @@ public final class JdbcLockStoreProvider implements LockStoreProvider {
 
     private static void requireTheirs(String url, String pair) {
         String name = pair.substring(0, Math.max(0, pair.indexOf('=')));
-        if (NAMES.contains(name) && KNOWN.matcher(url).lookingAt()) {
+        boolean isOurs = StoreOptions.OF_ALL.contains(name) || StoreOptions.OF_SERVERS.contains(name);
+        if (isOurs && !PERHAPS_THEIRS.contains(name) && KNOWN.matcher(url).lookingAt()) {
             throw new IllegalArgumentException("Option " + name + " in the URL of a database must be written " + OURS
                     + name + ": without " + OURS + " it is the driver's, which has none of this name");
         }

@@ -4,6 +4,8 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.store.OptionTimes;
 import dev.holdfast.store.UrlOptions;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +29,28 @@ public record StoreOptions(
     static final Duration DEFAULT_KEEP = Duration.ofDays(30);
     static final Duration DEFAULT_BUSY_TIMEOUT = Duration.ofSeconds(5);
     static final Duration DEFAULT_TICKET_TTL = Duration.ofSeconds(5);
+
+    /** The names of the options of every database. */
+    public static final List<String> OF_ALL = List.of("keep", "busyTimeout", "ticketTtl", "table");
+
+    /** The names of the others, but for SQLite's {@code boot}. */
+    public static final List<String> OF_SERVERS = List.of(
+            "schema",
+            "connections",
+            "wakeup",
+            "durability",
+            "serverPrepare",
+            "clock",
+            "layout",
+            "theirTable",
+            "nameColumn",
+            "flagColumn",
+            "free",
+            "held",
+            "ownerColumn",
+            "timeColumn",
+            "timeZone",
+            "deadAfter");
 
     public static final StoreOptions DEFAULTS =
             new StoreOptions(DEFAULT_KEEP, DEFAULT_BUSY_TIMEOUT, DEFAULT_TICKET_TTL, null, null);
@@ -108,11 +132,10 @@ public record StoreOptions(
     }
 
     private static IllegalArgumentException unknown(String name, boolean allowsBoot) {
-        return new IllegalArgumentException("Unknown option \"" + name
-                + "\"; there are keep, busyTimeout, ticketTtl, table"
-                + (allowsBoot
-                        ? " and boot"
-                        : ", schema, connections, wakeup, durability, serverPrepare, clock, layout, theirTable, nameColumn,"
-                                + " flagColumn, free, held, ownerColumn, timeColumn, timeZone and deadAfter"));
+        List<String> names = new ArrayList<>(OF_ALL);
+        names.addAll(allowsBoot ? List.of("boot") : OF_SERVERS);
+        String last = names.remove(names.size() - 1);
+        return new IllegalArgumentException(
+                "Unknown option \"" + name + "\"; there are " + String.join(", ", names) + " and " + last);
     }
 }
