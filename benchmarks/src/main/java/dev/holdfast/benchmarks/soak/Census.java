@@ -127,9 +127,9 @@ record Census(Map<String, Integer> threads, Map<String, Integer> handles, Map<St
                 .toList();
     }
 
-    // Nothing of ours sends datagrams. Netty's own resolver of names does, which Lettuce uses where it is on the class
-    // path, and of
-    // a hundred clients of Lettuce some five leave its socket open when they are closed.
+    // Nothing of ours sends datagrams. Netty's resolver of names does, which Lettuce uses where it is on the class
+    // path.
+    // Of a hundred clients of Lettuce some five leave its socket open when they are closed.
     private static List<String> handlesSince(Map<String, Integer> before, Map<String, Integer> after) {
         return growth(before, after, 0).stream()
                 .filter(line -> !line.startsWith(Sockets.DATAGRAM))
