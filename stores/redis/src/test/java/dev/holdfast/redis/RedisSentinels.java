@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
@@ -27,6 +29,11 @@ public final class RedisSentinels implements AutoCloseable {
 
     /** The same while a server is to be replaced. */
     private static final Duration SOON = Duration.ofSeconds(1);
+
+    /** What a primary says of all that it has written, and of what a replica has acknowledged of it. */
+    private static final Pattern WRITTEN = Pattern.compile("master_repl_offset:(\\d+)");
+
+    private static final Pattern ACKNOWLEDGED = Pattern.compile(",offset=(\\d+)");
 
     private static final int REPLICAS = 2;
     private static final int SENTINELS = 3;
@@ -165,21 +172,30 @@ public final class RedisSentinels implements AutoCloseable {
                 "the replicas do not follow");
     }
 
-    /** Waits until the running replicas have all data of the primary, so that a fail-over does not lose any. */
+    /**
+     * Waits until the running replicas have all data that the primary has now, so that a fail-over does not lose any. What
+     * clients write meanwhile is not waited for: replicas acknowledge once in a second, each at a moment of its own, so that
+     * two may never be level with a primary that is written to.
+     */
     public void awaitCopies() {
         RedisServer primary = named();
         long replicas = servers.stream().filter(RedisServer::isRunning).count() - 1;
+        long written = offset(primary.ask(jedis -> jedis.info("replication")), WRITTEN);
         RedisCluster.awaitUntil(
-                () -> {
-                    String state = primary.ask(jedis -> jedis.info("replication"));
-                    String offset = state.replaceAll("(?s).*master_repl_offset:(\\d+).*", "$1");
-                    return state.lines()
-                                    .filter(line ->
-                                            line.contains("state=online") && line.contains("offset=" + offset + ","))
-                                    .count()
-                            == replicas;
-                },
+                () -> primary.ask(jedis -> jedis.info("replication"))
+                                .lines()
+                                .filter(line -> line.contains("state=online") && offset(line, ACKNOWLEDGED) >= written)
+                                .count()
+                        == replicas,
                 "the replicas lag behind");
+    }
+
+    private static long offset(String text, Pattern which) {
+        Matcher found = which.matcher(text);
+        if (!found.find()) {
+            throw new AssertionError("No " + which + " in " + text);
+        }
+        return Long.parseLong(found.group(1));
     }
 
     /** From now on the replicas receive nothing, because the primary asks for a password that they do not have. */
