@@ -12,8 +12,11 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Deletes orphans, which are nodes of this client that belong to no live claim. Some of them have a delete that the
@@ -42,27 +45,36 @@ public final class OrphanCleaner {
         this.interval = Sessions.guaranteedLifetime(sessions.timeout()).dividedBy(3);
     }
 
-    /** Deletes a node in the background, and retries until the node is gone. */
-    public void remove(SessionClient client, String path) {
+    /**
+     * Deletes a node, and retries in the background until it is gone.
+     *
+     * @return completes when the first delete is answered, whatever the answer
+     */
+    public CompletionStage<@Nullable Void> remove(SessionClient client, String path) {
         pendingDeletes.add(path);
-        sendDelete(client, path);
+        return sendDelete(client, path);
     }
 
-    /** Deletes nodes in the background: all in one transaction if all of them exist, else one by one. */
-    public void removeAll(SessionClient client, List<String> paths) {
-        if (paths.size() < 2) {
-            paths.forEach(path -> remove(client, path));
-            return;
-        }
+    /** Deletes nodes as {@link #remove} does: all in one transaction if all of them exist, else one by one. */
+    public CompletionStage<@Nullable Void> removeAll(SessionClient client, List<String> paths) {
         pendingDeletes.addAll(paths);
-        client.deleteAll(paths).thenAccept(reply -> {
+        if (paths.size() < 2) {
+            return sendDeletes(client, paths);
+        }
+        return client.deleteAll(paths).thenCompose(reply -> {
             if (reply.isOk()) {
                 paths.forEach(pendingDeletes::remove);
-            } else {
-                // The transaction deletes nothing if a single one of the nodes does not exist.
-                paths.forEach(path -> sendDelete(client, path));
+                return sendDeletes(client, List.of());
             }
+            // The transaction deletes nothing if a single one of the nodes does not exist.
+            return sendDeletes(client, paths);
         });
+    }
+
+    private CompletionStage<@Nullable Void> sendDeletes(SessionClient client, List<String> paths) {
+        return CompletableFuture.allOf(paths.stream()
+                .map(path -> sendDelete(client, path).toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
     }
 
     /** Deletes a node with the next sweep. */
@@ -106,8 +118,8 @@ public final class OrphanCleaner {
         }
     }
 
-    private void sendDelete(SessionClient client, String path) {
-        client.delete(path).thenAccept(reply -> {
+    private CompletionStage<@Nullable Void> sendDelete(SessionClient client, String path) {
+        return client.delete(path).thenAccept(reply -> {
             if (reply.isOk() || reply.isMissing()) {
                 pendingDeletes.remove(path);
             } else {

@@ -241,7 +241,12 @@ public final class Acquire {
                 if (!list.isOk()) {
                     throw unknown(list.failure());
                 }
-                answer.accept(evaluate(client, claimState, list.get()), null);
+                Renewed place = evaluate(client, claimState, list.get());
+                if (mustLeave(claimState, place)) {
+                    leave(client, claimState, place).whenComplete(answer);
+                } else {
+                    answer.accept(place, null);
+                }
             }
         }
 
@@ -293,7 +298,9 @@ public final class Acquire {
         return StoreException.unavailable(Effect.UNKNOWN, String.valueOf(cause.getMessage()), cause);
     }
 
-    // Decides from the list whether a claim whose node is known holds, waits or ends.
+    // Decides from the list whether a claim whose node is known holds, waits or ends. One that waits and must not is
+    // left to the
+    // caller.
     private Renewed evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
         NodeName own = claimState.node();
         int index = own == null ? -1 : queue.indexOf(own);
@@ -315,8 +322,7 @@ public final class Acquire {
             return held(client, claimState, queue, index);
         }
         Renewed answer = new Renewed.Waiting(queue.position(index), Duration.ZERO);
-        if (claimState.listener() == null) {
-            discard(client, claimState);
+        if (mustLeave(claimState, answer)) {
             return answer;
         }
         if (queue.isFull(index)) {
@@ -372,12 +378,22 @@ public final class Acquire {
         return granted;
     }
 
-    private void discard(SessionClient client, ClaimState claimState) {
+    private static boolean mustLeave(ClaimState claimState, Renewed place) {
+        return place instanceof Renewed.Waiting && claimState.listener() == null;
+    }
+
+    // Its node is deleted before it is answered: whoever tries after that, from another session, must not find it
+    // before its own.
+    private CompletionStage<Renewed> leave(SessionClient client, ClaimState claimState, Renewed place) {
+        return discard(client, claimState).thenApply(deleted -> place);
+    }
+
+    private CompletionStage<@Nullable Void> discard(SessionClient client, ClaimState claimState) {
         String path = claimState.path();
         context.claims().remove(claimState);
-        if (path != null) {
-            context.orphans().remove(client, path);
-        }
+        return path == null
+                ? CompletableFuture.<@Nullable Void>completedStage(null)
+                : context.orphans().remove(client, path);
     }
 
     // ---- claims that were sent before ----
@@ -476,7 +492,12 @@ public final class Acquire {
             claimState.replaceListener(listener);
             claimState.renew(claim, context.now());
         }
-        return done(evaluate(client, claimState, queue));
+        return settled(client, claimState, queue);
+    }
+
+    private CompletionStage<Renewed> settled(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
+        Renewed place = evaluate(client, claimState, queue);
+        return mustLeave(claimState, place) ? leave(client, claimState, place) : done(place);
     }
 
     private CompletionStage<Renewed> shrink(
@@ -498,7 +519,7 @@ public final class Acquire {
                     }
                     reply.get();
                     claimState.adopt(smaller);
-                    return done(evaluate(client, claimState, queue.with(node, smaller)));
+                    return settled(client, claimState, queue.with(node, smaller));
                 });
     }
 

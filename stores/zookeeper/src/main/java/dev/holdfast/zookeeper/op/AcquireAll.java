@@ -107,14 +107,19 @@ public final class AcquireAll {
         });
     }
 
-    // If the attempt fails or is busy, it deletes all nodes that it has created and knows.
+    // If the attempt fails or is busy, it deletes all nodes that it has created and knows. Busy is answered when they
+    // are gone:
+    // whoever tries after that, from another session, must not find them before his own.
     private CompletionStage<List<Attempt>> attempt(SessionClient client, List<Member> members) {
         return acquireMembers(client, members)
                 .handle((attempts, failure) -> {
-                    if (failure != null || attempts.contains(BUSY)) {
+                    if (failure != null) {
                         undo(client, members);
+                        return CompletableFuture.<List<Attempt>>failedStage(failure);
                     }
-                    return failure == null ? done(attempts) : CompletableFuture.<List<Attempt>>failedStage(failure);
+                    return attempts.contains(BUSY)
+                            ? undo(client, members).thenApply(deleted -> attempts)
+                            : done(attempts);
                 })
                 .thenCompose(outcome -> outcome);
     }
@@ -262,7 +267,7 @@ public final class AcquireAll {
         return answer instanceof Granted held ? held : BUSY;
     }
 
-    private void undo(SessionClient client, List<Member> members) {
+    private CompletionStage<@Nullable Void> undo(SessionClient client, List<Member> members) {
         List<String> paths = new ArrayList<>();
         for (Member member : members) {
             ClaimState claimState = context.claims().find(member.claim.id());
@@ -273,7 +278,7 @@ public final class AcquireAll {
                 paths.add(path);
             }
         }
-        context.orphans().removeAll(client, paths);
+        return context.orphans().removeAll(client, paths);
     }
 
     private static <T> CompletionStage<T> done(T value) {
