@@ -155,7 +155,7 @@ abstract class RegistryScenarios {
         waiter[0].interrupt();
         assertThat(failureOf(waiting)).isInstanceOf(InterruptedException.class);
         registry.obtain(key).unlock();
-        assertThat(elsewhereIsFree()).isTrue();
+        awaitUntil(this::elsewhereIsFree); // see codeRunsUnderTheLock
     }
 
     @Test
@@ -233,6 +233,9 @@ abstract class RegistryScenarios {
         assertThatExceptionOfType(TimeoutException.class)
                 .isThrownBy(() -> registry.executeLocked(key, Duration.ofMillis(20), () -> {}));
         other.obtain(key).unlock();
-        assertThat(elsewhereIsFree()).isTrue();
+        // The end of a wait is delayed for a tenth of a second at most. If the claim takes longer to leave the store,
+        // it may be
+        // granted once more, and is given back.
+        awaitUntil(this::elsewhereIsFree);
     }
 }
