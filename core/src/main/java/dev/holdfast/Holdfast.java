@@ -18,6 +18,7 @@ import dev.holdfast.spi.StoreTraits;
 import dev.holdfast.store.Providers;
 import dev.holdfast.store.StoreUrl;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
@@ -237,7 +238,7 @@ public final class Holdfast implements AutoCloseable {
         private @Nullable String url;
         private @Nullable LockStore store;
         private MonotonicClock clock = MonotonicClock.SYSTEM;
-        private LockObserver observer = LockObserver.NONE;
+        private final List<LockObserver> observers = new ArrayList<>(2);
         private @Nullable Executor callbacks;
         private String label = "";
         private LockOptions options = LockOptions.defaults();
@@ -265,9 +266,15 @@ public final class Holdfast implements AutoCloseable {
             return this;
         }
 
-        /** The observer that is notified of the events of this client's locks. */
+        /**
+         * Adds an observer, which is notified of the events of this client's locks. Each of several is notified, in the order in
+         * which they were added; what one throws does not keep the others from it. One that is added twice is notified once.
+         */
         public Builder observer(LockObserver observer) {
-            this.observer = Objects.requireNonNull(observer, "observer");
+            Objects.requireNonNull(observer, "observer");
+            if (observer != LockObserver.NONE && observers.stream().noneMatch(one -> one == observer)) {
+                observers.add(observer);
+            }
             return this;
         }
 
@@ -328,7 +335,7 @@ public final class Holdfast implements AutoCloseable {
                 throw new IllegalArgumentException("Give either the URL of a store or a store");
             }
             LockStore opened = store != null ? store : open(Objects.requireNonNull(url));
-            Engine engine = new Engine(opened, clock, observer, callbacks, label, handOffs, handOffTime, simulator);
+            Engine engine = new Engine(opened, clock, observers, callbacks, label, handOffs, handOffTime, simulator);
             return new Holdfast(engine, options, store == null);
         }
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface LockObserver {
 
-    /** An observer that does nothing. With this observer the engine skips the calls. */
+    /** An observer that does nothing. A client that has no other skips the calls. */
     LockObserver NONE = new LockObserver() {};
 
     /** How an acquisition ended. */

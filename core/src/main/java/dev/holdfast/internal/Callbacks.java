@@ -1,10 +1,14 @@
 package dev.holdfast.internal;
 
 import dev.holdfast.LockObserver;
+import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.internal.flight.FlightObserver;
 import dev.holdfast.internal.time.Simulator;
 import dev.holdfast.internal.time.Uncaught;
 import java.util.ArrayDeque;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -14,7 +18,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the code of users: listeners, completions of futures, and the observer. Never on a thread that renews, watches the
+ * Runs the code of users: listeners, completions of futures, and the observers. Never on a thread that renews, watches the
  * time or does I/O, and never under a mutex of the engine.
  */
 public final class Callbacks implements AutoCloseable {
@@ -25,7 +29,7 @@ public final class Callbacks implements AutoCloseable {
     /** The most events that wait for an observer. Further ones are dropped: an observer that blocks must not fill the memory. */
     static final int MAX_EVENTS = 10_000;
 
-    private final LockObserver observer;
+    private final List<LockObserver> observers;
     private final @Nullable Executor executor;
     private final Lane lane;
     private final @Nullable Simulator simulator;
@@ -38,13 +42,14 @@ public final class Callbacks implements AutoCloseable {
     private boolean delivering;
 
     /**
+     * @param observers are notified in this order
      * @param executor the user's own; null for threads of this object
      * @param simulator does the work of the engine; null if threads do it
      */
-    Callbacks(LockObserver observer, @Nullable Executor executor, @Nullable Simulator simulator) {
+    Callbacks(List<LockObserver> observers, @Nullable Executor executor, @Nullable Simulator simulator) {
         this.lane = new Lane("holdfast-callback", MAX_THREADS, simulator);
         this.simulator = simulator;
-        this.observer = observer;
+        this.observers = List.copyOf(observers);
         this.executor = executor;
     }
 
@@ -87,30 +92,37 @@ public final class Callbacks implements AutoCloseable {
 
     /** Whether anybody observes. If not, nobody needs to measure anything. */
     public boolean isObserved() {
-        return observer != LockObserver.NONE || FlightObserver.isRecording();
+        return !observers.isEmpty() || FlightObserver.isRecording();
     }
 
-    /** Notifies the observer of the beginning of an acquisition on the calling thread, which must be one of the user's, without a mutex. */
-    public LockObserver.@Nullable Acquisition acquireStarted(String name, LockObserver.Kind kind) {
-        if (observer == LockObserver.NONE) {
-            return null;
+    /**
+     * Notifies the observers of the beginning of an acquisition on the calling thread, which must be one of the user's, without a
+     * mutex.
+     *
+     * @return what those that have begun something are notified of the end by
+     */
+    public Map<LockObserver, Acquisition> acquireStarted(String name, LockObserver.Kind kind) {
+        Map<LockObserver, Acquisition> started = Map.of();
+        for (LockObserver observer : observers) {
+            try {
+                Acquisition begun = observer.acquireStarted(name, kind);
+                if (begun != null) {
+                    started = started.isEmpty() ? new IdentityHashMap<>() : started;
+                    started.put(observer, begun);
+                }
+            } catch (Throwable theirs) {
+                Uncaught.report(theirs);
+            }
         }
-        try {
-            return observer.acquireStarted(name, kind);
-        } catch (Throwable theirs) {
-            Uncaught.report(theirs);
-            return null;
-        }
+        return started;
     }
 
-    /** Notifies the observer on the calling thread, which must be one of the user's, without a mutex. */
+    /** Notifies the observers on the calling thread, which must be one of the user's, without a mutex. */
     public void observeHere(Consumer<LockObserver> event) {
         if (FlightObserver.isRecording()) {
             notify(FlightObserver.INSTANCE, event);
         }
-        if (observer != LockObserver.NONE) {
-            notify(observer, event);
-        }
+        observers.forEach(observer -> notify(observer, event));
     }
 
     // What is thrown is an Error if there is no memory for an event of the flight recorder.
@@ -122,7 +134,7 @@ public final class Callbacks implements AutoCloseable {
         }
     }
 
-    /** Notifies the observer on another thread. Such events are delivered one after the other, in their order. */
+    /** Notifies the observers on another thread. Such events are delivered one after the other, in their order. */
     public void observe(Consumer<LockObserver> event) {
         if (isObserved()) {
             enqueue(event, events);

@@ -124,7 +124,7 @@ public final class Engine implements AutoCloseable {
     /**
      * @param store the store
      * @param clock the time
-     * @param observer is notified of events
+     * @param observers are notified of events, in this order
      * @param executor runs listeners and futures of the user; null for threads of the engine
      * @param label a text by which people recognise this client; may be empty
      * @param handOffsMax how often a grant is passed on inside the JVM
@@ -135,7 +135,7 @@ public final class Engine implements AutoCloseable {
     public Engine(
             LockStore store,
             MonotonicClock clock,
-            LockObserver observer,
+            List<LockObserver> observers,
             @Nullable Executor executor,
             String label,
             int handOffsMax,
@@ -148,8 +148,8 @@ public final class Engine implements AutoCloseable {
         this.ends = new Lane("holdfast-end", MAX_END_THREADS, simulator);
         this.releaseLane = new Lane("holdfast-release", MAX_RELEASE_THREADS, simulator);
         this.cleanupLane = new Lane("holdfast-cleanup", MAX_CLEANUP_THREADS, simulator);
-        this.callbacks = new Callbacks(observer, executor, simulator);
-        this.store = observer == LockObserver.NONE ? store : new ObservedStore(store, clock, callbacks);
+        this.callbacks = new Callbacks(observers, executor, simulator);
+        this.store = observers.isEmpty() ? store : new ObservedStore(store, clock, callbacks);
         this.traits = store.traits();
         this.time = Uptime.start(clock, simulator);
         this.callTimeout = traits.callTimeout().toNanos();

@@ -254,6 +254,97 @@ class ObserverTest extends EngineFixture {
         assertThat(ends).containsExactly(Outcome.ACQUIRED);
     }
 
+    /** Of several some begin something, and others do not; the first fails each time. Each learns of each event once, in their order. */
+    @Test
+    void eachOfSeveralObserversIsNotified() {
+        Queue<String> heard = new ConcurrentLinkedQueue<>();
+        LockObserver fails = new LockObserver() {
+            @Override
+            public Acquisition acquireStarted(String name, Kind kind) {
+                throw fail("begin");
+            }
+
+            @Override
+            public void acquireEnded(String name, Outcome outcome, Duration waited) {
+                throw fail("end");
+            }
+
+            @Override
+            public void released(String name, Duration held) {
+                throw fail("release");
+            }
+
+            @Override
+            public void lost(String name, LossReason reason) {
+                throw fail("loss");
+            }
+
+            private LinkageError fail(String what) {
+                Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> heard.add("reported"));
+                return new LinkageError("an observer's own failure at the " + what);
+            }
+        };
+        LockObserver begins = new LockObserver() {
+            @Override
+            public Acquisition acquireStarted(String name, Kind kind) {
+                heard.add("begun");
+                return (outcome, waited) -> heard.add("ended what was begun");
+            }
+
+            @Override
+            public void acquireEnded(String name, Outcome outcome, Duration waited) {
+                heard.add("twice");
+            }
+        };
+        LockObserver doesNot = new LockObserver() {
+            @Override
+            public void acquireEnded(String name, Outcome outcome, Duration waited) {
+                heard.add("only the end");
+            }
+
+            @Override
+            public void released(String name, Duration held) {
+                heard.add("released");
+            }
+
+            @Override
+            public void lost(String name, LossReason reason) {
+                heard.add("lost");
+            }
+        };
+        Holdfast mine = client(Holdfast.builder()
+                .store(network)
+                .observer(fails)
+                .observer(begins)
+                .observer(LockObserver.NONE)
+                .observer(doesNot)
+                .observer(begins));
+        a.run(mine.lock("seen")::lock);
+        assertThat(heard).containsExactly("reported", "begun", "reported", "ended what was begun", "only the end");
+        heard.clear();
+        a.run(mine.lock("seen")::unlock);
+        assertThat(heard).containsExactly("reported", "released");
+        heard.clear();
+        a.run(mine.multiLock("seen", "too")::lock);
+        assertThat(heard)
+                .containsExactly(
+                        "reported",
+                        "begun",
+                        "reported",
+                        "begun",
+                        "reported",
+                        "ended what was begun",
+                        "only the end",
+                        "reported",
+                        "ended what was begun",
+                        "only the end");
+        heard.clear();
+        mine.close();
+        awaitCallbacks(mine);
+        assertThat(heard).containsExactly("reported", "lost", "reported", "lost");
+        Actor.failure(LockLostException.class, a.begin(mine.multiLock("seen", "too")::unlock));
+    }
+
     @Test
     void aFailureIsReported() {
         DistributedLock hasty = observed.lock("seen", LockOptions.defaults().withStoreTimeout(Duration.ofMillis(1)));

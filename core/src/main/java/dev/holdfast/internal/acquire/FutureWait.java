@@ -1,6 +1,7 @@
 package dev.holdfast.internal.acquire;
 
 import dev.holdfast.Lease;
+import dev.holdfast.LockObserver;
 import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.internal.Engine;
@@ -12,6 +13,7 @@ import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Nanos;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -66,7 +68,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
             return CompletableFuture.failedFuture(tooMany);
         }
         FutureWait[] self = new FutureWait[1];
-        Acquisition started = observeStart(engine, spec);
+        Map<LockObserver, Acquisition> started = observeStart(engine, spec);
         FutureWait wait = new FutureWait(engine, spec, Owner.NOBODY, engine::dispatch, result -> {
             engine.endFuture();
             engine.callbacks().run(() -> self[0].deliver(result, started, future));
@@ -95,7 +97,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
         return wait;
     }
 
-    private void deliver(Result result, @Nullable Acquisition started, CompletableFuture<Lease> future) {
+    private void deliver(Result result, Map<LockObserver, Acquisition> started, CompletableFuture<Lease> future) {
         observe(engine, spec, started, result.outcome(), begun);
         if (result.failure() != null) {
             future.completeExceptionally(result.failure());

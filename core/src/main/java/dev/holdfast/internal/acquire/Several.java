@@ -3,6 +3,7 @@ package dev.holdfast.internal.acquire;
 import dev.holdfast.Lease;
 import dev.holdfast.LockConflictException;
 import dev.holdfast.LockException;
+import dev.holdfast.LockObserver;
 import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockTimeoutException;
@@ -86,8 +87,8 @@ public final class Several implements Wakeable {
 
     /** Those that are not just taken once more. */
     private final List<LockSpec> asked;
-    /** What the observer has begun. Set before the start. */
-    private Map<LockName, Acquisition> started = Map.of();
+    /** What observers have begun. Set before the start. */
+    private Map<LockName, Map<LockObserver, Acquisition>> started = Map.of();
 
     private int retakes;
     private @Nullable RuntimeException failure;
@@ -254,20 +255,14 @@ public final class Several implements Wakeable {
     }
 
     private void observeStart() {
-        if (!engine.callbacks().isObserved()) {
-            return;
-        }
-        started = new HashMap<>();
-        for (LockSpec spec : asked) {
-            Acquisition acquisition = Wait.observeStart(engine, spec);
-            if (acquisition != null) {
-                started.put(spec.name(), acquisition);
-            }
+        if (engine.callbacks().isObserved()) {
+            started = new HashMap<>();
+            asked.forEach(spec -> started.put(spec.name(), Wait.observeStart(engine, spec)));
         }
     }
 
     private void observe(Outcome outcome) {
-        asked.forEach(spec -> Wait.observe(engine, spec, started.get(spec.name()), outcome, begun));
+        asked.forEach(spec -> Wait.observe(engine, spec, started.getOrDefault(spec.name(), Map.of()), outcome, begun));
     }
 
     private void giveUp(Outcome outcome) {

@@ -1,6 +1,7 @@
 package dev.holdfast.internal.acquire;
 
 import dev.holdfast.LockException;
+import dev.holdfast.LockObserver;
 import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.internal.Engine;
@@ -10,6 +11,7 @@ import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.internal.time.Uptime;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** An acquisition by the calling thread, which parks while it waits. */
@@ -19,8 +21,8 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
     private final CohortLock lock;
     private final Waiter waiter;
     private final @Nullable Runnable firstStep;
-    /** What the observer has begun. Used by the thread itself only, as what follows. */
-    private @Nullable Acquisition started;
+    /** What observers have begun. Used by the thread itself only, as what follows. */
+    private Map<LockObserver, Acquisition> started = Map.of();
     /** When the next pass is due. */
     private long until = Nanos.NEVER;
 
@@ -78,7 +80,7 @@ public final class ThreadWait extends Wait implements Waiter.Sleeper {
         if (isReentry && here != null) {
             return here;
         }
-        Acquisition started = observeStart(engine, spec);
+        Map<LockObserver, Acquisition> started = observeStart(engine, spec);
         if (refused != null) {
             observe(engine, spec, started, Outcome.FAILED, begun);
             throw refused;

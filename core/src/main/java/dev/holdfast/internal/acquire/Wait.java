@@ -6,12 +6,13 @@ import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.cohort.Waiter;
-import dev.holdfast.internal.flight.FlightObserver;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.spi.LockName;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -59,17 +60,18 @@ abstract class Wait {
         return new Waiter(spec, thread, holds, once, held, once ? Nanos.NEVER : deadline, sleeper);
     }
 
-    /** Notifies the observer of the beginning of an acquisition, on a thread that may run code of users, without a mutex. */
-    static @Nullable Acquisition observeStart(Engine engine, LockSpec spec) {
+    /** Notifies the observers of the beginning of an acquisition, on a thread that may run code of users, without a mutex. */
+    static Map<LockObserver, Acquisition> observeStart(Engine engine, LockSpec spec) {
         return engine.callbacks().acquireStarted(spec.name().value(), spec.kind());
     }
 
     /**
-     * Notifies the observer of the end of an acquisition, on a thread that may run code of users.
+     * Notifies the observers of the end of an acquisition, on a thread that may run code of users.
      *
      * @param started what {@link #observeStart} has returned
      */
-    static void observe(Engine engine, LockSpec spec, @Nullable Acquisition started, Outcome outcome, long begun) {
+    static void observe(
+            Engine engine, LockSpec spec, Map<LockObserver, Acquisition> started, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
             engine.callbacks().observeHere(ended(engine, spec, started, outcome, begun));
         }
@@ -78,17 +80,17 @@ abstract class Wait {
     /** The same for one that was not reported when it began, on a thread that may not run such code. */
     static void observeLater(Engine engine, LockSpec spec, Outcome outcome, long begun) {
         if (engine.callbacks().isObserved()) {
-            engine.callbacks().observe(ended(engine, spec, null, outcome, begun));
+            engine.callbacks().observe(ended(engine, spec, Map.of(), outcome, begun));
         }
     }
 
     private static Consumer<LockObserver> ended(
-            Engine engine, LockSpec spec, @Nullable Acquisition started, Outcome outcome, long begun) {
+            Engine engine, LockSpec spec, Map<LockObserver, Acquisition> started, Outcome outcome, long begun) {
         Duration waited = Duration.ofNanos(engine.now() - begun);
         return observer -> {
-            // The recorder is notified beside the observer, and has no beginnings.
-            if (started != null && observer != FlightObserver.INSTANCE) {
-                started.ended(outcome, waited);
+            Acquisition theirs = started.get(observer);
+            if (theirs != null) {
+                theirs.ended(outcome, waited);
             } else {
                 observer.acquireEnded(spec.name().value(), spec.kind(), outcome, waited);
             }

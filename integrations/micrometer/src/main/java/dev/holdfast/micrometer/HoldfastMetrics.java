@@ -136,7 +136,7 @@ public final class HoldfastMetrics implements LockObserver {
     /**
      * Makes a client that is measured.
      *
-     * @param builder its settings; an observer that was set is replaced
+     * @param builder its settings; this is added to the observers
      * @throws RuntimeException whatever {@link Holdfast.Builder#connect} throws
      */
     public Holdfast connect(Holdfast.Builder builder) {

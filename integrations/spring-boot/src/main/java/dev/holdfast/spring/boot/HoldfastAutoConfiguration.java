@@ -65,8 +65,8 @@ public final class HoldfastAutoConfiguration {
             Holdfast.Builder builder = Holdfast.builder()
                     .store(found)
                     .options(properties.lockOptions())
-                    .observer(Observers.of(observers.orderedStream().toList()))
                     .label(label != null ? label : environment.getProperty("spring.application.name", ""));
+            observers.orderedStream().forEach(builder::observer);
             customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
             return builder.connect();
         }

@@ -1,7 +1,6 @@
 package dev.holdfast.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.Holdfast;
 import dev.holdfast.LockObserver;
@@ -112,87 +111,24 @@ class HoldfastObservationAutoConfigurationTest {
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean("holdfastObservations"));
     }
 
-    /** Of several observers some begin something, and others do not; one of them fails. Each learns of the end once. */
+    /** Observations, two beans of the application's, and one of a customizer's. */
     @Test
-    void eachOfSeveralObserversIsNotifiedOfTheEndOnce() {
+    void eachOfSeveralObserversIsNotified() {
         List<String> heard = new ArrayList<>();
-        LockObserver begins = new LockObserver() {
-            @Override
-            public Acquisition acquireStarted(String name, Kind kind) {
-                return (outcome, waited) -> heard.add("begun");
-            }
-
-            @Override
-            public void acquireEnded(String name, Outcome outcome, Duration waited) {
-                heard.add("twice");
-            }
-        };
-        LockObserver doesNot = new LockObserver() {
-            @Override
-            public void acquireEnded(String name, Outcome outcome, Duration waited) {
-                heard.add("only the end");
-            }
-        };
-        LockObserver fails = new LockObserver() {
-            @Override
-            public Acquisition acquireStarted(String name, Kind kind) {
-                Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> heard.add("reported"));
-                throw new IllegalStateException("an observer's own failure");
-            }
-
-            @Override
-            public void acquireEnded(String name, Outcome outcome, Duration waited) {
-                heard.add("the end");
-            }
-        };
-        Thread.UncaughtExceptionHandler before = Thread.currentThread().getUncaughtExceptionHandler();
-        try (Holdfast locks = Holdfast.builder()
-                .url("memory:")
-                .observer(Observers.of(List.of(fails, begins, doesNot)))
-                .connect()) {
-            locks.lock("a").tryAcquire().orElseThrow().release();
-        } finally {
-            Thread.currentThread().setUncaughtExceptionHandler(before);
-        }
-        assertThat(heard).containsExactly("reported", "the end", "begun", "only the end");
-        assertThat(Observers.of(List.of(doesNot, doesNot)).acquireStarted("a", LockObserver.Kind.MUTEX))
-                .isNull();
+        with.withBean("second", LockObserver.class, () -> new Hears("second", heard))
+                .withBean("third", LockObserver.class, () -> new Hears("third", heard))
+                .withBean(HoldfastBuilderCustomizer.class, () -> builder -> builder.observer(new Hears("last", heard)))
+                .run(context -> {
+                    observed(context);
+                    assertThat(heard).containsExactly("second", "third", "last");
+                });
     }
 
-    @Test
-    void anObserverThatFailsWithAnErrorDoesNotKeepTheOthersFromBeingNotified() {
-        List<String> heard = new ArrayList<>();
-        LockObserver fails = new LockObserver() {
-            @Override
-            public Acquisition acquireStarted(String name, Kind kind) {
-                throw new LinkageError("expected");
-            }
+    private record Hears(String name, List<String> heard) implements LockObserver {
 
-            @Override
-            public void released(String name, Duration held) {
-                throw new LinkageError("expected");
-            }
-        };
-        LockObserver hears = new LockObserver() {
-            @Override
-            public Acquisition acquireStarted(String name, Kind kind) {
-                return (outcome, waited) -> heard.add("acquired");
-            }
-
-            @Override
-            public void released(String name, Duration held) {
-                heard.add("released");
-            }
-        };
-        LockObserver both = Observers.of(List.of(fails, hears));
-        Thread.UncaughtExceptionHandler before = Thread.currentThread().getUncaughtExceptionHandler();
-        Thread.currentThread().setUncaughtExceptionHandler((thread, expected) -> heard.add("reported"));
-        try {
-            both.acquireStarted("a", LockObserver.Kind.MUTEX).ended(LockObserver.Outcome.ACQUIRED, Duration.ZERO);
-        } finally {
-            Thread.currentThread().setUncaughtExceptionHandler(before);
+        @Override
+        public void acquireEnded(String lock, Outcome outcome, Duration waited) {
+            heard.add(name);
         }
-        assertThatThrownBy(() -> both.released("a", Duration.ZERO)).isInstanceOf(LinkageError.class);
-        assertThat(heard).containsExactly("reported", "acquired", "released");
     }
 }
