@@ -73,6 +73,37 @@ class EndOfWaitTest extends EngineFixture {
         c.run(other::unlock);
     }
 
+    /** Of the holders it names those that need no trip to the store. */
+    @Test
+    void theErrorOfAWaitWhoseTimeIsOverNamesItsLengthAndTheHolders() {
+        c.run(other::lock);
+        CompletableFuture<Lease> elsewhere = a.park(() -> lock.acquire(Duration.ofMillis(5)));
+        clock.advance(Duration.ofMillis(5));
+        assertThat(Actor.failure(LockTimeoutException.class, elsewhere))
+                .hasMessageContainingAll("Lock \"ended\" was not free within 5 ms", locks.clientId(), "state(name)")
+                .hasMessageNotContaining("Holders");
+        c.run(other::unlock);
+
+        c.run(lock::lock);
+        String holder = "Holders in this client: " + locks.clientId();
+        CompletableFuture<Lease> here = a.park(() -> lock.acquire(Duration.ofMillis(7)));
+        clock.advance(Duration.ofMillis(7));
+        store.reset();
+        assertThat(Actor.failure(LockTimeoutException.class, here))
+                .hasMessageContainingAll("within 7 ms", holder, "thread C");
+        assertThat(Actor.failure(LockTimeoutException.class, lock.acquireAsync(Duration.ZERO)))
+                .hasMessageContainingAll("within 0 ms", holder, "thread C");
+        assertThat(store.count(Verb.INSPECT)).isZero();
+        DistributedLock several = locks.multiLock("free", "ended");
+        assertThat(Actor.failure(LockTimeoutException.class, a.start(() -> several.acquire(Duration.ZERO))))
+                .hasMessageContainingAll(
+                        "Not all of the locks \"ended,free\" were free within 0 ms", holder, "thread C");
+        assertThat(Actor.failure(LockTimeoutException.class, several.acquireAsync(Duration.ZERO)))
+                .hasMessageContainingAll(
+                        "Not all of the locks \"ended,free\" were free within 0 ms", holder, "thread C");
+        c.run(lock::unlock);
+    }
+
     @Test
     void aSpinningWaitThatIsGivenUpHasNothingToRelease() {
         c.run(other::lock);

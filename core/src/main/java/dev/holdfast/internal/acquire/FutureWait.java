@@ -12,8 +12,8 @@ import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Alarm;
 import dev.holdfast.internal.time.Nanos;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -102,7 +102,7 @@ public final class FutureWait extends Wait implements Waiter.Sleeper {
         if (result.failure() != null) {
             future.completeExceptionally(result.failure());
         } else if (result.hold() == null) {
-            future.completeExceptionally(timedOut(engine, spec.name()));
+            future.completeExceptionally(timedOut(engine, List.of(spec), begun));
         } else if (!future.complete(result.hold())) {
             result.hold().releaseAsync();
         }

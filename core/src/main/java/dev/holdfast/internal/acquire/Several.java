@@ -6,7 +6,6 @@ import dev.holdfast.LockException;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LockObserver.Acquisition;
 import dev.holdfast.LockObserver.Outcome;
-import dev.holdfast.LockTimeoutException;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.internal.ClosesFirst;
 import dev.holdfast.internal.Engine;
@@ -38,7 +37,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -168,20 +166,13 @@ public final class Several implements Wakeable {
         if (failure != null) {
             future.completeExceptionally(failure);
         } else if (outcome != Outcome.ACQUIRED) {
-            future.completeExceptionally(timedOut(engine, specs));
+            future.completeExceptionally(Wait.timedOut(engine, specs, begun));
         } else {
             SeveralLease lease = new SeveralLease(holds);
             if (!future.complete(lease)) {
                 lease.releaseAsync();
             }
         }
-    }
-
-    /** What an acquisition whose time is over fails with. */
-    public static LockTimeoutException timedOut(Engine engine, List<LockSpec> specs) {
-        String all = specs.stream().map(spec -> spec.name().value()).collect(Collectors.joining(","));
-        return new LockTimeoutException("Not all of the locks \"" + all + "\" were free in time for client "
-                + engine.clientId() + ". None is held and nothing waits; state(name) shows who holds one");
     }
 
     private List<String> names() {

@@ -8,12 +8,13 @@ import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.cohort.Waiter;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Nanos;
-import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.OwnerInfo;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +31,9 @@ abstract class Wait {
      * then it may be granted, and keep others from getting the lock.
      */
     static final long LEAVING_NANOS = 100_000_000;
+
+    /** So many holders an error names; a semaphore may have many more. */
+    private static final int MAX_HOLDERS = 3;
 
     final Engine engine;
     final LockSpec spec;
@@ -97,9 +101,25 @@ abstract class Wait {
         };
     }
 
-    /** What a wait whose time is over fails with. */
-    public static LockTimeoutException timedOut(Engine engine, LockName name) {
-        return new LockTimeoutException("Lock \"" + name + "\" was not free in time for client " + engine.clientId()
-                + ". Nothing is held and nothing waits; state() names the holders");
+    /**
+     * What an acquisition whose time is over fails with. It names the holders in this client; the store is not asked for others.
+     *
+     * @param specs one, or those of a multi-lock
+     * @param begun when the wait began
+     */
+    public static LockTimeoutException timedOut(Engine engine, List<LockSpec> specs, long begun) {
+        String names = specs.stream().map(spec -> spec.name().value()).collect(Collectors.joining(","));
+        String holders = specs.stream()
+                .map(spec -> engine.locks().peek(spec.name()))
+                .filter(Objects::nonNull)
+                .flatMap(lock -> lock.owners().stream())
+                .limit(MAX_HOLDERS)
+                .map(OwnerInfo::toString)
+                .collect(Collectors.joining(", "));
+        return new LockTimeoutException(
+                (specs.size() == 1 ? "Lock \"" + names + "\" was not" : "Not all of the locks \"" + names + "\" were")
+                        + " free within " + (engine.now() - begun) / 1_000_000 + " ms for client " + engine.clientId()
+                        + (holders.isEmpty() ? "" : ". Holders in this client: " + holders)
+                        + ". Nothing was acquired and nothing waits; state(name) names all holders");
     }
 }

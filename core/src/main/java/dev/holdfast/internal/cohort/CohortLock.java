@@ -14,6 +14,7 @@ import dev.holdfast.internal.hold.Validity;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.Renewed;
@@ -458,6 +459,14 @@ public final class CohortLock implements GrantHome {
                 if (grant.claim().id().equals(id)) {
                     grant.gone(reason);
                 }
+    /** Who hold it here. */
+    public List<OwnerInfo> owners() {
+        return locked(() -> grants.stream()
+                .filter(grant -> grant.holders() > 0)
+                .map(Grant::owner)
+                .toList());
+    }
+
             }
         });
     }

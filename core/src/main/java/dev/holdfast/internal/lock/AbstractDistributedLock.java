@@ -39,7 +39,7 @@ abstract class AbstractDistributedLock implements DistributedLock {
     abstract CompletableFuture<Lease> acquireAsync(long maxWait);
 
     /** What a caller who must have it gets when the time is over. */
-    abstract LockTimeoutException timedOut();
+    abstract LockTimeoutException timedOut(long begun);
 
     private @Nullable Lease acquireUninterruptibly(boolean holds, long maxWait) {
         try {
@@ -93,9 +93,10 @@ abstract class AbstractDistributedLock implements DistributedLock {
     }
 
     private Lease required(long maxWait) throws InterruptedException {
+        long begun = engine.now();
         Lease lease = inTime(maxWait);
         if (lease == null) {
-            throw timedOut();
+            throw timedOut(begun);
         }
         return lease;
     }

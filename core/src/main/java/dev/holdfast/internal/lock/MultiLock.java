@@ -5,6 +5,7 @@ import dev.holdfast.LockOptions;
 import dev.holdfast.LockTimeoutException;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.acquire.Several;
+import dev.holdfast.internal.acquire.ThreadWait;
 import dev.holdfast.internal.hold.Hold;
 import dev.holdfast.internal.hold.HoldEnd;
 import dev.holdfast.internal.hold.LockSpec;
@@ -74,8 +75,8 @@ public final class MultiLock extends AbstractDistributedLock {
     }
 
     @Override
-    LockTimeoutException timedOut() {
-        return Several.timedOut(engine, specs);
+    LockTimeoutException timedOut(long begun) {
+        return ThreadWait.timedOut(engine, specs, begun);
     }
 
     @Override

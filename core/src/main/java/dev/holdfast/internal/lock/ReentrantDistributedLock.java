@@ -18,6 +18,7 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.ResourceState;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
@@ -68,8 +69,8 @@ public final class ReentrantDistributedLock extends AbstractDistributedLock {
     }
 
     @Override
-    LockTimeoutException timedOut() {
-        return ThreadWait.timedOut(engine, spec.name());
+    LockTimeoutException timedOut(long begun) {
+        return ThreadWait.timedOut(engine, List.of(spec), begun);
     }
 
     @Override
