@@ -169,7 +169,14 @@ public final class Engine implements AutoCloseable {
                 new Retries(time, losses, cleanupLane::run, ReleaseRetrier.BACKOFF, () -> ended),
                 locks::granted);
         this.inspector = new LockInspector(
-                this.store, time, calls, identity.client(), releases, locks::lost, locks::withPresentOwner);
+                this.store,
+                time,
+                calls,
+                identity.client(),
+                releases,
+                locks::lost,
+                locks::withPresentOwner,
+                this::isClosed);
         this.lossWatch = store.watchLosses(locks::lost);
     }
 
@@ -378,8 +385,8 @@ public final class Engine implements AutoCloseable {
 
     /** What an acquisition fails with after the close. */
     public LockException closedException(LockName name) {
-        return new LockException(
-                "Lock \"" + name + "\" cannot be acquired: Holdfast client " + clientId() + " is closed");
+        return new LockException("Lock \"" + name + "\" cannot be acquired: Holdfast client " + clientId()
+                + " is closed. Connect another one, or close it after its last use only");
     }
 
     /**

@@ -16,6 +16,7 @@ import dev.holdfast.internal.cohort.CohortLock;
 import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.ResourceState;
 import dev.holdfast.testkit.WrappedClock;
 import dev.holdfast.testkit.fault.Fault;
 import dev.holdfast.testkit.fault.ForwardingStore;
@@ -30,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** Tests of the end of a client: nobody waits for ever, holders are notified, and the store is free at once. */
@@ -126,6 +128,50 @@ class CloseTest extends EngineFixture {
                 a.begin(locks.lock("close", LockOptions.defaults().withFair(true))::lock));
         assertThat(isUnused("close")).isTrue();
         assertThat(isUnused("x")).isTrue();
+    }
+
+    /** Whether the store was closed with it, or is the user's own and works still. */
+    @Test
+    void aClosedClientThatIsAskedSaysThatItIsClosed() {
+        Holdfast owner = Holdfast.builder().url("memory:").clock(clock).connect();
+        for (Holdfast client : List.of(locks, owner)) {
+            ResourceState.Entry seen = held(client);
+            client.close();
+            DistributedLock asked = client.lock("asked");
+            Stream.<ThrowingCallable>of(
+                            asked::state,
+                            asked::isLocked,
+                            asked::queueLength,
+                            asked::forceRelease,
+                            client.semaphore("asked", 2)::availablePermits,
+                            client.election("asked")::leader,
+                            client.election("asked")::candidates,
+                            () -> client.state("asked"),
+                            () -> client.list("", 1),
+                            () -> client.forceRelease(seen))
+                    .forEach(question -> assertThatExceptionOfType(LockException.class)
+                            .isThrownBy(question)
+                            .isExactlyInstanceOf(LockException.class)
+                            .withMessageContainingAll(client.clientId(), "is closed", "connect another one"));
+        }
+    }
+
+    private static ResourceState.Entry held(Holdfast client) {
+        try (Lease held = client.lock("asked").tryAcquire().orElseThrow()) {
+            assertThat(held.isValid()).isTrue();
+            return client.state("asked").orElseThrow().holders().get(0);
+        }
+    }
+
+    /** It is not the store's failure if the client was closed while the store was asked. */
+    @Test
+    void aQuestionThatCrossesTheCloseFailsBecauseOfIt() {
+        network.next(Verb.INSPECT, Fault.HANG_REPLY);
+        CompletableFuture<?> asked = a.park(lock::state);
+        locks.close();
+        clock.advance(LockOptions.defaults().storeTimeout());
+        assertThat(Actor.failure(LockException.class, asked)).hasMessageContaining("is closed");
+        network.letGo();
     }
 
     @Test

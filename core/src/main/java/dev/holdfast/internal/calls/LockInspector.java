@@ -1,5 +1,6 @@
 package dev.holdfast.internal.calls;
 
+import dev.holdfast.LockException;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.internal.time.Uptime;
 import dev.holdfast.spi.Claim;
@@ -14,6 +15,7 @@ import dev.holdfast.store.Bounds;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
@@ -27,11 +29,13 @@ public final class LockInspector {
     private final ReleaseRetrier releases;
     private final LossListener losses;
     private final UnaryOperator<Claim> presentOwner;
+    private final BooleanSupplier closed;
 
     /**
      * @param releases is notified of what a break has granted
      * @param losses is notified of each claim that was broken, which may be one of this client's own
      * @param presentOwner knows who holds a claim of this client's own now
+     * @param closed whether the client is closed
      */
     public LockInspector(
             LockStore store,
@@ -40,7 +44,8 @@ public final class LockInspector {
             String clientId,
             ReleaseRetrier releases,
             LossListener losses,
-            UnaryOperator<Claim> presentOwner) {
+            UnaryOperator<Claim> presentOwner,
+            BooleanSupplier closed) {
         this.store = store;
         this.time = time;
         this.calls = calls;
@@ -48,6 +53,7 @@ public final class LockInspector {
         this.releases = releases;
         this.losses = losses;
         this.presentOwner = presentOwner;
+        this.closed = closed;
     }
 
     /** Who holds and waits; empty if nobody does. Waits {@code timeout} nanoseconds for the store. */
@@ -100,13 +106,22 @@ public final class LockInspector {
     }
 
     private <T> T ask(String what, Supplier<CompletionStage<T>> call, long timeout) {
+        requireOpen(what);
         try {
             return calls.join(call, timeout);
         } catch (StoreException failure) {
+            requireOpen(what); // Not the store's fault, if the close came meanwhile.
             throw new StoreUnavailableException(
                     "Client " + clientId + " could not " + what + ": the "
                             + store.traits().product() + " store failed: " + failure.getMessage(),
                     failure);
+        }
+    }
+
+    private void requireOpen(String what) {
+        if (closed.getAsBoolean()) {
+            throw new LockException("Holdfast client " + clientId + " is closed and cannot " + what
+                    + ": connect another one, or close it after its last use only");
         }
     }
 }
