@@ -96,7 +96,11 @@ public final class Holdfast implements AutoCloseable {
         return lock(name, options);
     }
 
-    /** A mutex. */
+    /**
+     * A mutex.
+     *
+     * @throws UnsupportedOperationException if it is to be fair, and the store has no queue ({@link StoreTraits#fifo()})
+     */
     public DistributedLock lock(String name, LockOptions options) {
         return ReentrantDistributedLock.mutex(engine, name, options);
     }
@@ -106,7 +110,11 @@ public final class Holdfast implements AutoCloseable {
         return readWriteLock(name, options);
     }
 
-    /** A read-write lock. */
+    /**
+     * A read-write lock.
+     *
+     * @throws UnsupportedOperationException if the store serves no such locks ({@link StoreTraits#kinds()})
+     */
     public DistributedReadWriteLock readWriteLock(String name, LockOptions options) {
         return ReadWriteLockPair.of(engine, name, options);
     }
@@ -120,7 +128,11 @@ public final class Holdfast implements AutoCloseable {
         return semaphore(name, limit, options);
     }
 
-    /** A semaphore. */
+    /**
+     * A semaphore.
+     *
+     * @throws UnsupportedOperationException if the store serves no semaphores ({@link StoreTraits#kinds()})
+     */
     public DistributedSemaphore semaphore(String name, int limit, LockOptions options) {
         return new LeaseSemaphore(engine, name, limit, options);
     }

@@ -112,7 +112,8 @@ public final class LockOptions {
     /**
      * Whether the lock is granted strictly in the order of arrival, across all threads of all processes. This
      * excludes hand-offs inside the JVM, so each acquisition costs a round trip to the store. It does not go with {@link
-     * #withSpin}: a lock with both is refused with {@link IllegalArgumentException}.
+     * #withSpin}: a lock with both is refused with {@link IllegalArgumentException}, and a fair one with {@link
+     * UnsupportedOperationException} where the store has no queue.
      */
     public LockOptions withFair(boolean fair) {
         Draft draft = new Draft(this);

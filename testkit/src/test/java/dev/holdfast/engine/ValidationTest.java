@@ -1,6 +1,7 @@
 package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
@@ -11,6 +12,8 @@ import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
 import dev.holdfast.election.Election;
 import dev.holdfast.election.ElectionOptions;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.testkit.ChangedTraits;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -126,6 +129,34 @@ class ValidationTest extends EngineFixture {
             assertThatIllegalArgumentException().isThrownBy(() -> pool.acquire(bad, Duration.ZERO));
             assertThatIllegalArgumentException().isThrownBy(() -> pool.acquireAsync(bad));
         }
+    }
+
+    /** No outage, which an error of the store would be taken for. */
+    @Test
+    void whatTheStoreDoesNotServeIsUnsupported() {
+        Holdfast few = client(new NoQueueStore(store) {
+            @Override
+            public StoreTraits traits() {
+                return ChangedTraits.of(super.traits())
+                        .named("few")
+                        .mutexesOnly()
+                        .get();
+            }
+        });
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> few.semaphore("pool", 5))
+                .withMessageContainingAll("pool", "semaphore", "few", "exclusive locks only", "another store");
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> few.readWriteLock("pair"))
+                .withMessageContainingAll("pair", "read-write lock", "few", "exclusive locks only", "another store");
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> few.lock("queue", OPTIONS.withFair(true)))
+                .withMessageContainingAll("queue", "fair", "few", "no queue");
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> few.lock("set").condition("signal"))
+                .withMessageContainingAll("set", "few", "no queue");
+        few.semaphore("one", 1).tryAcquire().orElseThrow().release();
+        store.reset();
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.holdfast.DistributedLock;
@@ -119,12 +120,15 @@ class WaitingStyleTest extends EngineFixture {
     @Test
     void fairIsRefusedOnAStoreWithoutAQueue() {
         Holdfast mine = client(new NoQueueStore(memory));
-        assertThatIllegalArgumentException()
+        assertThatExceptionOfType(UnsupportedOperationException.class)
                 .isThrownBy(() -> mine.lock("turn", FAIR))
                 .withMessageContainingAll("turn", "fair", "queue");
-        assertThatIllegalArgumentException().isThrownBy(() -> mine.semaphore("turn", 3, FAIR));
-        assertThatIllegalArgumentException().isThrownBy(() -> mine.readWriteLock("turn", FAIR));
-        assertThatIllegalArgumentException().isThrownBy(() -> mine.multiLock(List.of("turn"), FAIR));
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> mine.semaphore("turn", 3, FAIR));
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> mine.readWriteLock("turn", FAIR));
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> mine.multiLock(List.of("turn"), FAIR));
     }
 
     @Test

@@ -29,8 +29,10 @@ public final class ErrorReport {
             return ExitCode.UNAVAILABLE;
         } else if (thrown instanceof LockLostException) {
             return ExitCode.LOST;
-        } else if (thrown instanceof LockConflictException || thrown instanceof IllegalArgumentException) {
-            // Names, leases and URLs are checked by the library before anything is sent.
+        } else if (thrown instanceof LockConflictException
+                || thrown instanceof IllegalArgumentException
+                || thrown instanceof UnsupportedOperationException) {
+            // Names, leases, kinds and URLs are checked by the library before anything is sent.
             return ExitCode.USAGE;
         }
         return ExitCode.INTERNAL;

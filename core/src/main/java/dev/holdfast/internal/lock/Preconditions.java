@@ -3,6 +3,9 @@ package dev.holdfast.internal.lock;
 import dev.holdfast.internal.Engine;
 import dev.holdfast.internal.hold.LockSpec;
 import dev.holdfast.internal.time.Nanos;
+import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.StoreTraits;
+import dev.holdfast.spi.StoreTraits.Kinds;
 import java.time.Duration;
 
 /** Refuses bad input before anything is sent. */
@@ -29,9 +32,16 @@ final class Preconditions {
         if (spec.fair() && spec.spin()) {
             throw new IllegalArgumentException("Lock \"" + spec.name() + "\" cannot both spin and be fair");
         }
-        if (spec.fair() && !engine.traits().fifo()) {
-            throw new IllegalArgumentException("Lock \"" + spec.name() + "\" cannot be fair: the "
-                    + engine.traits().product() + " store has no queue");
+        StoreTraits traits = engine.traits();
+        if (spec.fair() && !traits.fifo()) {
+            throw new UnsupportedOperationException("Lock \"" + spec.name() + "\" cannot be fair: the "
+                    + traits.product() + " store has no queue. Use a store that has one, or leave the option fair out");
+        }
+        if (!traits.kinds().serves(spec.limit())) {
+            throw new UnsupportedOperationException("\"" + spec.name() + "\" cannot be a "
+                    + (spec.limit() == Claim.ALL ? "read-write lock" : "semaphore") + ": the " + traits.product()
+                    + " store serves exclusive " + (traits.kinds() == Kinds.READ_WRITE ? "and read-write " : "")
+                    + "locks only. Use such a lock, or open another store or layout for it");
         }
     }
 
