@@ -68,13 +68,7 @@ public interface DistributedSemaphore {
      * How many permits nobody holds, as the store sees it, with one round trip: a short form of {@link #state()}. They may be
      * meant for those who wait.
      */
-    default int availablePermits() {
-        return limit()
-                - state().stream()
-                        .flatMap(state -> state.holders().stream())
-                        .mapToInt(holder -> holder.claim().permits())
-                        .sum();
-    }
+    int availablePermits();
 
     /** How many wait, counted as {@link DistributedLock#queueLength} does, with one round trip. */
     int queueLength();

@@ -134,10 +134,19 @@ public interface Election extends AutoCloseable {
      */
     void proclaim(String payload);
 
-    /** The leader as the store knows him, with one round trip. He may have lost his term since. */
+    /**
+     * The leader as the store knows him, with one round trip. He may have lost his term since.
+     *
+     * @throws dev.holdfast.LockConflictException if the name is in use as another kind of lock
+     */
     Optional<Candidate> leader();
 
-    /** The leader, if there is one, and all that wait, in their order, with one round trip. Stores without a queue show the leader only. */
+    /**
+     * The leader, if there is one, and all that wait, in their order, with one round trip. Stores without a queue show the leader
+     * only.
+     *
+     * @throws dev.holdfast.LockConflictException if the name is in use as another kind of lock
+     */
     List<Candidate> candidates();
 
     /**

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.holdfast.DistributedLock;
 import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Lease;
+import dev.holdfast.LockConflictException;
 import dev.holdfast.LockOptions;
 import java.time.Duration;
 import java.util.Optional;
@@ -43,6 +44,23 @@ class ShortFormsTest extends EngineFixture {
 
     @Test
     void aTimedTryGivesALeaseOrNothing() throws InterruptedException {
+    /** As an acquire would say it. */
+    @Test
+    void thePermitsOfANameThatIsInUseAsAnotherKindAreNoNumber() throws InterruptedException {
+        Lease other = rival.semaphore("permits", 9).acquire(7);
+        assertThatExceptionOfType(LockConflictException.class)
+                .isThrownBy(semaphore::availablePermits)
+                .withMessageContainingAll("permits", "semaphore of 9", "semaphore of 5")
+                .satisfies(asked -> assertThatExceptionOfType(LockConflictException.class)
+                        .isThrownBy(semaphore::tryAcquire)
+                        .withMessage(asked.getMessage()));
+        assertThatExceptionOfType(LockConflictException.class)
+                .isThrownBy(locks.election("permits")::leader)
+                .withMessageContainingAll("permits", "semaphore of 9", "mutex");
+        other.release();
+        assertThat(semaphore.availablePermits()).isEqualTo(5);
+    }
+
         Lease all = rival.semaphore("permits", 5).acquire(5);
         CompletableFuture<Optional<Lease>> inVain = a.park(() -> semaphore.tryAcquire(2, SECOND));
         CompletableFuture<Optional<Lease>> inTime = b.park(() -> semaphore.tryAcquire(3, SECOND.multipliedBy(60)));

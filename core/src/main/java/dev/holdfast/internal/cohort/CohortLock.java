@@ -1,6 +1,5 @@
 package dev.holdfast.internal.cohort;
 
-import dev.holdfast.LockConflictException;
 import dev.holdfast.LockException;
 import dev.holdfast.LockObserver.Outcome;
 import dev.holdfast.LossReason;
@@ -14,9 +13,8 @@ import dev.holdfast.internal.hold.Validity;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.Granted;
-import dev.holdfast.spi.OwnerInfo;
-import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
+import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreTraits.Liveness;
 import java.util.ArrayList;
@@ -253,10 +251,8 @@ public final class CohortLock implements GrantHome {
         if (engine.isClosed()) {
             throw engine.closedException(name);
         }
-        if (!grants.isEmpty() && grants.get(0).spec().limit() != spec.limit()) {
-            KindConflictException conflict = new KindConflictException(
-                    name, spec.limit(), grants.get(0).spec().limit());
-            throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
+        if (!grants.isEmpty()) {
+            spec.requireLimit(grants.get(0).spec().limit());
         }
     }
 
@@ -459,16 +455,16 @@ public final class CohortLock implements GrantHome {
                 if (grant.claim().id().equals(id)) {
                     grant.gone(reason);
                 }
+            }
+        });
+    }
+
     /** Who hold it here. */
     public List<OwnerInfo> owners() {
         return locked(() -> grants.stream()
                 .filter(grant -> grant.holders() > 0)
                 .map(Grant::owner)
                 .toList());
-    }
-
-            }
-        });
     }
 
     /** How many hold it here; a thread that has locked it twice counts once. */

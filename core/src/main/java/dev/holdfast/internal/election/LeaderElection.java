@@ -395,7 +395,10 @@ public final class LeaderElection implements Election, ClosesFirst {
     public List<Candidate> candidates() {
         return engine.inspector()
                 .state(spec.name(), Nanos.of(options.storeTimeout()))
-                .map(CandidateLabel::candidates)
+                .map(state -> {
+                    spec.requireLimit(state.limit());
+                    return CandidateLabel.candidates(state);
+                })
                 .orElse(List.of());
     }
 

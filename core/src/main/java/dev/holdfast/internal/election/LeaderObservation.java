@@ -66,15 +66,20 @@ final class LeaderObservation {
         }
         engine.calls()
                 .within(answer, timeout, engine.losses())
-                .whenComplete((state, failure) -> callbacks.run(() -> {
-                    // A failure shows nothing about the leader: the next look will.
-                    if (failure == null && !closed) {
-                        notice(state.map(CandidateLabel::candidates).orElse(List.of()).stream()
-                                .filter(Candidate::isLeader)
-                                .findFirst());
-                    }
-                    next();
-                }));
+                .whenComplete((state, failure) ->
+                        callbacks.run(() -> {
+                            // A failure shows nothing about the leader: the next look will.
+                            if (failure == null && !closed) {
+                                notice(state
+                                        .filter(used -> used.limit() == 1)
+                                        .map(CandidateLabel::candidates)
+                                        .orElse(List.of())
+                                        .stream()
+                                        .filter(Candidate::isLeader)
+                                        .findFirst());
+                            }
+                            next();
+                        }));
     }
 
     private void notice(Optional<Candidate> leader) {

@@ -1,10 +1,12 @@
 package dev.holdfast.internal.hold;
 
+import dev.holdfast.LockConflictException;
 import dev.holdfast.LockObserver;
 import dev.holdfast.LockOptions;
 import dev.holdfast.LossReason;
 import dev.holdfast.internal.time.Nanos;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.KindConflictException;
 import dev.holdfast.spi.LockName;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -66,6 +68,19 @@ public record LockSpec(
     /** The read lock that a write lock is downgraded to. */
     public LockSpec asRead() {
         return new LockSpec(name, 1, limit, options, label, ofSemaphore, member);
+    }
+
+    /**
+     * To be called if the name is in use.
+     *
+     * @param inUse the limit of those who hold or wait
+     * @throws LockConflictException if it is another one than that of this
+     */
+    public void requireLimit(int inUse) {
+        if (inUse != limit) {
+            KindConflictException conflict = new KindConflictException(name, limit, inUse);
+            throw new LockConflictException(String.valueOf(conflict.getMessage()), conflict);
+        }
     }
 
     // ---- the options, as far as they are in force ----

@@ -84,6 +84,19 @@ public final class LeaseSemaphore implements DistributedSemaphore {
     }
 
     @Override
+    public int availablePermits() {
+        ResourceState state = state().orElse(null);
+        if (state == null) {
+            return limit();
+        }
+        spec.requireLimit(state.limit());
+        return limit()
+                - state.holders().stream()
+                        .mapToInt(holder -> holder.claim().permits())
+                        .sum();
+    }
+
+    @Override
     public int queueLength() {
         return one.queueLength();
     }
