@@ -146,6 +146,15 @@ public interface DistributedLock extends Lock {
     Optional<Lease> tryAcquire();
 
     /**
+     * Like {@link #acquire(Duration)}, for those to whom a lock that is not free is no error.
+     *
+     * @param maxWait not negative; zero does not wait
+     * @return empty if the lock was not free in time
+     * @throws LockException like {@link #acquire()}, if it would wait for itself
+     */
+    Optional<Lease> tryAcquire(Duration maxWait) throws InterruptedException;
+
+    /**
      * Waits for the lock without blocking a thread. Cancelling the future ends the wait and leaves nothing in the
      * store. Unlike {@link #acquire()} it also waits if the calling thread holds the name through {@link #lock()}: a thread that
      * waits for the future then, and has not unlocked, waits for itself.

@@ -30,6 +30,11 @@ public interface DistributedSemaphore {
     /** Waits for several permits at once. */
     Lease acquire(int permits) throws InterruptedException;
 
+    /** Like {@link #acquire(int, Duration)}, for one permit. */
+    default Lease acquire(Duration maxWait) throws InterruptedException {
+        return acquire(1, maxWait);
+    }
+
     /**
      * Waits for several permits at once, for a limited time.
      *
@@ -45,12 +50,27 @@ public interface DistributedSemaphore {
     /** Takes several permits if they are free now, with one round trip to the store. */
     Optional<Lease> tryAcquire(int permits);
 
+    /** Like {@link #tryAcquire(int, Duration)}, for one permit. */
+    default Optional<Lease> tryAcquire(Duration maxWait) throws InterruptedException {
+        return tryAcquire(1, maxWait);
+    }
+
     /**
      * Like {@link #acquire(int, Duration)}, for those to whom permits that are not free are no error.
      *
      * @return empty if they were not free in time
      */
     Optional<Lease> tryAcquire(int permits, Duration maxWait) throws InterruptedException;
+
+    /** Like {@link #acquireAsync(int)}, for one permit. */
+    default CompletableFuture<Lease> acquireAsync() {
+        return acquireAsync(1);
+    }
+
+    /** Like {@link #acquireAsync(int, Duration)}, for one permit. */
+    default CompletableFuture<Lease> acquireAsync(Duration maxWait) {
+        return acquireAsync(1, maxWait);
+    }
 
     /**
      * Waits for several permits without blocking a thread. Cancelling the future ends the wait and leaves nothing
@@ -67,6 +87,8 @@ public interface DistributedSemaphore {
     /**
      * How many permits nobody holds, as the store sees it, with one round trip: a short form of {@link #state()}. They may be
      * meant for those who wait.
+     *
+     * @throws LockConflictException if the name is in use as another kind, or with another limit
      */
     int availablePermits();
 

@@ -237,7 +237,7 @@ class LocalHandOffTest extends EngineFixture {
         a.run(lock::lock);
         store.reset();
         assertThat(b.get(() -> lock.tryLock())).isFalse();
-        assertThat(b.get(lock::tryAcquire)).isEmpty();
+        assertThat(b.get(() -> lock.tryAcquire())).isEmpty();
         assertThat(store.counts()).isEmpty();
         a.run(lock::unlock);
     }

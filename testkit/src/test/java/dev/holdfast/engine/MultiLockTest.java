@@ -350,7 +350,7 @@ class MultiLockTest extends EngineFixture {
         assertThat(Actor.failure(LockException.class, a.start(() -> all.acquire())))
                 .hasMessageContaining("\"y\"");
         Actor.failure(LockException.class, a.start(() -> all.acquire(Duration.ofDays(1))));
-        assertThat(a.get(all::tryAcquire)).isEmpty();
+        assertThat(a.get(() -> all.tryAcquire())).isEmpty();
         Actor.failure(LockException.class, a.begin(once::lock));
         Actor.failure(LockException.class, a.start(() -> once.tryLock(1, TimeUnit.DAYS)));
         assertThat(a.get(() -> once.tryLock())).isFalse();

@@ -156,7 +156,7 @@ class ReentryTest extends EngineFixture {
     @Test
     void aLeaseIsNeverReentrant() throws InterruptedException {
         Lease first = a.get(() -> lock.acquire());
-        assertThat(a.get(lock::tryAcquire)).isEmpty();
+        assertThat(a.get(() -> lock.tryAcquire())).isEmpty();
         assertThat(a.get(() -> lock.tryLock())).isFalse();
         CompletableFuture<Lease> second = a.park(() -> lock.acquire());
         first.release();

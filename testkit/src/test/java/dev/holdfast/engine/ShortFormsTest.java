@@ -8,7 +8,9 @@ import dev.holdfast.DistributedSemaphore;
 import dev.holdfast.Lease;
 import dev.holdfast.LockConflictException;
 import dev.holdfast.LockOptions;
+import dev.holdfast.LockTimeoutException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -42,8 +44,6 @@ class ShortFormsTest extends EngineFixture {
         assertThat(semaphore.availablePermits()).isEqualTo(5);
     }
 
-    @Test
-    void aTimedTryGivesALeaseOrNothing() throws InterruptedException {
     /** As an acquire would say it. */
     @Test
     void thePermitsOfANameThatIsInUseAsAnotherKindAreNoNumber() throws InterruptedException {
@@ -61,6 +61,8 @@ class ShortFormsTest extends EngineFixture {
         assertThat(semaphore.availablePermits()).isEqualTo(5);
     }
 
+    @Test
+    void aTimedTryGivesALeaseOrNothing() throws InterruptedException {
         Lease all = rival.semaphore("permits", 5).acquire(5);
         CompletableFuture<Optional<Lease>> inVain = a.park(() -> semaphore.tryAcquire(2, SECOND));
         CompletableFuture<Optional<Lease>> inTime = b.park(() -> semaphore.tryAcquire(3, SECOND.multipliedBy(60)));
@@ -73,6 +75,38 @@ class ShortFormsTest extends EngineFixture {
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> semaphore.tryAcquire(1, Duration.ofMillis(-1)));
         assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> semaphore.tryAcquire(6, SECOND));
+    }
+
+    @Test
+    void aLockIsTriedForATimeAsPermitsAre() throws InterruptedException {
+        DistributedLock several = locks.multiLock("short", "other");
+        Lease held = rival.lock("short").acquire();
+        for (DistributedLock tried : List.of(lock, several)) {
+            assertThat(tried.tryAcquire(Duration.ZERO)).isEmpty();
+            CompletableFuture<Optional<Lease>> inVain = a.park(() -> tried.tryAcquire(SECOND));
+            pass(SECOND);
+            assertThat(Actor.end(inVain)).isEmpty();
+        }
+        CompletableFuture<Optional<Lease>> inTime = a.park(() -> several.tryAcquire(SECOND.multipliedBy(60)));
+        held.release();
+        Actor.end(inTime).orElseThrow().release();
+        assertThatExceptionOfType(IllegalArgumentException.class)
+                .isThrownBy(() -> lock.tryAcquire(Duration.ofMillis(-1)));
+    }
+
+    @Test
+    void onePermitNeedsNoNumber() throws InterruptedException {
+        List<Lease> five = List.of(
+                semaphore.acquire(),
+                semaphore.acquire(SECOND),
+                semaphore.tryAcquire(SECOND).orElseThrow(),
+                Actor.end(semaphore.acquireAsync()),
+                Actor.end(semaphore.acquireAsync(SECOND)));
+        assertThat(semaphore.availablePermits()).isZero();
+        assertThatExceptionOfType(LockTimeoutException.class).isThrownBy(() -> semaphore.acquire(Duration.ZERO));
+        assertThat(semaphore.tryAcquire(Duration.ZERO)).isEmpty();
+        Actor.failure(LockTimeoutException.class, semaphore.acquireAsync(Duration.ZERO));
+        five.forEach(Lease::release);
     }
 
     /** Three threads of this client wait behind one claim in the store, and one behind a claim of its own. */

@@ -82,8 +82,8 @@ abstract class AbstractDistributedLock implements DistributedLock {
         return required(Preconditions.wait(maxWait));
     }
 
-    /** Acquires a lease if there is one in time. */
-    Optional<Lease> tryAcquire(Duration maxWait) throws InterruptedException {
+    @Override
+    public Optional<Lease> tryAcquire(Duration maxWait) throws InterruptedException {
         return Optional.ofNullable(inTime(Preconditions.wait(maxWait)));
     }
 
