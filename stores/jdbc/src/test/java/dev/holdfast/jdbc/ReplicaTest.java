@@ -190,6 +190,26 @@ class ReplicaTest extends Servers {
         assertUnknown(endingWaits(CANCEL, () -> store.renew(List.of(claim))));
     }
 
+    /** There the server sends no warning, if it is not told to. */
+    @Test
+    void waitThatIsCancelledInASessionWithoutWarningsIsNotBelieved() {
+        LockStore store = open(both() + "&options=-c%20client_min_messages=error");
+        Claim claim = alice.mutex(name);
+        granted(store, claim);
+        Claim before = alice.mutex(new LockName("handed over"));
+        granted(store, before);
+        waiting(store, bob.mutex(before.name()));
+        primary.commitOnStandbyToo();
+        replica.stop();
+        assertUnknown(endingWaits(CANCEL, () -> store.release(before)));
+        assertUnknown(endingWaits(CANCEL, () -> store.renew(List.of(claim))));
+        assertUnknown(endingWaits(CANCEL, () -> store.tryAcquire(claim.again())));
+        assertUnknown(endingWaits(CANCEL, () -> store.tryAcquire(alice.mutex(new LockName("new")))));
+        assertUnknown(endingWaits(
+                CANCEL,
+                () -> store.tryAcquireAll(List.of(alice.mutex(new LockName("b")), alice.mutex(new LockName("c"))))));
+    }
+
     private static void assertUnknown(CompletionStage<?> call) {
         assertThat(failure(call).effect()).isEqualTo(Effect.UNKNOWN);
     }

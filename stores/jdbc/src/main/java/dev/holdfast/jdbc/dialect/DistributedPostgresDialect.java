@@ -89,6 +89,12 @@ public final class DistributedPostgresDialect extends PostgresDialect {
         return false;
     }
 
+    // No commit waits for a standby there.
+    @Override
+    String durability() {
+        return "''";
+    }
+
     // Their servers agree on each commit before anybody can read it.
     @Override
     public String confirmation() {

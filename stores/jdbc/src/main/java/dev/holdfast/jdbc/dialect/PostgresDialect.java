@@ -95,9 +95,12 @@ public class PostgresDialect extends ServerDialect {
               AND l.expires > $now AND l.permits = l.capacity AND l.capacity = c.capacity
             """.formatted(NO_LONG_WAIT, NOT_ON_DISK).strip();
 
+    // The server sends no warning in a session in which this is error, and so none of a wait that was cancelled.
+    private static final String WARN = "set_config('client_min_messages', 'warning', true)";
+
     // A message that nobody reads, written to the log: its commit waits for the standby, and so for all that was
     // committed before.
-    private static final String COMMIT_WITH_A_STANDBY = "pg_logical_emit_message(true, 'holdfast', '')";
+    private static final String COMMIT_WITH_A_STANDBY = "pg_logical_emit_message(true, 'holdfast', " + WARN + ")";
 
     private static final String HAS_A_STANDBY = "current_setting('synchronous_standby_names') <> ''";
 
@@ -105,6 +108,9 @@ public class PostgresDialect extends ServerDialect {
     private static final String WAIT_FOR_A_STANDBY = "SyncRepWaitForLSN";
 
     private static final String UNKNOWN_OUTCOME = "08007";
+
+    /** The class of what says that nothing is wrong. A wait that was cancelled is 01000, as many other warnings. */
+    private static final String NOTICE = "00";
 
     // As in a renewal, the update compares the name only: it may see an older version than the select has locked.
     private static final String TAKE = """
@@ -467,12 +473,21 @@ public class PostgresDialect extends ServerDialect {
 
     private static void check(@Nullable SQLWarning first) throws SQLException {
         for (SQLWarning warning = first; warning != null; warning = warning.getNextWarning()) {
-            if (warning instanceof PSQLWarning server
-                    && WAIT_FOR_A_STANDBY.equals(server.getServerErrorMessage().getRoutine())) {
+            if (mayBeOfAWait(warning)) {
                 throw new SQLException(
                         "The standby may not have it: " + warning.getMessage(), UNKNOWN_OUTCOME, warning);
             }
         }
+    }
+
+    // One that a pool has made, or a driver of another class loader, does not say where the server warned.
+    private static boolean mayBeOfAWait(SQLWarning warning) {
+        String state = warning.getSQLState();
+        if (state != null && state.startsWith(NOTICE)) {
+            return false;
+        }
+        return !(warning instanceof PSQLWarning server)
+                || WAIT_FOR_A_STANDBY.equals(server.getServerErrorMessage().getRoutine());
     }
 
     // All can read a commit whose wait for the standby has ended too early: the wait was cancelled, or the session or
@@ -520,8 +535,9 @@ public class PostgresDialect extends ServerDialect {
                 """.formatted(NO_LONG_WAIT, durability());
     }
 
-    private String durability() {
-        return relaxed ? NOT_ON_DISK : "''";
+    /** The setting that each statement makes whose commit is to be durable, or need not be. */
+    String durability() {
+        return relaxed ? NOT_ON_DISK : WARN;
     }
 
     @Override
