@@ -89,6 +89,8 @@ public final class BorrowedConnections implements ConnectionSource {
     }
 
     // A pool keeps no connection that is closed underneath. Some drivers, such as that of H2, do nothing to abort one.
+    // The pool that is part of H2 gets it back all the same, because its connections unwrap to themselves; it undoes
+    // what was begun there.
     private static void end(Connection connection, boolean isAsBefore) throws SQLException {
         try (connection) {
             if (!isAsBefore) {

@@ -7,9 +7,12 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcConnectionPool;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -86,6 +89,31 @@ class BorrowedConnectionsTest {
     void connectionThatIsDiscardedIsNotLentAgain() throws SQLException {
         connections.discard(connections.open());
         isOfNoMoreUse();
+    }
+
+    /** Its connections unwrap to themselves, so that it gets back what is discarded; what was begun there is undone. */
+    @Test
+    void whatIsLeftOnAConnectionOfH2sOwnPoolIsUndone() throws SQLException {
+        JdbcConnectionPool pool = JdbcConnectionPool.create("jdbc:h2:mem:", "", "");
+        try {
+            BorrowedConnections ofPool = new BorrowedConnections(pool, Duration.ofMillis(SHORT_MILLIS));
+            Connection spoiled = ofPool.open();
+            try (Statement statement = spoiled.createStatement()) {
+                statement.execute("CREATE TABLE t (i int)");
+                spoiled.setAutoCommit(false);
+                statement.execute("INSERT INTO t VALUES (1)");
+            }
+            ofPool.discard(spoiled);
+            try (Connection next = pool.getConnection();
+                    Statement statement = next.createStatement();
+                    ResultSet rows = statement.executeQuery("SELECT count(*) FROM t")) {
+                assertThat(next.getAutoCommit()).isTrue();
+                assertThat(rows.next()).isTrue();
+                assertThat(rows.getInt(1)).isZero();
+            }
+        } finally {
+            pool.dispose();
+        }
     }
 
     private void isOfNoMoreUse() {
