@@ -84,6 +84,9 @@ class ServerStoresProcessTest extends ToolTest {
         Result refused = tool.run("elect", "--lease", "11m", "c", "--", "true");
         assertThat(refused.exit()).as("a lease that is never granted").isEqualTo(ExitCode.UNAVAILABLE);
         assertThat(refused.err()).hasLineCount(1).contains("maxLease");
+        Result unserved = tool.run("run", "--of", "2", "c", "--", "true");
+        assertThat(unserved.exit()).as("no outage, in which to try again helps").isEqualTo(ExitCode.USAGE);
+        assertThat(unserved.err()).hasLineCount(1).contains("semaphore", "quorum");
     }
 
     @Test
