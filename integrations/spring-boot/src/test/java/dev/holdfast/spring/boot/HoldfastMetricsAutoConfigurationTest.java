@@ -8,10 +8,7 @@ import dev.holdfast.micrometer.HoldfastMetrics;
 import dev.holdfast.micrometer.LockGroups;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.time.Duration;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration;
@@ -84,19 +81,5 @@ class HoldfastMetricsAutoConfigurationTest {
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(HoldfastMetrics.class));
         with.withClassLoader(new FilteredClassLoader(HoldfastMetrics.class))
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean("holdfastMetrics"));
-    }
-
-    /** An event that is added to the interface must reach each of several observers, too. */
-    @Test
-    void severalObserversHearOfEverything() {
-        assertThat(Stream.of(LockObserver.class.getDeclaredMethods())
-                        .filter(method -> !Modifier.isStatic(method.getModifiers()) && !method.isSynthetic()))
-                .allSatisfy(method -> assertThat(ofObservers(method)).isEqualTo(Observers.class));
-    }
-
-    private static Class<?> ofObservers(Method method) throws NoSuchMethodException {
-        return Observers.class
-                .getMethod(method.getName(), method.getParameterTypes())
-                .getDeclaringClass();
     }
 }
