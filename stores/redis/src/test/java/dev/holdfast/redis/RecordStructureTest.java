@@ -64,7 +64,7 @@ class RecordStructureTest extends WithServer {
         }
         if (action != 6) {
             return random.nextInt(4) == 0
-                    ? run(jedis, Script.RELEASE, key, context, known(), span(), "1")
+                    ? run(jedis, Script.RELEASE, key, context, known(), span(), random.nextBoolean() ? "1" : "0")
                     : run(jedis, Script.RELEASE, key, context, known(), span());
         }
         return run(jedis, Script.RENEW, key, context, known(), permits(), "" + LIMIT, span(), flag(), "owner");

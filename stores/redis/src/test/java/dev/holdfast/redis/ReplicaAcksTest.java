@@ -2,8 +2,10 @@ package dev.holdfast.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Holdfast;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
@@ -11,12 +13,14 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.RecordingListener;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
 
 /** A grant that no replica acknowledges is released again, but only by the call that made it. */
-class ReplicaAcksTest extends WithServer {
+class ReplicaAcksTest extends WithDouble {
 
     private final RedisServer replica = closing(started());
 
@@ -68,6 +72,65 @@ class ReplicaAcksTest extends WithServer {
         store.enqueue(again, listener);
         keeps(again, failure(listener));
         assertThat(renewed(store, again)).isInstanceOf(Renewed.Failed.class);
+    }
+
+    /** Before, the repetition left a tombstone, which refused the claim for a whole lease wherever it was sent once more. */
+    @Test
+    void repetitionThatNobodyAcknowledgesMayBeRepeated() {
+        LockStore store = open("?replicas=1&replicaTimeout=200ms");
+        Claim claim = repaired(() -> {
+            granted(store, alice.mutex(name));
+            return bob.mutex(new LockName(name + "-2")).again();
+        });
+        RecordingListener listener = new RecordingListener();
+        replica.signal("STOP");
+        leavesNothing(failure(store.tryAcquire(claim)));
+        leavesNothing(failure(store.tryAcquireAll(List.of(claim))));
+        leavesNothing(failure(store.tryAcquireAsNode(claim, 1, false)));
+        store.enqueue(claim, listener);
+        leavesNothing(failure(listener));
+        replica.signal("CONT");
+        repaired(() -> granted(store, claim));
+    }
+
+    /** As after a fail-over: the server that is asked to release the grant has never had it. */
+    @Test
+    void grantThatIsLostBeforeItIsReleasedMayBeRepeated() {
+        LockStore store = open("?replicas=1&replicaTimeout=1s");
+        Claim claim = repaired(() -> {
+            granted(store, alice.mutex(name));
+            return bob.mutex(new LockName(name + "-2"));
+        });
+        replica.signal("STOP");
+        var attempt = CompletableFuture.supplyAsync(() -> failure(store.tryAcquire(claim)));
+        try (Jedis jedis = server.connect()) {
+            awaitUntil(() -> jedis.dbSize() == 2);
+            jedis.flushAll();
+        }
+        leavesNothing(attempt.join());
+        replica.signal("CONT");
+        repaired(() -> granted(store, claim));
+    }
+
+    @Test
+    void tryLockWhoseFirstRequestIsLostIsRepeatedUntilTheReplicaAcknowledges() throws InterruptedException {
+        try (Holdfast locks = Holdfast.connect("redis://" + commands.address() + "?replicas=1&replicaTimeout=200ms")) {
+            locks.lock(name + "-warm").acquire().close();
+            replica.signal("STOP");
+            commands.reset();
+            commands.keepBack("EVALSHA");
+            var attempt =
+                    CompletableFuture.supplyAsync(() -> locks.lock(name.value()).tryLock());
+            // The lost one, its repetition, and the release of what that was granted.
+            awaitUntil(() -> commands.counts().getOrDefault("EVALSHA", 0) >= 3);
+            replica.signal("CONT");
+            assertThat(attempt.join()).isTrue();
+        }
+    }
+
+    private static void leavesNothing(StoreException failure) {
+        assertThat(failure.effect()).isEqualTo(Effect.NONE);
+        assertThat(failure).hasMessageContaining("it was released again");
     }
 
     private void keeps(Claim reader, StoreException failure) {

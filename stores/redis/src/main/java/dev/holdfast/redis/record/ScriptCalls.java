@@ -134,12 +134,23 @@ public final class ScriptCalls {
 
     // Replicas need not acknowledge a release: if it is lost, the lock only stays held until its lease ends.
     public ServerCall release(Claim claim) {
-        byte[][] arguments = new byte[claim.repeated() ? 5 : 4][];
+        return claim.repeated() ? release(claim, true) : release(claim, new byte[4][]);
+    }
+
+    /** A release after which the claim may be asked for once more: it leaves no tombstone. */
+    ServerCall undo(Claim claim) {
+        return release(claim, false);
+    }
+
+    private ServerCall release(Claim claim, boolean leavesTombstone) {
+        byte[][] arguments = new byte[5][];
+        arguments[4] = ClaimArguments.flag(leavesTombstone);
+        return release(claim, arguments);
+    }
+
+    private ServerCall release(Claim claim, byte[][] arguments) {
         arguments[2] = ClaimArguments.id(claim.id());
         arguments[3] = ServerCall.number(ClaimArguments.millis(claim.lease()));
-        if (claim.repeated()) {
-            arguments[4] = ClaimArguments.flag(true);
-        }
         return addressed(Script.RELEASE, claim.name(), arguments);
     }
 

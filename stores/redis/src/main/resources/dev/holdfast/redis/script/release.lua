@@ -2,7 +2,8 @@
 -- channels.
 --
 -- KEYS  1 the record
--- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 anything if it is a repeated release, else absent
+-- ARGV  1 see record.lua; of the claim: 2 id, 3 lease, 4 absent, or 1 to leave a tombstone also if the claim is found, or 0
+--       to leave none even if it is not
 -- Reply an integer: 1, it held, and no claim waits
 --       or {1 found or 0 not, 0, 0} followed by id, counter, lease in ms of the caller's waiters that this call
 --       granted
@@ -48,7 +49,7 @@ else
     end
   end
 end
-if found == 0 or ARGV[4] then
+if ARGV[4] ~= '0' and (found == 0 or ARGV[4]) then
   put_tombstone(r, c)
 end
 admit(r)
