@@ -35,12 +35,19 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
  */
 final class Exchange {
 
-    /** How many time-outs a batch may take: two until the last reply is waited for, one for that, and one to spare. */
+    /** How many time-outs a call may take: for its reply, and for the one to its text. */
+    private static final int WAITS = 2;
+
+    /**
+     * How many of a batch: two until the last reply is waited for, one for that, and one to spare. So many has a call that also
+     * waits for replicas, or for leave to ask a node.
+     */
     private static final int WAITS_OF_A_BATCH = 4;
 
     private final Object endpoint;
     private final Duration timeout;
     private final TimeLimit limit;
+    private final TimeLimit limitOfBatches;
     private final MonotonicClock clock;
     private final Runnable demoted;
 
@@ -52,7 +59,8 @@ final class Exchange {
         this.demoted = demoted;
         this.endpoint = endpoint;
         this.timeout = timeout;
-        this.limit = new TimeLimit(timeout.multipliedBy(WAITS_OF_A_BATCH));
+        this.limit = new TimeLimit(timeout.multipliedBy(WAITS));
+        this.limitOfBatches = new TimeLimit(timeout.multipliedBy(WAITS_OF_A_BATCH));
         this.clock = clock;
     }
 
@@ -77,14 +85,9 @@ final class Exchange {
     /** Returns a reply, or {@link Redirection}. */
     @Nullable
     Object one(Connection connection, ServerCall call, boolean asking) {
+        boolean isSimple = call.replicas() == 0 && !asking;
         try {
-            Object reply;
-            try {
-                reply = send(connection, call, asking, byDigest(call));
-            } catch (JedisNoScriptException unknown) {
-                reply = send(connection, call, asking, byText(call));
-            }
-            return call.replicas() == 0 ? reply : Unacknowledged.unless(reply, call, acknowledged(connection));
+            return inTime(isSimple ? limit : limitOfBatches, connection, () -> sendKnown(connection, call, asking));
         } catch (JedisRedirectionException elsewhere) {
             return Redirection.of(elsewhere);
         } catch (JedisDataException refused) {
@@ -98,6 +101,17 @@ final class Exchange {
             connection.setBroken();
             throw unfinished;
         }
+    }
+
+    // Sends again, with the text, what the server does not know.
+    private static @Nullable Object sendKnown(Connection connection, ServerCall call, boolean asking) {
+        Object reply;
+        try {
+            reply = send(connection, call, asking, byDigest(call));
+        } catch (JedisNoScriptException unknown) {
+            reply = send(connection, call, asking, byText(call));
+        }
+        return call.replicas() == 0 ? reply : Unacknowledged.unless(reply, call, acknowledged(connection));
     }
 
     // The command WAIT for the replicas is sent in the same flush.
@@ -141,7 +155,7 @@ final class Exchange {
     List<@Nullable Object> all(Connection connection, List<ServerCall> calls) {
         List<@Nullable Object> replies;
         try {
-            replies = inTime(connection, () -> sendAllKnown(connection, calls));
+            replies = inTime(limitOfBatches, connection, () -> sendAllKnown(connection, calls));
         } catch (RuntimeException | Error unfinished) {
             connection.setBroken();
             throw unfinished;
@@ -153,9 +167,12 @@ final class Exchange {
         return replies;
     }
 
-    // A large batch does not fit into the buffers of the system. If the server does not read it, the write blocks, for
-    // which a socket has no time-out, and with it all further renewals; the system gives up after a quarter of an hour.
-    private <T> T inTime(Connection connection, Supplier<T> work) {
+    // A large request does not fit into the buffers of the system. If the server does not read it, the write blocks,
+    // for
+    // which a socket has no time-out, and with it the caller, or all further renewals; the system gives up after a
+    // quarter
+    // of an hour.
+    private static <T extends @Nullable Object> T inTime(TimeLimit limit, Connection connection, Supplier<T> work) {
         TimeLimit.Call call = limit.begin(() -> OwnConnections.end(connection));
         try {
             return work.get();
@@ -164,7 +181,6 @@ final class Exchange {
         }
     }
 
-    // Sends again, with the text, what the server does not know.
     private List<@Nullable Object> sendAllKnown(Connection connection, List<ServerCall> calls) {
         List<@Nullable Object> replies = sendAll(connection, calls, Exchange::byDigest);
         List<Integer> unknown = new ArrayList<>();

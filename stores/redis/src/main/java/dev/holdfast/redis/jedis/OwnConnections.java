@@ -67,10 +67,24 @@ public final class OwnConnections implements ConnectionSource {
     private static final class AddressedConnection extends Connection {
 
         private final ServerAddress address;
+        /** Has no initial value here, as it is set while the constructor of Jedis runs. */
+        private boolean wasConnected;
 
         private AddressedConnection(ServerAddress address, DefaultJedisClientConfig config) {
             super(new HostAndPort(address.host(), address.port()), config);
             this.address = address;
+        }
+
+        // What was closed, as by another thread at its time limit, Jedis would connect again with its next command,
+        // without
+        // password and database: the lock would be another one.
+        @Override
+        public void connect() {
+            if (wasConnected && !isConnected()) {
+                throw new JedisConnectionException("The connection was closed");
+            }
+            super.connect();
+            wasConnected = true;
         }
     }
 

@@ -5,6 +5,7 @@ import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.store.DaemonThreads;
+import dev.holdfast.store.TimeLimit;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -55,6 +56,7 @@ final class Subscription implements AutoCloseable {
     private final MonotonicClock clock;
     private final @Nullable Displaced displaced;
     private final ThreadFactory threads;
+    private final TimeLimit limit;
     private final ReentrantLock mutex = new ReentrantLock();
     private final Map<String, Channel> wanted = new LinkedHashMap<>();
     private @Nullable Thread thread;
@@ -71,6 +73,7 @@ final class Subscription implements AutoCloseable {
     Subscription(ConnectionSource source, MonotonicClock clock, @Nullable Displaced displaced, ThreadFactory threads) {
         this.threads = threads;
         this.source = source;
+        this.limit = new TimeLimit(source.timeout());
         this.clock = clock;
         this.displaced = displaced;
         this.sharded = displaced != null;
@@ -373,11 +376,21 @@ final class Subscription implements AutoCloseable {
             return Objects.requireNonNull(pubSub, "nothing is sent before there is a connection");
         }
 
+        // The names of many channels may not fit into the buffers of the system. If the server does not read them, the
+        // write
+        // blocks, and with it whoever needs the mutex, as each renewal does.
         private void send(Runnable request) {
+            Connection open = connection;
+            if (disconnected || open == null) {
+                return; // the reading thread ends it, and subscribes to all on another one
+            }
+            TimeLimit.Call call = limit.begin(() -> OwnConnections.end(open));
             try {
                 request.run();
             } catch (JedisException broken) {
                 disconnect();
+            } finally {
+                call.end();
             }
         }
 

@@ -3,6 +3,7 @@ package dev.holdfast.redis.jedis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.redis.Certificate;
 import dev.holdfast.redis.RedisServer;
 import dev.holdfast.redis.client.RedisPort;
 import dev.holdfast.redis.client.ServerCall;
@@ -13,13 +14,16 @@ import dev.holdfast.spi.StoreException.Effect;
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.WrappedClock;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /** An exchange that ends in its midst leaves replies unread. Whoever used the connection next would take them for its own. */
@@ -68,6 +72,46 @@ class ExchangeTest extends StoreTest {
             assertThat(connection.isBroken()).isTrue();
         } finally {
             server.signal("CONT");
+        }
+    }
+
+    /** Before, only batches had a limit, and the caller of a multi-lock over many names waited for as long. */
+    @Test
+    void requestThatTheServerDoesNotReadIsGivenUp() {
+        isGivenUp(server, server.port(), DefaultJedisClientConfig.builder().build());
+    }
+
+    /** To end a connection over TLS, a message would have to be written behind the one that blocks. */
+    @Test
+    void requestOverTlsThatTheServerDoesNotReadIsGivenUp(@TempDir Path folder) {
+        Certificate certificate = Certificate.in(folder);
+        RedisServer tls = closing(RedisServer.start(certificate.settings().toArray(new String[0])));
+        certificate.trust();
+        try {
+            isGivenUp(
+                    tls,
+                    tls.tlsPort(),
+                    DefaultJedisClientConfig.builder().ssl(true).build());
+        } finally {
+            Certificate.distrust();
+        }
+    }
+
+    private static void isGivenUp(RedisServer frozen, int port, DefaultJedisClientConfig config) {
+        Exchange exchange = new Exchange(frozen.url(), Duration.ofMillis(100), MonotonicClock.SYSTEM, () -> {});
+        ServerCall large = ServerCall.command("ECHO", new byte[50_000_000]);
+        for (ServerCall call : List.of(large, large.acknowledged(1, Duration.ofMillis(1)))) {
+            try (Connection connection = new Connection(new HostAndPort("127.0.0.1", port), config)) {
+                connection.ping();
+                frozen.signal("STOP");
+                assertThatThrownBy(() -> exchange.one(connection, call, false))
+                        .isInstanceOfSatisfying(
+                                StoreException.class,
+                                failure -> assertThat(failure.effect()).isEqualTo(Effect.UNKNOWN));
+                assertThat(connection.isBroken()).isTrue();
+            } finally {
+                frozen.signal("CONT");
+            }
         }
     }
 

@@ -113,6 +113,39 @@ class SubscriptionTest extends StoreTest {
         subscription.awaitConfirmation(channel, "the server");
     }
 
+    /** Before, it was waited for while the server did not read, and all renewals waited for whoever did so. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void namesThatTheServerDoesNotReadAreGivenUp(boolean cluster) {
+        RedisServer server = server(cluster);
+        OwnConnections connections =
+                closing(OwnConnections.toServer(RedisUrl.parse(server.url() + "?timeout=1s"), MonotonicClock.SYSTEM));
+        Subscription subscription =
+                closing(new Subscription(connections, MonotonicClock.SYSTEM, cluster ? new StaysHere() : null));
+        Channel first = new Channel(CHANNEL, new RecordingSubscriber(), MonotonicClock.SYSTEM);
+        subscription.add(first);
+        subscription.awaitConfirmation(first, "the server");
+        server.signal("STOP");
+        try {
+            for (int i = 0; i < 3; i++) {
+                String name = "x".repeat(20_000_000) + i;
+                subscription.add(new Channel(name, new RecordingSubscriber(), MonotonicClock.SYSTEM));
+                subscription.check();
+            }
+        } finally {
+            server.signal("CONT");
+        }
+    }
+
+    private static final class StaysHere implements Subscription.Displaced {
+
+        @Override
+        public void displaced(List<Channel> channels) {}
+
+        @Override
+        public void moved(int slot, Exchange.Redirection owner) {}
+    }
+
     private RedisServer server(boolean cluster) {
         RedisServer server = closing(cluster ? RedisServer.start("--cluster-enabled", "yes") : RedisServer.start());
         if (cluster) {
