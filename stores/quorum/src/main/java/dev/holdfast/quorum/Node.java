@@ -179,8 +179,8 @@ final class Node {
         if (!blocking) {
             try {
                 return call.apply(store);
-            } catch (RuntimeException failure) {
-                return CompletableFuture.failedStage(failure);
+            } catch (RuntimeException | Error failure) {
+                return CompletableFuture.failedStage(failure); // also an Error: whoever counts the answers waits for it
             }
         }
         return (lane == Lane.ACQUIRE ? calls : upkeep)

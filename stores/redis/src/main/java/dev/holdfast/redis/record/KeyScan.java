@@ -74,17 +74,30 @@ public final class KeyScan {
     }
 
     public CompletionStage<List<LockName>> run() {
-        port.slots().whenComplete((each, failure) -> {
-            if (failure != null) {
-                result.completeExceptionally(cause(failure));
-            } else if (each.isEmpty()) {
-                result.complete(List.of());
-            } else {
-                slots = each;
-                proceed();
-            }
-        });
+        port.slots()
+                .whenComplete((each, failure) -> guarded(() -> {
+                    if (failure != null) {
+                        throw new CompletionException(failure);
+                    }
+                    slots = each;
+                    if (each.isEmpty()) {
+                        result.complete(List.of());
+                    } else {
+                        proceed();
+                    }
+                }));
         return result;
+    }
+
+    // Also what the port throws before it has sent anything: nobody would learn of it from the stage, and the search
+    // would
+    // never end.
+    private void guarded(Runnable step) {
+        try {
+            step.run();
+        } catch (Throwable failure) {
+            result.completeExceptionally(cause(failure));
+        }
     }
 
     private static Throwable cause(Throwable failure) {
@@ -97,10 +110,10 @@ public final class KeyScan {
         while (!result.isDone()) {
             CompletableFuture<?> page = page().toCompletableFuture();
             if (!page.isDone()) {
-                page.whenComplete((done, failure) -> {
+                page.whenComplete((done, failure) -> guarded(() -> {
                     take(page);
                     proceed();
-                });
+                }));
                 return;
             }
             take(page);
@@ -169,18 +182,14 @@ public final class KeyScan {
     }
 
     private void take(CompletableFuture<?> page) {
-        try {
-            page.join();
-            if (cursor.length == 1 && cursor[0] == '0') {
-                server++;
-            }
-            if (server == slots.size()) {
-                result.complete(found.stream().limit(limit).toList());
-            } else if (clock.nanoTime() - deadline > 0) {
-                result.completeExceptionally(tooMany());
-            }
-        } catch (CompletionException failure) {
-            result.completeExceptionally(cause(failure));
+        page.join();
+        if (cursor.length == 1 && cursor[0] == '0') {
+            server++;
+        }
+        if (server == slots.size()) {
+            result.complete(found.stream().limit(limit).toList());
+        } else if (clock.nanoTime() - deadline > 0) {
+            throw tooMany();
         }
     }
 

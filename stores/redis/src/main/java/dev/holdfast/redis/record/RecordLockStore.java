@@ -192,36 +192,29 @@ public final class RecordLockStore implements LockStore {
     // Most locks are free, and only one that is busy is worth a subscription.
     private void tryAndEnqueue(int slot, Claim claim, WaiterRegistry.Waiter waiter) {
         long start = clock.nanoTime();
-        tryAcquire(claim).whenComplete((attempt, failure) -> {
-            if (failure != null) {
-                waiter.failed(StoreException.of(failure));
-            } else if (attempt instanceof Granted granted) {
+        CompletionStage<?> steps = tryAcquire(claim).thenAccept(attempt -> {
+            if (attempt instanceof Granted granted) {
                 waiter.answered(granted);
             } else if (clock.nanoTime() - start > options.timeout().toNanos()) {
                 // The two requests that follow would take the call beyond its time limit.
-                waiter.failed(StoreException.unavailable(
+                throw StoreException.unavailable(
                         Effect.NONE,
                         this + " is too slow: it took more than "
                                 + options.timeout().toMillis() + " ms to answer that \"" + claim.name() + "\" is busy",
-                        null));
+                        null);
             } else {
                 subscribeAndEnqueue(slot, claim, waiter);
             }
         });
+        failWith(steps, waiter);
     }
 
     private void subscribeAndEnqueue(int slot, Claim claim, WaiterRegistry.Waiter waiter) {
-        channels.subscribe(slot).whenComplete((done, failure) -> {
-            if (failure != null) {
-                waiter.failed(StoreException.of(failure));
-            } else {
-                enqueue(claim, waiter);
-            }
-        });
+        failWith(channels.subscribe(slot).thenRun(() -> enqueue(claim, waiter)), waiter);
     }
 
     private void enqueue(Claim claim, WaiterRegistry.Waiter waiter) {
-        port.run(
+        CompletionStage<?> steps = port.run(
                         calls.one(Script.ENQUEUE, claim),
                         reply -> ReplicaAcks.read(reply, bare -> {
                             ScriptReply read = ScriptReply.of(bare, claim);
@@ -229,13 +222,17 @@ public final class RecordLockStore implements LockStore {
                             return new Outcome<>(renewed(claim, read), read.code());
                         }))
                 .thenCompose(answer -> replicaAcks.undoUnacknowledged(answer, List.of(claim)))
-                .whenComplete((answer, failure) -> {
-                    if (failure != null) {
-                        waiter.failed(StoreException.of(failure));
-                    } else {
-                        waiter.answered(answer);
-                    }
-                });
+                .thenAccept(waiter::answered);
+        failWith(steps, waiter);
+    }
+
+    // Also what the steps after an answer throw, such as the next request before it is sent.
+    private static void failWith(CompletionStage<?> steps, WaiterRegistry.Waiter waiter) {
+        steps.whenComplete((done, failure) -> {
+            if (failure != null) {
+                waiter.failed(StoreException.of(failure));
+            }
+        });
     }
 
     @Override
