@@ -36,6 +36,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
@@ -53,6 +54,9 @@ public final class MemoryLockStore implements LockStore {
     /** How long a waiter keeps its position in the queue without a refresh. */
     public static final Duration TICKET_TTL = Duration.ofSeconds(5);
 
+    private static final AtomicLong MADE = new AtomicLong();
+
+    private final String server = "memory " + MADE.incrementAndGet();
     private final StoreTraits traits;
     private final MonotonicClock clock;
     private final long origin;
@@ -133,7 +137,7 @@ public final class MemoryLockStore implements LockStore {
                     record.raise(claim.id(), counter);
                 }
                 Attempt attempt = record.tryAcquire(claim, now(), Math.max(wanted, counterFloor + 1));
-                return new NodeAttempt(attempt, origin, Duration.ofNanos(clock.nanoTime() - origin));
+                return new NodeAttempt(attempt, origin, Duration.ofNanos(clock.nanoTime() - origin), server);
             } finally {
                 settled(record, notifications);
             }

@@ -187,7 +187,7 @@ final class RowLockStore implements LockStore {
         });
     }
 
-    private static NodeAttempt acquireAsNode(Claim claim, long counter, boolean raise, Read read) {
+    private NodeAttempt acquireAsNode(Claim claim, long counter, boolean raise, Read read) {
         NodeMark mark = Objects.requireNonNull(read.mark());
         ResourceRecord record = read.only();
         long tolerance = RowCodec.micros(NodeAttempt.CLOCK_TOLERANCE);
@@ -196,7 +196,7 @@ final class RowLockStore implements LockStore {
             record.raise(claim.id(), counter);
         }
         Attempt attempt = record.tryAcquire(claim, read.now(), raise ? counter : wanted);
-        return new NodeAttempt(attempt, mark.since(), mark.age());
+        return new NodeAttempt(attempt, mark.since(), mark.age(), traits.product() + ' ' + mark.server());
     }
 
     @Override

@@ -17,6 +17,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One of the stores of a quorum: how it is asked, and whether it is worth asking. Thread-safe.
@@ -50,6 +51,7 @@ final class Node {
     private final TimeLimit limit;
     private final Function<Duration, Executor> later;
     private final QuorumOptions options;
+    private final NodeServers servers;
     private final long quarantine;
     private final AtomicInteger misses = new AtomicInteger();
     private final AtomicBoolean probing = new AtomicBoolean();
@@ -69,11 +71,19 @@ final class Node {
     /**
      * @param index the number of the node in its quorum
      * @param store the node's store; closed with this node
+     * @param servers those of all nodes of the quorum
      * @param clock measures the time limit
      * @param later returns an executor that runs its tasks after the given delay
      */
-    Node(int index, LockStore store, QuorumOptions options, MonotonicClock clock, Function<Duration, Executor> later) {
+    Node(
+            int index,
+            LockStore store,
+            NodeServers servers,
+            QuorumOptions options,
+            MonotonicClock clock,
+            Function<Duration, Executor> later) {
         this.index = index;
+        this.servers = servers;
         this.store = store;
         this.options = options;
         this.quarantine = options.quarantine().toNanos();
@@ -200,15 +210,30 @@ final class Node {
 
     /**
      * Whether a grant of this node counts. A node that has kept its data for less than the longest lease may have forgotten
-     * a grant that still lasts.
+     * a grant that still lasts, and of two nodes in one server only one has a vote.
      */
     boolean counts(NodeAttempt attempt) {
+        return isOldEnough(attempt) && twin(attempt) == null;
+    }
+
+    private boolean isOldEnough(NodeAttempt attempt) {
         return attempt.age().toNanos() >= quarantine
                 || (options.newNodes() && attempt.incarnation() == firstIncarnation);
     }
 
+    /** Another node of the quorum that is in the same server; null if none is known. */
+    @Nullable
+    Node twin(NodeAttempt attempt) {
+        String server = attempt.server();
+        return server == null ? null : servers.noted(this, server);
+    }
+
     /** Why a grant of this node does not count yet, for messages. */
     String whyNotCounted(NodeAttempt attempt) {
+        Node twin = twin(attempt);
+        if (twin != null) {
+            return "granted, but it is in the same server as " + twin + ", and one server has one vote";
+        }
         return "granted, but it may have lost data " + attempt.age().toMillis() + " ms ago and is not counted before "
                 + quarantine / 1_000_000 + " ms";
     }

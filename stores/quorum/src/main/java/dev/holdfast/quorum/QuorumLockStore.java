@@ -82,9 +82,10 @@ public final class QuorumLockStore implements LockStore {
         this.options = options;
         this.clock = clock;
         this.traits = traits(stores, options);
+        NodeServers servers = new NodeServers();
         List<Node> made = new ArrayList<>();
         for (LockStore store : stores) {
-            made.add(new Node(made.size(), store, options, clock, later));
+            made.add(new Node(made.size(), store, servers, options, clock, later));
         }
         this.nodes = new Nodes(made);
         this.table = new ClaimTable(nodes, clock, options.quarantine());
@@ -96,7 +97,8 @@ public final class QuorumLockStore implements LockStore {
      *
      * @param stores 3, 5 or another odd number of stores, each on a server of its own, which can be nodes
      *     ({@link StoreTraits#node()})
-     * @throws IllegalArgumentException if their number is even or out of its range, or one of them cannot be a node
+     * @throws IllegalArgumentException if their number is even or out of its range, one of them cannot be a node, or two of them
+     *     are in the same server; the stores are closed in the last case
      * @throws StoreException if no majority of them answers, or one of them answers that it refuses to vote; the stores are
      *     closed then
      */
@@ -167,6 +169,7 @@ public final class QuorumLockStore implements LockStore {
         AtomicInteger answered = new AtomicInteger();
         List<String> failures = Collections.synchronizedList(new ArrayList<>());
         Queue<StoreException> refusals = new ConcurrentLinkedQueue<>();
+        Queue<String> twins = new ConcurrentLinkedQueue<>();
         CompletableFuture<Void> done = new CompletableFuture<>();
         Runnable end = () -> {
             if (open.decrementAndGet() == 0) {
@@ -179,6 +182,10 @@ public final class QuorumLockStore implements LockStore {
                 void in(NodeAttempt attempt) {
                     node.seenAtTheStart(attempt);
                     answered.incrementAndGet();
+                    Node twin = node.twin(attempt);
+                    if (twin != null) {
+                        twins.add(twin + " and " + node);
+                    }
                 }
 
                 @Override
@@ -198,6 +205,11 @@ public final class QuorumLockStore implements LockStore {
         if (refusal != null) {
             close();
             throw refusal;
+        }
+        if (!twins.isEmpty()) {
+            close();
+            throw new IllegalArgumentException("Each node of a quorum must be a server of its own, but " + twins.peek()
+                    + " are in the same server: if that fails, both do. Replace one of them by another server");
         }
         if (answered.get() < nodes.majority()) {
             close();

@@ -218,6 +218,17 @@ class MixedNodesTest extends StoreTest {
                 .hasMessageContaining("UNLOGGED");
     }
 
+    /** They fail together. Before, they were counted as two. */
+    @Test
+    void twoSchemasOfOneDatabaseServerAreNoTwoNodes() {
+        String url =
+                "quorum:" + one.url() + "," + database + "," + postgres.newSchema() + "#newNodes=true&nodeTimeout=5s";
+        assertThatThrownBy(() -> new QuorumLockStoreProvider().open(url, MonotonicClock.SYSTEM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("postgresql")
+                .hasMessageContaining("in the same server");
+    }
+
     /** In a split brain each of two servers could vote for the one node. */
     @Test
     void severalServersOfPostgresAreNoNode() {

@@ -61,16 +61,23 @@ public class PostgresDialect extends ServerDialect {
             )
             """;
 
+    private static final String STARTED = "CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint)";
+
+    // No two servers start in the same microsecond and listen at the same port. The identifier of the database system
+    // does
+    // not tell them apart: it is the same in copies.
+    private static final String SERVER = "concat_ws(' ', " + STARTED + ", current_setting('port'))";
+
     // What else changes when data may be lost. The start of the server: a copy of the data folder of a server
     // that was stopped. The database: a copy of it in the same server. The tables and the file of the locks:
     // rows that were dropped or truncated, and perhaps restored. The file of the mark: it was one that survives
     // a crash for a while.
     private static final String INCARNATION = """
-            concat_ws(' ', CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint),
+            concat_ws(' ', %s,
               (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()),
               CAST(to_regclass('holdfast_lock') AS oid), pg_relation_filenode(to_regclass('holdfast_lock')),
               CAST(to_regclass('holdfast_node') AS oid), pg_relation_filenode(to_regclass('holdfast_node')))
-            """;
+            """.formatted(STARTED);
 
     // The limits of a statement's own transaction. A client that vanishes in the midst of one, without a word from its
     // network, keeps its rows for this long.
@@ -226,11 +233,11 @@ public class PostgresDialect extends ServerDialect {
     @Override
     public String readNodeMark() {
         return """
-                SELECT n.since, $now, %s
+                SELECT n.since, $now, %s, %s
                 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_class AS l ON l.oid = to_regclass('holdfast_lock')
                   LEFT JOIN holdfast_node AS n ON n.server = %s
                 WHERE c.oid = to_regclass('holdfast_node')
-                """.formatted(DISTRUST.strip(), INCARNATION.strip());
+                """.formatted(DISTRUST.strip(), SERVER, INCARNATION.strip());
     }
 
     @Override

@@ -220,8 +220,8 @@ public abstract class Dialect {
 
     /**
      * Reads the mark of the database's present incarnation: since when it has kept its data, and the time. The first is null if
-     * there is no mark of this incarnation. The third column is why the mark cannot be trusted, null if it can. It is run in a
-     * transaction that has read the table of the locks before.
+     * there is no mark of this incarnation. The third column is why the mark cannot be trusted, null if it can. The fourth
+     * is the server, as in {@link NodeMark#server}. It is run in a transaction that has read the table of the locks before.
      */
     public String readNodeMark() {
         throw new UnsupportedOperationException(product() + " cannot be a node of a quorum");

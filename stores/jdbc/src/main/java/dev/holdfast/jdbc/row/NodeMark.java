@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param since the time at which the present incarnation was first seen; no two incarnations have the same
  * @param age how long ago that was
+ * @param server is the same for all databases of one server, and another one for each other server
  */
-public record NodeMark(long since, Duration age) {
+public record NodeMark(long since, Duration age, String server) {
 
     private static final String PRINTED = "\"holdfast schema --store URL\" prints it";
 
@@ -64,7 +65,7 @@ public record NodeMark(long since, Duration age) {
             // The clock may have been set back.
             return rows.wasNull()
                     ? Optional.empty()
-                    : Optional.of(new NodeMark(since, RowCodec.duration(Math.max(0, now - since))));
+                    : Optional.of(new NodeMark(since, RowCodec.duration(Math.max(0, now - since)), rows.getString(4)));
         });
     }
 }

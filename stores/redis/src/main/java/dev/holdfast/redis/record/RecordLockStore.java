@@ -130,7 +130,11 @@ public final class RecordLockStore implements LockStore {
         List<?> parts = Replies.list(reply);
         Outcome<Attempt> attempt = attempt(claim, parts.get(2));
         Duration age = ClaimArguments.micros(Replies.number(parts, 1));
-        return new Outcome<>(new NodeAttempt(attempt.value(), Replies.number(parts, 0), age), attempt.code());
+        String server = Replies.text(parts, 3);
+        return new Outcome<>(
+                new NodeAttempt(
+                        attempt.value(), Replies.number(parts, 0), age, server.isEmpty() ? null : "redis " + server),
+                attempt.code());
     }
 
     private Outcome<Attempt> attempt(Claim claim, @Nullable Object reply) {

@@ -10,7 +10,7 @@
 -- ARGV  see record.lua; one claim; then the counter that the caller would like, how far it may be from this server's clock
 --       (us), and 1 if it is one that another node has given, which is neither changed nor gone below, also by a grant that
 --       the claim holds already
--- Reply {since, age in us, what acquire.lua replies}
+-- Reply {since, age in us, what acquire.lua replies, the replication id, which is empty at a replica}
 -- Cost  as acquire.lua, and 2 commands
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -35,7 +35,7 @@ local last = tonumber(state[3] or 0)
 if not state[1] and ARGV[4] ~= '0' and last and last <= 2 ^ 53 then
   local counter = math.max(last + 1, wanted)
   -- include grant-uncontended.lua
-  return { kept_since, age, counter }
+  return { kept_since, age, counter, server or '' }
 end
 
 -- include record.lua
@@ -74,4 +74,4 @@ else
   code, a, b = 9, grant(r, c.id, c, c.lease, counter_for(r)), c.lease * 1000
 end
 close(r, c.lease + ticket)
-return { kept_since, age, answer(code, a, b) }
+return { kept_since, age, answer(code, a, b), server or '' }
