@@ -5,10 +5,17 @@ import dev.holdfast.testkit.process.ClusterNetwork;
 import dev.holdfast.testkit.process.ServerProcess;
 import java.util.concurrent.CompletableFuture;
 
-/** A MariaDB, and a read-only one that follows it by GTID. Their user has rights for their one database only. */
+/**
+ * A MariaDB, and a read-only one that follows it by GTID. Their user has rights for their one database only. Used by one thread at a
+ * time.
+ */
 final class MariaDbPair implements AutoCloseable {
 
     private static final int MOST_SECONDS = 60;
+
+    /** The sessions whose commit waits for the replica. Of those that wait after the sync of the log it is one at a time. */
+    private static final String WAITING =
+            "SELECT id FROM information_schema.processlist WHERE state = 'Waiting for semi-sync ACK from slave'";
 
     /** What the primary waits for before it answers a commit. */
     enum Replication {
@@ -18,13 +25,18 @@ final class MariaDbPair implements AutoCloseable {
         SEMI_SYNCHRONOUS
     }
 
-    private final MariaDbServer primary;
-    private final MariaDbServer replica;
+    private final Replication replication;
     private final String database;
+    private MariaDbServer primary;
+    private MariaDbServer replica;
+    /** No server that is made anew has the number of an earlier one: it would leave out what it takes for its own. */
+    private int lastServerId;
 
-    private MariaDbPair(MariaDbServer primary, MariaDbServer replica) {
+    private MariaDbPair(MariaDbServer primary, MariaDbServer replica, Replication replication) {
         this.primary = primary;
         this.replica = replica;
+        this.replication = replication;
+        this.lastServerId = 2;
         this.database = primary.newDatabase();
     }
 
@@ -45,13 +57,12 @@ final class MariaDbPair implements AutoCloseable {
     }
 
     private static MariaDbPair start(Replication replication, Starter starter) {
-        CompletableFuture<MariaDbServer> replica = CompletableFuture.supplyAsync(
-                () -> start(starter, 1, "--read-only", "--log-slave-updates", "--rpl-semi-sync-slave-enabled"));
-        CompletableFuture<MariaDbServer> primary = CompletableFuture.supplyAsync(() -> start(
-                starter, 0, "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000"));
+        CompletableFuture<MariaDbServer> replica = CompletableFuture.supplyAsync(() -> start(starter, 1));
+        CompletableFuture<MariaDbServer> primary = CompletableFuture.supplyAsync(() -> start(starter, 0));
         try {
-            MariaDbPair pair = new MariaDbPair(primary.join(), replica.join());
-            pair.replicate(replication);
+            MariaDbPair pair = new MariaDbPair(primary.join(), replica.join(), replication);
+            pair.primary.run("", "CREATE USER app@'%'", "GRANT ALL ON " + pair.database + ".* TO app@'%'");
+            pair.replicate();
             return pair;
         } catch (RuntimeException | Error failure) {
             // One that is still starting is closed when it has started.
@@ -61,21 +72,24 @@ final class MariaDbPair implements AutoCloseable {
         }
     }
 
-    private static MariaDbServer start(Starter starter, int place, String... settings) {
-        String[] all = new String[settings.length + 3];
-        all[0] = "--server-id=" + (place + 1);
-        all[1] = "--log-bin=log";
-        all[2] = "--gtid-strict-mode";
-        System.arraycopy(settings, 0, all, 3, settings.length);
-        return starter.start(place, all);
+    private static MariaDbServer start(Starter starter, int place) {
+        return starter.start(
+                place,
+                "--server-id=" + (place + 1),
+                "--log-bin=log",
+                "--gtid-strict-mode",
+                "--log-slave-updates",
+                "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
+                "--rpl-semi-sync-master-timeout=600000");
     }
 
-    private void replicate(Replication replication) {
-        primary.run("", "CREATE USER app@'%'", "GRANT ALL ON " + database + ".* TO app@'%'");
+    private void replicate() {
         replica.run(
                 "",
+                "SET GLOBAL read_only = ON",
+                "SET GLOBAL rpl_semi_sync_slave_enabled = ON",
                 "CHANGE MASTER TO MASTER_HOST='" + primary.host() + "', MASTER_PORT=" + primary.port()
-                        + ", MASTER_USER='root', MASTER_USE_GTID=slave_pos",
+                        + ", MASTER_USER='root', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1",
                 "START SLAVE");
         if (replication == Replication.SEMI_SYNCHRONOUS) {
             // Before the replica is there, nothing would be answered.
@@ -124,9 +138,19 @@ final class MariaDbPair implements AutoCloseable {
         }
     }
 
+    /** From now on others can read a commit before the replica has it. */
+    void waitAfterCommit() {
+        primary.run("", "SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_COMMIT");
+    }
+
     /** From now on the replica receives nothing. */
     void cutReplication() {
         replica.run("", "STOP SLAVE IO_THREAD");
+    }
+
+    /** The replica receives what it has not received, and what is new. */
+    void goOnReplicating() {
+        replica.run("", "START SLAVE IO_THREAD");
     }
 
     /** From now on the replica receives all, and applies nothing. */
@@ -134,14 +158,60 @@ final class MariaDbPair implements AutoCloseable {
         replica.run("", "STOP SLAVE SQL_THREAD");
     }
 
+    /** How many sessions wait for the replica; those behind the first one, before their commit, are not counted. */
+    int waiting() {
+        return primary.texts(WAITING, "id").size();
+    }
+
+    /**
+     * Ends the waits for the replica: the commits are done at the primary alone.
+     *
+     * @param what is killed: the {@code QUERY} or its {@code CONNECTION}
+     */
+    void killWaiting(String what) {
+        for (String id : primary.texts(WAITING, "id")) {
+            // It may have ended by now.
+            primary.run(
+                    "",
+                    "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; KILL " + what + " " + id + "; END");
+        }
+    }
+
+    /** What was waiting for the replica is committed after that, and commits wait as before. */
+    void crashPrimary() {
+        String serverId = primary.text("SELECT @@server_id AS i", "i");
+        primary.kill();
+        primary.startAgain("--server-id=" + serverId, "--rpl-semi-sync-master-enabled");
+    }
+
     /** Crashes the primary, and makes the replica the primary when it has applied what it has received. */
     void failOver() {
         primary.kill();
+        promote();
+    }
+
+    /** Has two that take themselves for the primary, if the one that is has not ended. */
+    void promote() {
         // First: a start while both threads are stopped deletes all that was received.
         replica.run("", "START SLAVE SQL_THREAD");
         cutReplication();
         awaitApplied(replica.text("SHOW SLAVE STATUS", "Gtid_IO_Pos"));
         replica.run("", "STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL read_only = OFF");
+    }
+
+    /** After a promotion: ends the one that was the primary, so that it may {@link #follow} the one that is. */
+    void endOldPrimary() {
+        MariaDbServer old = primary;
+        old.kill();
+        primary = replica;
+        replica = old;
+    }
+
+    /** Makes one that was ended, and may have what the primary lacks, a replica that begins without data. */
+    void follow() {
+        lastServerId++;
+        replica.startEmpty("--server-id=" + lastServerId);
+        replicate();
     }
 
     @Override

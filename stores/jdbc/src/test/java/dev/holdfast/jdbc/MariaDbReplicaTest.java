@@ -24,6 +24,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -138,6 +140,84 @@ class MariaDbReplicaTest extends Servers {
             contenders.stop();
             contenders.checkSetAndTokens();
         }
+    }
+
+    /** The commit of a session that was killed, or whose server has crashed, is done at the primary, for all to read. */
+    @Test
+    void whatTheReplicaLacksIsNotBelievedWhenItIsRead() {
+        MariaDbPair pair = closing(MariaDbPair.start(Replication.SEMI_SYNCHRONOUS));
+        LockStore store = repaired(() -> open(pair.url()));
+        LockStore elsewhere = repaired(() -> open(pair.url()));
+        Claim holder = alice.mutex(new LockName("handed over"));
+        repaired(() -> granted(store, holder.again()));
+        RecordingListener listener = waitingAfterRepair(elsewhere, bob.mutex(holder.name()));
+        pair.cutReplication();
+        assertUnknown(endingWaits(pair, "CONNECTION", () -> store.release(holder)));
+        awaitUntil(() -> listener.outcome().isPresent() || pair.waiting() > 0);
+        assertThat(listener.outcome()).as("the replica does not know of it").isEmpty();
+        pair.goOnReplicating();
+        awaitGrant(listener);
+        pair.cutReplication();
+        Claim claim = alice.mutex(name).again();
+        assertUnknown(endingWaits(pair, "CONNECTION", () -> store.tryAcquire(claim)));
+        // Now the row has it.
+        assertUnknown(endingWaits(pair, "CONNECTION", () -> store.tryAcquire(claim)));
+        assertUnknown(endingWaits(pair, "CONNECTION", () -> store.tryAcquireAll(List.of(claim))));
+        pair.crashPrimary();
+        assertUnknown(endingWaits(pair, "CONNECTION", () -> store.tryAcquire(claim)));
+        pair.failOver();
+        assertThat(repaired(() -> get(elsewhere.tryAcquire(bob.mutex(name).again()))))
+                .isInstanceOf(Granted.class);
+    }
+
+    @Test
+    void waiterDoesNotBelieveInAGrantThatAllCanReadBeforeTheReplicaHasIt() {
+        MariaDbPair pair = closing(MariaDbPair.start(Replication.SEMI_SYNCHRONOUS));
+        pair.waitAfterCommit();
+        LockStore store = repaired(() -> open(pair.url()));
+        LockStore elsewhere = repaired(() -> open(pair.url()));
+        Claim holder = alice.mutex(name);
+        repaired(() -> granted(store, holder.again()));
+        RecordingListener listener = waitingAfterRepair(elsewhere, bob.mutex(name));
+        pair.cutReplication();
+        called(() -> store.release(holder));
+        awaitUntil(() -> listener.outcome().isPresent() || pair.waiting() > 1);
+        assertThat(listener.outcome()).as("the replica does not know of it").isEmpty();
+        pair.goOnReplicating();
+        awaitGrant(listener);
+    }
+
+    /** MariaDB reports a success, without a warning, as mariadb.md says. If that changes, the page is to be changed. */
+    @Test
+    void grantIsBelievedIfItsWaitForTheReplicaWasEndedByKillQuery() {
+        MariaDbPair pair = closing(MariaDbPair.start(Replication.SEMI_SYNCHRONOUS));
+        LockStore store = repaired(() -> open(pair.url()));
+        pair.cutReplication();
+        CompletableFuture<Attempt> tried = endingWaits(pair, "QUERY", () -> store.tryAcquire(alice.mutex(name)));
+        assertThat(get(tried)).isInstanceOf(Granted.class);
+        pair.failOver();
+        assertThat(repaired(() -> get(store.tryAcquire(bob.mutex(name).again()))))
+                .as("two hold by now")
+                .isInstanceOf(Granted.class);
+    }
+
+    private static void assertUnknown(CompletionStage<?> call) {
+        assertThat(failure(call).effect()).isEqualTo(Effect.UNKNOWN);
+    }
+
+    private static <T> CompletableFuture<T> endingWaits(
+            MariaDbPair pair, String what, Supplier<CompletionStage<T>> call) {
+        CompletableFuture<T> answer = called(call);
+        awaitUntil(() -> {
+            pair.killWaiting(what);
+            return answer.isDone();
+        });
+        return answer;
+    }
+
+    // The thread that makes a call may be the one that waits for its answer.
+    private static <T> CompletableFuture<T> called(Supplier<CompletionStage<T>> call) {
+        return CompletableFuture.supplyAsync(call).thenCompose(stage -> stage);
     }
 
     private static Lease acquired(Holdfast locks) throws Exception {

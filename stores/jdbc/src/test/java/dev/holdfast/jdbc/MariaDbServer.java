@@ -82,15 +82,21 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
         ServerProcess.require(PROGRAM, "mariadb-server");
         ServerProcess.require(INSTALL, "mariadb-server");
         MariaDbServer server = new MariaDbServer(process, host, settings);
-        server.process.runAsUser(
+        server.startEmpty();
+        return server;
+    }
+
+    /** Starts it without the data that it had, and with further settings, which win over those that it had. */
+    void startEmpty(String... furtherSettings) {
+        process.runAsUser("rm", "-rf", data());
+        process.runAsUser(
                 INSTALL.toString(),
                 "--no-defaults",
-                "--datadir=" + server.data(),
-                server.ownTemporaryFiles(),
+                "--datadir=" + data(),
+                ownTemporaryFiles(),
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db");
-        server.startAgain();
-        return server;
+        startAgain(furtherSettings);
     }
 
     private String data() {
@@ -104,6 +110,11 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
 
     @Override
     public void startAgain() {
+        startAgain(new String[0]);
+    }
+
+    /** The same with further settings, which win over those that it had. */
+    void startAgain(String... furtherSettings) {
         List<String> command = new ArrayList<>(List.of(
                 PROGRAM.toString(),
                 "--no-defaults",
@@ -115,6 +126,7 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
                 "--pid-file=" + process.folder().resolve("pid"),
                 "--max-connections=300"));
         command.addAll(settings);
+        command.addAll(List.of(furtherSettings));
         process.start(command);
         process.awaitReady(this::answers);
     }
@@ -163,11 +175,19 @@ public final class MariaDbServer implements ControlledServer, AutoCloseable {
 
     /** What a column of the one row says that a query answers. */
     String text(String query, String column) {
+        return texts(query, column).get(0);
+    }
+
+    /** The same of any number of rows. */
+    List<String> texts(String query, String column) {
+        List<String> texts = new ArrayList<>();
         try (Connection connection = connect("");
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(query)) {
-            rows.next();
-            return String.valueOf(rows.getString(column));
+            while (rows.next()) {
+                texts.add(String.valueOf(rows.getString(column)));
+            }
+            return texts;
         } catch (SQLException failure) {
             throw new AssertionError(failure);
         }

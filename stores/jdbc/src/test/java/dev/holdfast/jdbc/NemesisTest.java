@@ -3,6 +3,7 @@ package dev.holdfast.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.holdfast.jdbc.MariaDbPair.Replication;
 import dev.holdfast.testkit.nemesis.FaultRun;
 import dev.holdfast.testkit.nemesis.Injection;
 import dev.holdfast.testkit.nemesis.OnDemand;
@@ -47,13 +48,32 @@ class NemesisTest {
         FaultRun.run(Scenario.onServer(new MariaDbTarget(MariaDbServer.shared()), LEASE, LEASE));
     }
 
-    /** Clients reach both servers meanwhile; what the primary has decided waits for the replica. */
+    /** Clients reach both servers meanwhile, also while each of them takes itself for the primary. */
     @Test
     @OnDemand
-    void nothingIsLostWhenTheReplicaIsCutOffFromThePrimaryOnMariaDb() {
+    void nothingIsLostWhenAReplicaIsCutOffAndPromotedOnMariaDb() {
+        runOnPair(Replication.SEMI_SYNCHRONOUS);
+    }
+
+    /** Such a replica lacks grants; so the check is one that finds this. */
+    @Test
+    @OnDemand
+    void twoHoldWhenAReplicaThatNobodyWaitsForIsCutOffAndPromotedOnMariaDb() {
+        assertThatExceptionOfType(AssertionError.class)
+                .isThrownBy(() -> runOnPair(Replication.ASYNCHRONOUS))
+                .withMessageContaining("were held at once");
+    }
+
+    private static void runOnPair(Replication replication) {
         try (ClusterNetwork network = new ClusterNetwork(MariaDbPairTarget.SERVERS);
-                MariaDbPairTarget servers = new MariaDbPairTarget(network)) {
-            FaultRun.run(Scenario.onCluster(servers, LEASE, LEASE.multipliedBy(4)));
+                MariaDbPairTarget servers = new MariaDbPairTarget(network, replication)) {
+            Duration lease = LEASE.multipliedBy(4);
+            try {
+                FaultRun.run(Scenario.onCluster(servers, lease, lease));
+            } finally {
+                System.out.println(servers.promotions() + " promotions");
+            }
+            assertThat(servers.promotions()).isPositive();
         }
     }
 

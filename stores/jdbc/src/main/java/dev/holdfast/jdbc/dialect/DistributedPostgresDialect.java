@@ -2,9 +2,11 @@ package dev.holdfast.jdbc.dialect;
 
 import dev.holdfast.jdbc.row.LockStatements;
 import dev.holdfast.jdbc.schema.TableSchema;
+import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreTraits.TokenSurvival;
 import java.sql.SQLException;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -102,7 +104,7 @@ public final class DistributedPostgresDialect extends PostgresDialect {
     }
 
     @Override
-    public void confirm(LockStatements statements) {}
+    public void confirm(LockStatements statements, Collection<LockName> names) {}
 
     @Override
     public boolean canNotify() {

@@ -17,6 +17,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -107,6 +108,17 @@ public class MySqlDialect extends ServerDialect {
     private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
     private static final Set<Integer> UNDONE = Set.of(1040, 1041, 1048, 1114, 1153, 1203, 1226, 1301, 1461, 1969, 3024);
 
+    // Each session may read it.
+    private static final String WAITS_FOR_A_REPLICA = "@@rpl_semi_sync_master_enabled";
+
+    // It changes something in each format of the binary log, and its commit waits for the replica, and so for all that
+    // was
+    // committed before. Others that change the row at this moment keep it locked while they wait for the replica.
+    private static final String COMMIT_WITH_A_REPLICA =
+            "SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE holdfast_lock SET version = version + 1 WHERE name = ?";
+
+    private static final String UNKNOWN_OUTCOME = "08007";
+
     private static final String ENGINE = """
             SELECT t.engine, e.transactions FROM information_schema.tables AS t
             LEFT JOIN information_schema.engines AS e ON e.engine = t.engine
@@ -123,6 +135,9 @@ public class MySqlDialect extends ServerDialect {
 
     /** Whether sessions wait for locked rows for as long as somebody else has set. */
     private final boolean limitsInserts;
+
+    /** Set when the dialect is started. */
+    private boolean isMaria;
 
     /** @param sessionsAreOurs whether their {@code innodb_lock_wait_timeout} was set by the URL */
     public MySqlDialect(String url, boolean sessionsAreOurs) {
@@ -150,7 +165,7 @@ public class MySqlDialect extends ServerDialect {
     public void start(LockStatements statements) throws SQLException {
         String version = statements.query(
                 "SELECT VERSION()", statement -> {}, rows -> rows.next() ? String.valueOf(rows.getString(1)) : "");
-        boolean isMaria = version.contains("MariaDB");
+        isMaria = version.contains("MariaDB");
         Matcher number = VERSION.matcher(version);
         int numbers =
                 number.matches() ? 1_000 * Integer.parseInt(number.group(1)) + Integer.parseInt(number.group(2)) : 0;
@@ -343,6 +358,35 @@ public class MySqlDialect extends ServerDialect {
     @Override
     public boolean breaksConnection(SQLException failure) {
         return READ_ONLY.contains(failure.getErrorCode());
+    }
+
+    // All can read a commit before the replica has it: with AFTER_COMMIT always, else if its session was killed or the
+    // server has crashed while it waited. MySQL's variables have other names, and were not tried.
+    @Override
+    public String confirmation() {
+        return isMaria ? ", " + WAITS_FOR_A_REPLICA : "";
+    }
+
+    @Override
+    public boolean readsNeedConfirmation(ResultSet rows, int column) throws SQLException {
+        return isMaria && rows.getBoolean(column);
+    }
+
+    @Override
+    public void confirm(LockStatements statements, Collection<LockName> names) throws SQLException {
+        if (!isMaria || !waitsForReplica(statements)) {
+            return;
+        }
+        for (LockName name : names) {
+            if (0 == statements.change(sql(COMMIT_WITH_A_REPLICA), statement -> bindName(statement, 1, name.value()))) {
+                throw new SQLException("The replica may not have the grant of \"" + name + "\"", UNKNOWN_OUTCOME);
+            }
+        }
+    }
+
+    private static boolean waitsForReplica(LockStatements statements) throws SQLException {
+        return statements.query(
+                "SELECT " + WAITS_FOR_A_REPLICA, statement -> {}, rows -> rows.next() && rows.getBoolean(1));
     }
 
     @Override

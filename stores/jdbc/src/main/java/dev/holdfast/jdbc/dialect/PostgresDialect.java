@@ -19,6 +19,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -507,7 +508,7 @@ public class PostgresDialect extends ServerDialect {
     }
 
     @Override
-    public void confirm(LockStatements statements) throws SQLException {
+    public void confirm(LockStatements statements, Collection<LockName> names) throws SQLException {
         if (!relaxed) {
             statements.query(
                     "SELECT " + COMMIT_WITH_A_STANDBY + " WHERE " + HAS_A_STANDBY, statement -> {}, ResultSet::next);

@@ -12,6 +12,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -385,14 +386,29 @@ public abstract class Dialect {
 
     /**
      * What a read selects in addition by which a client may learn of a grant, with a comma before it. The read is then answered when
-     * what it has found is as durable as a commit that was answered. Empty where all that can be read is.
+     * what it has found is as durable as a commit that was answered, or {@link #readsNeedConfirmation} says that it may not be.
+     * Empty where all that can be read is.
      */
     public String confirmation() {
         return "";
     }
 
-    /** Waits until all that can be read by now is as durable as a commit that was answered. */
-    public void confirm(LockStatements statements) throws SQLException {}
+    /**
+     * Whether {@link #confirm} must be called before a grant is believed that a read has found.
+     *
+     * @param rows the result of the read
+     * @param column that of {@link #confirmation}, if it selects one
+     */
+    public boolean readsNeedConfirmation(ResultSet rows, int column) throws SQLException {
+        return false;
+    }
+
+    /**
+     * Waits until all that can be read by now is as durable as a commit that was answered.
+     *
+     * @param names the locks of the grants that were read
+     */
+    public void confirm(LockStatements statements, Collection<LockName> names) throws SQLException {}
 
     /** Ends a transaction without effect. It is no error if there is no transaction. */
     public abstract void rollBack(LockStatements statements) throws SQLException;

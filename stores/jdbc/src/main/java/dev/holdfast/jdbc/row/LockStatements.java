@@ -48,6 +48,7 @@ public final class LockStatements implements AutoCloseable {
             """;
 
     private static final int ROWS_PRESENT = 16;
+    private static final int CONFIRMATION = 17;
 
     // The lease is that of the moment of the grant.
     private static final String HOLDERS =
@@ -311,14 +312,13 @@ public final class LockStatements implements AutoCloseable {
                     }
                 },
                 rows -> first(rows).getInt(ROWS_PRESENT) == versions.size()
-                        ? Optional.of(further(rows))
+                        ? Optional.of(further(rows, dialect.readsNeedConfirmation(rows, CONFIRMATION)))
                         : Optional.empty());
         if (changed.isPresent()) {
             return changed.get();
         }
         Rows all = read(versions.keySet());
-        dialect.confirm(this);
-        return all;
+        return new Rows(all.byName(), all.now(), all.epoch(), true);
     }
 
     /** The heads of the rows of some names that have another version than this. A name without a row has the version 0. */
@@ -685,7 +685,7 @@ public final class LockStatements implements AutoCloseable {
     }
 
     private Rows rows(ResultSet rows) throws SQLException {
-        return further(first(rows));
+        return further(first(rows), false);
     }
 
     private ResultSet first(ResultSet rows) throws SQLException {
@@ -696,7 +696,7 @@ public final class LockStatements implements AutoCloseable {
     }
 
     /** What begins with the present row of the result. */
-    private Rows further(ResultSet rows) throws SQLException {
+    private Rows further(ResultSet rows, boolean needConfirmation) throws SQLException {
         Map<LockName, LockRow> found = new LinkedHashMap<>();
         long now = rows.getLong(1);
         long epoch = rows.getLong(2);
@@ -706,7 +706,7 @@ public final class LockStatements implements AutoCloseable {
                 found.put(row.name(), row);
             }
         } while (rows.next());
-        return new Rows(found, now, epoch);
+        return new Rows(found, now, epoch, needConfirmation);
     }
 
     private LockRow row(ResultSet rows) throws SQLException {

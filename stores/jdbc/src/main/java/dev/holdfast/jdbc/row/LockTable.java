@@ -280,8 +280,13 @@ public final class LockTable implements AutoCloseable {
      */
     public void confirm(List<Claim> granted) throws SQLException {
         if (granted.stream().anyMatch(Claim::repeated)) {
-            dialect.confirm(statements);
+            confirmRead(granted.stream().map(Claim::name).toList());
         }
+    }
+
+    /** The same for grants of some names that were read, where {@link Rows#needConfirmation} says that this is needed. */
+    public void confirmRead(Collection<LockName> granted) throws SQLException {
+        dialect.confirm(statements, granted);
     }
 
     /**
@@ -616,8 +621,16 @@ public final class LockTable implements AutoCloseable {
         }
     }
 
-    /** Rows that were read by one statement, with the time at which it ran. */
-    public record Rows(Map<LockName, LockRow> byName, long now, long epoch) {
+    /**
+     * Rows that were read by one statement, with the time at which it ran.
+     *
+     * @param needConfirmation whether a grant in them is believed only after {@link #confirmRead}
+     */
+    public record Rows(Map<LockName, LockRow> byName, long now, long epoch, boolean needConfirmation) {
+
+        Rows(Map<LockName, LockRow> byName, long now, long epoch) {
+            this(byName, now, epoch, false);
+        }
 
         public LockRow row(LockName name) {
             LockRow row = byName.get(name);

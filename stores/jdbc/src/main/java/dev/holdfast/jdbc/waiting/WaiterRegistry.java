@@ -252,6 +252,9 @@ public final class WaiterRegistry {
         }
         if (!versions.isEmpty()) {
             Rows rows = table.readChanged(versions);
+            if (rows.needConfirmation()) {
+                confirm(table, rows, listed, ticketTtl);
+            }
             rows.byName().forEach((name, row) -> {
                 List<Listed> ours = listed.get(name);
                 if (ours != null) {
@@ -404,6 +407,26 @@ public final class WaiterRegistry {
         } catch (StoreException unreadable) {
             return Optional.empty();
         }
+    }
+
+    // The versions of those rows may grow by this, so they will be read once more.
+    private static void confirm(LockTable table, Rows rows, Map<LockName, List<Listed>> listed, Duration ticketTtl)
+            throws SQLException {
+        List<LockName> granted = new ArrayList<>();
+        rows.byName()
+                .forEach((name, row) -> readable(row, ticketTtl).ifPresent(record -> {
+                    if (listed.getOrDefault(name, List.of()).stream().anyMatch(ours -> isGranted(ours, record))) {
+                        granted.add(name);
+                    }
+                }));
+        if (!granted.isEmpty()) {
+            table.confirmRead(granted);
+        }
+    }
+
+    private static boolean isGranted(Listed ours, ResourceRecord record) {
+        Place state = record.placeOf(ours.waiter().claim.id());
+        return state != null && state.counter() != 0;
     }
 
     // Whether it was granted. A waiting claim has the counter 0.
