@@ -111,9 +111,9 @@ public class MySqlDialect extends ServerDialect {
     // Each session may read it.
     private static final String WAITS_FOR_A_REPLICA = "@@rpl_semi_sync_master_enabled";
 
-    // It changes something in each format of the binary log, and its commit waits for the replica, and so for all that
-    // was
-    // committed before. Others that change the row at this moment keep it locked while they wait for the replica.
+    // It changes something in each format of the binary log, and its commit waits for the replica, and so for
+    // all that was committed before. Others that change the row at this moment keep it locked while they wait
+    // for the replica.
     private static final String COMMIT_WITH_A_REPLICA =
             "SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE holdfast_lock SET version = version + 1 WHERE name = ?";
 

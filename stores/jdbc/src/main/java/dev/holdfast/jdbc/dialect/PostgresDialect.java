@@ -64,9 +64,8 @@ public class PostgresDialect extends ServerDialect {
 
     private static final String STARTED = "CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint)";
 
-    // No two servers start in the same microsecond and listen at the same port. The identifier of the database system
-    // does
-    // not tell them apart: it is the same in copies.
+    // No two servers start in the same microsecond and listen at the same port. The identifier of the
+    // database system does not tell them apart: it is the same in copies.
     private static final String SERVER = "concat_ws(' ', " + STARTED + ", current_setting('port'))";
 
     // What else changes when data may be lost. The start of the server: a copy of the data folder of a server

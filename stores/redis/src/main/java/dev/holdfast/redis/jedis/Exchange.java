@@ -167,11 +167,9 @@ final class Exchange {
         return replies;
     }
 
-    // A large request does not fit into the buffers of the system. If the server does not read it, the write blocks,
-    // for
-    // which a socket has no time-out, and with it the caller, or all further renewals; the system gives up after a
-    // quarter
-    // of an hour.
+    // A large request does not fit into the buffers of the system. If the server does not read it, the write
+    // blocks, for which a socket has no time-out, and with it the caller, or all further renewals; the system
+    // gives up after a quarter of an hour.
     private static <T extends @Nullable Object> T inTime(TimeLimit limit, Connection connection, Supplier<T> work) {
         TimeLimit.Call call = limit.begin(() -> OwnConnections.end(connection));
         try {

@@ -75,9 +75,8 @@ public final class OwnConnections implements ConnectionSource {
             this.address = address;
         }
 
-        // What was closed, as by another thread at its time limit, Jedis would connect again with its next command,
-        // without
-        // password and database: the lock would be another one.
+        // What was closed, as by another thread at its time limit, Jedis would connect again with its next
+        // command, without password and database: the lock would be another one.
         @Override
         public void connect() {
             if (wasConnected && !isConnected()) {

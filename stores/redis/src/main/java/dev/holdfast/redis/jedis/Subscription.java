@@ -376,9 +376,8 @@ final class Subscription implements AutoCloseable {
             return Objects.requireNonNull(pubSub, "nothing is sent before there is a connection");
         }
 
-        // The names of many channels may not fit into the buffers of the system. If the server does not read them, the
-        // write
-        // blocks, and with it whoever needs the mutex, as each renewal does.
+        // The names of many channels may not fit into the buffers of the system. If the server does not read
+        // them, the write blocks, and with it whoever needs the mutex, as each renewal does.
         private void send(Runnable request) {
             Connection open = connection;
             if (disconnected || open == null) {

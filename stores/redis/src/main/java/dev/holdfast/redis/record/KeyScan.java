@@ -89,9 +89,8 @@ public final class KeyScan {
         return result;
     }
 
-    // Also what the port throws before it has sent anything: nobody would learn of it from the stage, and the search
-    // would
-    // never end.
+    // Also what the port throws before it has sent anything: nobody would learn of it from the stage, and the
+    // search would never end.
     private void guarded(Runnable step) {
         try {
             step.run();

@@ -359,9 +359,9 @@ public final class RecordLockStore implements LockStore {
         });
     }
 
-    // Unlike release, this does not report an end to the listener: the listener gets the failure of the call. And it
-    // leaves no
-    // tombstone, which would refuse the claim when the caller tries again; who gives up after a lost reply leaves one.
+    // Unlike release, this does not report an end to the listener: the listener gets the failure of the call.
+    // And it leaves no tombstone, which would refuse the claim when the caller tries again; who gives up
+    // after a lost reply leaves one.
     private CompletionStage<Released> undo(Claim claim) {
         return port.run(calls.undo(claim), reply -> released(claim, reply));
     }
