@@ -29,6 +29,15 @@ final class Inspection {
 
     private static final int MOST_IN_ORDER = 1_000;
 
+    /**
+     * By how much of the claim's life has reached the node that shows it. A grant may shrink, and never grows: a node that shows
+     * more permits was not reached by the downgrade, or not yet. From the grant to the end of the lease it is the longer the
+     * later the last renewal came, whenever the node has answered; and a renewal replaces the owner.
+     */
+    private static final Comparator<Entry> NEWEST_FIRST = Comparator.comparingInt(
+                    (Entry entry) -> entry.claim().permits())
+            .thenComparing(entry -> entry.age().plus(entry.remaining()), Comparator.reverseOrder());
+
     private final Nodes nodes;
     private final ClaimTable table;
     private final Duration nodeTimeout;
@@ -154,12 +163,7 @@ final class Inspection {
         long counter = nodes.token(entries.stream().map(Entry::counter));
         Duration age =
                 entries.stream().map(Entry::age).max(Comparator.naturalOrder()).orElseThrow();
-        // A grant may shrink, and never grows: a node that shows more permits was not reached by the downgrade, or not
-        // yet.
-        Claim newest = entries.stream()
-                .map(Entry::claim)
-                .min(Comparator.comparingInt(Claim::permits))
-                .orElseThrow();
+        Claim newest = entries.stream().min(NEWEST_FIRST).orElseThrow().claim();
         return new Entry(
                 known(newest), counter, age, nodes.reached(entries.stream().map(Entry::remaining)));
     }

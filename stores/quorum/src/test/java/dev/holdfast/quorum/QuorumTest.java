@@ -12,6 +12,7 @@ import dev.holdfast.spi.ListenerRegistration;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
 import dev.holdfast.spi.MonotonicClock;
+import dev.holdfast.spi.OwnerInfo;
 import dev.holdfast.spi.Renewed;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
@@ -123,6 +124,19 @@ class QuorumTest extends StoreTest {
         nodesAreDown(false, 0);
         assertThat(heldAt(0)).extracting(Claim::permits).containsExactly(write.permits());
         assertThat(holders(store, name)).extracting(Claim::permits).containsExactly(1);
+    }
+
+    @Test
+    void nodeThatARenewalHasNotReachedDoesNotShowTheOldOwner() {
+        Claim claim = carol.mutex(name);
+        granted(store, claim);
+        clock.advance(LEASE.dividedBy(3));
+        OwnerInfo present = new OwnerInfo("carol", "", 0, "another thread", "", List.of());
+        nodesAreDown(true, 0);
+        assertThat(renewed(store, claim.withOwner(present))).isInstanceOf(Granted.class);
+        nodesAreDown(false, 0);
+        assertThat(heldAt(0)).extracting(Claim::owner).doesNotContain(present);
+        assertThat(holders(store, name)).extracting(Claim::owner).containsExactly(present);
     }
 
     /** A renewal has reached one node only, which keeps nothing alone. */
