@@ -3,6 +3,7 @@ package dev.holdfast.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Holdfast;
+import dev.holdfast.spi.Attempt;
 import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.Granted;
 import dev.holdfast.spi.LockName;
@@ -110,6 +111,34 @@ class ReplicaAcksTest extends WithDouble {
         leavesNothing(attempt.join());
         replica.signal("CONT");
         repaired(() -> granted(store, claim));
+    }
+
+    /** Its answer is lost. Before, the claim could be granted anew and believed, and the late release ended that grant. */
+    @Test
+    void claimWhoseReleaseMayArriveLateIsNotGrantedAgain() {
+        LockStore store = openUrl("redis://" + commands.address() + "?replicas=1&replicaTimeout=200ms");
+        Claim claim = repaired(() -> {
+            granted(store, alice.mutex(name));
+            return bob.mutex(new LockName(name + "-2"));
+        });
+        // Of the scripts the server knows that of the acquisition only, so that the release is sent with its text.
+        server.ask(Jedis::scriptFlush);
+        granted(open(""), alice.mutex(new LockName(name + "-4")));
+        replica.signal("STOP");
+        commands.keepBack("EVAL");
+        assertThat(failure(store.tryAcquire(claim)).effect()).isEqualTo(Effect.UNKNOWN);
+        replica.signal("CONT");
+        repaired(() -> granted(store, alice.mutex(new LockName(name + "-3"))));
+        Claim again = claim.again();
+        RecordingListener listener = new RecordingListener();
+        assertThat(get(store.tryAcquire(again))).isInstanceOf(Attempt.Busy.class);
+        assertThat(get(store.tryAcquireAll(List.of(again)))).singleElement().isInstanceOf(Attempt.Busy.class);
+        assertThat(failure(store.tryAcquireAsNode(again, 1, false)).retryable()).isTrue();
+        store.enqueue(again, listener);
+        assertThat(listener.outcome()).containsInstanceOf(RecordingListener.Event.Ended.class);
+        assertThat(holders(open(""), claim.name())).extracting(Claim::id).containsExactly(claim.id());
+        commands.deliver();
+        awaitUntil(() -> holders(open(""), claim.name()).isEmpty());
     }
 
     @Test

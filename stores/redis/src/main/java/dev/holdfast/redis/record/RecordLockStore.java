@@ -110,6 +110,9 @@ public final class RecordLockStore implements LockStore {
         if (options.replicas() == 0) {
             return port.run(call, reply -> attempt(claim, reply).value());
         }
+        if (replicaAcks.mayBeReleasedLate(claim)) {
+            return CompletableFuture.completedStage(new Attempt.Busy(Duration.ZERO)); // as after any release
+        }
         return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempt(claim, bare)))
                 .thenCompose(answer -> replicaAcks.undoUnacknowledged(answer, List.of(claim)));
     }
@@ -119,6 +122,10 @@ public final class RecordLockStore implements LockStore {
         if (traits.node() == NodeRole.NONE) {
             throw new UnsupportedOperationException(
                     "A cluster cannot be a node of a quorum: each of its slots fails over on its own");
+        }
+        if (replicaAcks.mayBeReleasedLate(claim)) {
+            return CompletableFuture.failedStage(StoreException.unavailable(
+                    Effect.NONE, "a release of " + claim.id() + " was not answered, and may end the next grant", null));
         }
         return port.run(
                         calls.asNode(claim, counter, raise),
@@ -150,6 +157,9 @@ public final class RecordLockStore implements LockStore {
                     "A cluster cannot take several names at once: they are in different slots");
         }
         List<Claim> several = Bounds.several(claims);
+        if (several.stream().anyMatch(replicaAcks::mayBeReleasedLate)) {
+            return CompletableFuture.completedStage(List.of(new Attempt.Busy(Duration.ZERO)));
+        }
         ServerCall call = calls.several(Script.ACQUIRE_ALL, several);
         return port.run(call, reply -> ReplicaAcks.read(reply, bare -> attempts(several, bare)))
                 .thenCompose(answer -> replicaAcks.undoUnacknowledged(answer, several));
@@ -182,7 +192,9 @@ public final class RecordLockStore implements LockStore {
     public ListenerRegistration enqueue(Claim claim, ClaimListener listener) {
         WaiterRegistry.Waiter waiter = waiters.add(claim, listener);
         int slot = calls.slot(claim.name());
-        if (channels.isSubscribed(slot)) {
+        if (replicaAcks.mayBeReleasedLate(claim)) {
+            waiter.answered(new Renewed.Gone(Renewed.Reason.RELEASED));
+        } else if (channels.isSubscribed(slot)) {
             enqueue(claim, waiter);
         } else if (claim.repeated()) {
             // It may be in the queue already.

@@ -2,11 +2,16 @@ package dev.holdfast.redis.record;
 
 import dev.holdfast.redis.client.Unacknowledged;
 import dev.holdfast.spi.Claim;
+import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.StoreException;
 import dev.holdfast.spi.StoreException.Effect;
 import java.util.List;
+import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -15,11 +20,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A new grant is released again; if that succeeds, the failure reports the effect as NONE. An older grant, which
  * the same claim may hold since an earlier reply, is not released, and the failure reports the effect of this call
- * as UNKNOWN.
+ * as UNKNOWN. Thread-safe.
  */
 public final class ReplicaAcks {
 
+    /** Far more than a client sends again after such a release. */
+    private static final int MOST_UNANSWERED = 10_000;
+
     private final Function<Claim, CompletionStage<?>> release;
+    private final Set<ClaimId> unanswered = ConcurrentHashMap.newKeySet();
+    private final Queue<ClaimId> oldest = new ConcurrentLinkedQueue<>();
 
     /** @param release releases a claim */
     public ReplicaAcks(Function<Claim, CompletionStage<?>> release) {
@@ -50,15 +60,35 @@ public final class ReplicaAcks {
         if (code == ScriptReply.HELD) {
             return CompletableFuture.failedStage(unknown(claims, missing));
         }
-        CompletableFuture<?>[] ends = claims.stream()
-                .map(claim -> release.apply(claim).toCompletableFuture())
-                .toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<?>[] ends =
+                claims.stream().map(claim -> undo(claim).toCompletableFuture()).toArray(CompletableFuture<?>[]::new);
         return CompletableFuture.allOf(ends).handle((done, failure) -> {
             throw failure == null
                     ? StoreException.unavailable(
                             Effect.NONE, text(claims, missing) + "; so it was released again. See replicas", null)
                     : unknown(claims, missing);
         });
+    }
+
+    private CompletionStage<?> undo(Claim claim) {
+        return release.apply(claim).whenComplete((done, failure) -> {
+            if (failure != null
+                    && StoreException.of(failure).effect() == Effect.UNKNOWN
+                    && unanswered.add(claim.id())) {
+                oldest.add(claim.id());
+                if (unanswered.size() > MOST_UNANSWERED) {
+                    unanswered.remove(oldest.remove());
+                }
+            }
+        });
+    }
+
+    /**
+     * Whether a release by {@link #undoUnacknowledged} of the claim was not answered. It may arrive at any time, and would end
+     * what the claim has been granted by then, so the claim must not be sent again.
+     */
+    public boolean mayBeReleasedLate(Claim claim) {
+        return unanswered.contains(claim.id());
     }
 
     /** The failure of a renewal that the server has executed, but its replicas have not acknowledged. */
