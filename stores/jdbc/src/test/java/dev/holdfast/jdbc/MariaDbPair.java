@@ -163,6 +163,11 @@ final class MariaDbPair implements AutoCloseable {
         return primary.texts(WAITING, "id").size();
     }
 
+    /** How many commits have waited for the replica until it had them. */
+    int acknowledged() {
+        return Integer.parseInt(status("Rpl_semi_sync_master_yes_tx"));
+    }
+
     /**
      * Ends the waits for the replica: the commits are done at the primary alone.
      *

@@ -33,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -168,6 +169,20 @@ class MariaDbReplicaTest extends Servers {
         pair.failOver();
         assertThat(repaired(() -> get(elsewhere.tryAcquire(bob.mutex(name).again()))))
                 .isInstanceOf(Granted.class);
+    }
+
+    /** The replica has all that was committed before. Before, there was one commit for each name, one after the other. */
+    @Test
+    void oneCommitConfirmsGrantsOfSeveralNames() {
+        MariaDbPair pair = closing(MariaDbPair.start(Replication.SEMI_SYNCHRONOUS));
+        LockStore store = repaired(() -> open(pair.url()));
+        List<Claim> several = Stream.of("a", "b", "c")
+                .map(each -> alice.mutex(new LockName(each)).again())
+                .toList();
+        repaired(() -> get(store.tryAcquireAll(several)));
+        int before = pair.acknowledged();
+        assertThat(get(store.tryAcquireAll(several))).hasSize(3);
+        assertThat(pair.acknowledged() - before).isEqualTo(1);
     }
 
     @Test
