@@ -152,6 +152,7 @@ public final class Holdfast implements AutoCloseable {
      * overtaken for ever by those that need one only if it did not. A try holds all or none when it returns.
      *
      * @throws IllegalArgumentException if there is no name, or a name is given twice
+     * @throws UnsupportedOperationException if it is to be fair, and the store has no queue ({@link StoreTraits#fifo()})
      */
     public DistributedLock multiLock(Collection<String> names, LockOptions options) {
         return new MultiLock(engine, names, options);

@@ -233,9 +233,8 @@ abstract class RegistryScenarios {
         assertThatExceptionOfType(TimeoutException.class)
                 .isThrownBy(() -> registry.executeLocked(key, Duration.ofMillis(20), () -> {}));
         other.obtain(key).unlock();
-        // The end of a wait is delayed for a tenth of a second at most. If the claim takes longer to leave the store,
-        // it may be
-        // granted once more, and is given back.
+        // The end of a wait is delayed for a tenth of a second at most. If the claim takes longer to leave the
+        // store, it may be granted once more, and is given back.
         awaitUntil(this::elsewhereIsFree);
     }
 }

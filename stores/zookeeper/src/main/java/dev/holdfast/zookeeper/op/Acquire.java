@@ -298,9 +298,8 @@ public final class Acquire {
         return StoreException.unavailable(Effect.UNKNOWN, String.valueOf(cause.getMessage()), cause);
     }
 
-    // Decides from the list whether a claim whose node is known holds, waits or ends. One that waits and must not is
-    // left to the
-    // caller.
+    // Decides from the list whether a claim whose node is known holds, waits or ends. One that waits and must
+    // not is left to the caller.
     private Renewed evaluate(SessionClient client, ClaimState claimState, AdmissionQueue queue) {
         NodeName own = claimState.node();
         int index = own == null ? -1 : queue.indexOf(own);

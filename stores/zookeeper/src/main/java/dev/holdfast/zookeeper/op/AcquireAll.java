@@ -107,9 +107,8 @@ public final class AcquireAll {
         });
     }
 
-    // If the attempt fails or is busy, it deletes all nodes that it has created and knows. Busy is answered when they
-    // are gone:
-    // whoever tries after that, from another session, must not find them before his own.
+    // If the attempt fails or is busy, it deletes all nodes that it has created and knows. Busy is answered when
+    // they are gone: whoever tries after that, from another session, must not find them before his own.
     private CompletionStage<List<Attempt>> attempt(SessionClient client, List<Member> members) {
         return acquireMembers(client, members)
                 .handle((attempts, failure) -> {
