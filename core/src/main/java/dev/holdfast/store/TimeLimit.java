@@ -49,9 +49,11 @@ public final class TimeLimit {
         /**
          * Notes that the call has ended. This may be called more than once, and after the callback of the late call
          * has run.
+         *
+         * @return whether it was this that ended the call; else the callback has run, or may still do so
          */
-        public void end() {
-            underWay.remove(this);
+        public boolean end() {
+            return underWay.remove(this);
         }
     }
 

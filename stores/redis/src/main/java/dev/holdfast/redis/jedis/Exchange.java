@@ -175,7 +175,9 @@ final class Exchange {
         try {
             return work.get();
         } finally {
-            call.end();
+            if (!call.end()) {
+                connection.setBroken(); // whoever used it next might have it closed
+            }
         }
     }
 

@@ -17,11 +17,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -94,6 +96,31 @@ class ExchangeTest extends StoreTest {
                     DefaultJedisClientConfig.builder().ssl(true).build());
         } finally {
             Certificate.distrust();
+        }
+    }
+
+    /** As after a freeze of this process. Before, its pool lent it again, and Jedis connected it without its database. */
+    @Test
+    void connectionThatIsAboutToBeClosedIsBroken() {
+        Exchange exchange = new Exchange(server.url(), Duration.ofMillis(50), MonotonicClock.SYSTEM, () -> {});
+        CountDownLatch late = new CountDownLatch(1);
+        DefaultJedisClientConfig config = DefaultJedisClientConfig.builder().build();
+        try (Connection connection = new Connection(new HostAndPort("127.0.0.1", server.port()), config) {
+            @Override
+            public Object executeCommand(CommandArguments command) {
+                Object reply = super.executeCommand(command);
+                awaitUntil(() -> late.getCount() == 0);
+                return reply;
+            }
+
+            @Override
+            public void forceDisconnect() {
+                late.countDown(); // and has not closed it yet
+            }
+        }) {
+            assertThat(exchange.one(connection, ServerCall.command("ECHO", new byte[1]), false))
+                    .isEqualTo(new byte[1]);
+            assertThat(connection.isBroken()).isTrue();
         }
     }
 
