@@ -7,7 +7,6 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -65,14 +64,17 @@ public final class ModelChecker {
         }
     }
 
+    // Each run has a folder of its own: the checker makes one in it that is named after the present second, and ends if
+    // there is one of that name already.
     private ChildJvm start(String settings) {
-        Path model = folder.resolve(module + ".tla");
-        Path config = folder.resolve(module + ".cfg");
+        Path run;
+        Path model;
+        Path config;
         try (InputStream text = test.getResourceAsStream(module + ".tla")) {
-            Files.copy(
-                    Objects.requireNonNull(text, module + ".tla is not beside " + test),
-                    model,
-                    StandardCopyOption.REPLACE_EXISTING);
+            run = Files.createTempDirectory(folder, "run");
+            model = run.resolve(module + ".tla");
+            config = run.resolve(module + ".cfg");
+            Files.copy(Objects.requireNonNull(text, module + ".tla is not beside " + test), model);
             Files.writeString(config, settings);
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
@@ -80,11 +82,11 @@ public final class ModelChecker {
         // Most of our models are checked in a second or two, in which the optimizing compiler and more threads that
         // collect garbage cost more than they save.
         return ChildJvm.start(
-                List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + folder),
+                List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + run),
                 TLC.class,
                 "-deadlock",
                 "-metadir",
-                folder.toString(),
+                run.toString(),
                 "-config",
                 config.toString(),
                 model.toString());
