@@ -117,8 +117,6 @@ public class MySqlDialect extends ServerDialect {
     private static final String COMMIT_WITH_A_REPLICA =
             "SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE holdfast_lock SET version = version + 1 WHERE name = ?";
 
-    private static final String UNKNOWN_OUTCOME = "08007";
-
     private static final String ENGINE = """
             SELECT t.engine, e.transactions FROM information_schema.tables AS t
             LEFT JOIN information_schema.engines AS e ON e.engine = t.engine

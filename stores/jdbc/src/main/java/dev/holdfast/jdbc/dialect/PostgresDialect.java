@@ -114,8 +114,6 @@ public class PostgresDialect extends ServerDialect {
     /** Where the server waits for a standby, as it reports it itself in whatever language. */
     private static final String WAIT_FOR_A_STANDBY = "SyncRepWaitForLSN";
 
-    private static final String UNKNOWN_OUTCOME = "08007";
-
     /** The class of what says that nothing is wrong. A wait that was cancelled is 01000, as many other warnings. */
     private static final String NOTICE = "00";
 

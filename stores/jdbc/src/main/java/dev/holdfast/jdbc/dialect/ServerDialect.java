@@ -23,6 +23,9 @@ public abstract class ServerDialect extends PooledDialect {
      */
     static final Duration MOST_IDLE = Duration.ofSeconds(5);
 
+    /** The standard's state of a transaction of which nobody knows whether it was committed. */
+    static final String UNKNOWN_OUTCOME = "08007";
+
     private static final String CLOCK = "utc";
 
     private final String url;

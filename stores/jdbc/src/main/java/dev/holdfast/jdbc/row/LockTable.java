@@ -393,8 +393,8 @@ public final class LockTable implements AutoCloseable {
                 patienceNanos -= now - lockedSince;
                 throw new RowLockedException(sorted, locked);
             }
-            // A connection whose transaction could not be undone refuses the next try. This one had no effect, as the
-            // others.
+            // A connection whose transaction could not be undone refuses the next try. This one had no effect,
+            // as the others.
             if (now - deadline >= 0 || statements.isSpoiled()) {
                 break;
             }

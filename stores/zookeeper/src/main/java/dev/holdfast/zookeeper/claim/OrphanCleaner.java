@@ -64,10 +64,9 @@ public final class OrphanCleaner {
         return client.deleteAll(paths).thenCompose(reply -> {
             if (reply.isOk()) {
                 paths.forEach(pendingDeletes::remove);
-                return sendDeletes(client, List.of());
             }
             // The transaction deletes nothing if a single one of the nodes does not exist.
-            return sendDeletes(client, paths);
+            return sendDeletes(client, reply.isOk() ? List.of() : paths);
         });
     }
 
