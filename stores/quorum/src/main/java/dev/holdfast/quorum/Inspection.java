@@ -4,8 +4,10 @@ import dev.holdfast.spi.Claim;
 import dev.holdfast.spi.ClaimId;
 import dev.holdfast.spi.LockName;
 import dev.holdfast.spi.LockStore;
+import dev.holdfast.spi.MonotonicClock;
 import dev.holdfast.spi.ResourceState;
 import dev.holdfast.spi.ResourceState.Entry;
+import dev.holdfast.store.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -40,22 +42,26 @@ final class Inspection {
 
     private final Nodes nodes;
     private final ClaimTable table;
-    private final Duration nodeTimeout;
-    private final Duration limit;
-    private final Function<Duration, Executor> later;
+    private final TimeLimit all;
+    private final TimeLimit majority;
 
     /**
      * @param nodeTimeout how long all nodes are waited for
      * @param limit how long a majority is waited for
+     * @param clock measures the time
      * @param later returns an executor that runs its tasks after the given delay
      */
     Inspection(
-            Nodes nodes, ClaimTable table, Duration nodeTimeout, Duration limit, Function<Duration, Executor> later) {
+            Nodes nodes,
+            ClaimTable table,
+            Duration nodeTimeout,
+            Duration limit,
+            MonotonicClock clock,
+            Function<Duration, Executor> later) {
         this.nodes = nodes;
         this.table = table;
-        this.nodeTimeout = nodeTimeout;
-        this.limit = limit;
-        this.later = later;
+        this.all = new TimeLimit(nodeTimeout, clock, later);
+        this.majority = new TimeLimit(limit, clock, later);
     }
 
     /** The holders that a majority of the nodes names; this client's own with the ids that it knows. What only a minority keeps is no grant; it ends with its lease. */
@@ -189,8 +195,12 @@ final class Inspection {
         for (Node node : nodes) {
             node.inspect(call).whenComplete((answer, failure) -> answers.add(node, answer, failure));
         }
-        later.apply(nodeTimeout).execute(answers::waitForMajority);
-        later.apply(limit).execute(answers::end);
-        return answers.result();
+        // A time limit forgets what has ended, and with it the nodes: a timer would keep those of a closed client.
+        TimeLimit.Call untilMajority = all.begin(answers::waitForMajority);
+        TimeLimit.Call untilEnd = majority.begin(answers::end);
+        return answers.result().whenComplete((given, failure) -> {
+            untilMajority.end();
+            untilEnd.end();
+        });
     }
 }

@@ -89,7 +89,7 @@ public final class QuorumLockStore implements LockStore {
         }
         this.nodes = new Nodes(made);
         this.table = new ClaimTable(nodes, clock, options.quarantine());
-        this.inspection = new Inspection(nodes, table, options.nodeTimeout(), traits.callTimeout(), later);
+        this.inspection = new Inspection(nodes, table, options.nodeTimeout(), traits.callTimeout(), clock, later);
     }
 
     /**

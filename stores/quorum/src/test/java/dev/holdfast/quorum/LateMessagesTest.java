@@ -22,6 +22,7 @@ import dev.holdfast.testkit.Claimant;
 import dev.holdfast.testkit.Seeds;
 import dev.holdfast.testkit.StoreTest;
 import dev.holdfast.testkit.fault.ForwardingStore;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -869,5 +870,25 @@ class LateMessagesTest extends StoreTest {
             return frozen.asked.contains(late);
         });
         assertThat(frozen.asked).hasSize(Node.CALLS_AT_ONCE + 1);
+    }
+
+    /** The timer of a list kept the nodes of a client that had been closed for as long as a majority is waited for. */
+    @Test
+    void nodesOfAClosedQuorumAreGarbageAlthoughItsTimersAreStillDue() {
+        WeakReference<LockStore> node = nodeOfAClosedQuorum();
+        System.gc();
+        assertThat(node.get()).as("a node of the closed quorum").isNull();
+        time.run(SOON);
+    }
+
+    private WeakReference<LockStore> nodeOfAClosedQuorum() {
+        List<LockStore> stores = List.of(
+                nodes.node(0).handle(), nodes.node(1).handle(), nodes.node(2).handle());
+        try (QuorumLockStore closed = QuorumLockStore.over(
+                stores, OPTIONS, time.clock(), delay -> task -> time.after(delay.toNanos(), task))) {
+            assertThat(get(closed.list("", 10))).isEmpty();
+            assertThat(get(closed.inspect(name))).isEmpty();
+        }
+        return new WeakReference<>(stores.get(0));
     }
 }
