@@ -49,12 +49,13 @@ record Census(Map<String, Integer> threads, Map<String, Integer> handles, Map<St
     }
 
     /**
-     * Takes one when threads and handles are down to what they were, or the time is over: a thread that has been told to end needs
-     * a moment for it.
+     * Takes one when threads, handles and objects are down to what they were, or the time is over: a thread that has been told to
+     * end needs a moment for it, and what a timer keeps is garbage when it has run.
      */
-    static Census takeWhenSettled(Census before, Settling settling) {
+    static Census takeWhenSettled(Census before, long slack, Settling settling) {
         settling.await(() -> growth(before.threads, threadsNow(), 0).isEmpty()
-                && handlesSince(before.handles, handlesNow()).isEmpty());
+                && handlesSince(before.handles, handlesNow()).isEmpty()
+                && take().objectsSince(before, slack, List.of()).isEmpty());
         return take();
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Lease;
 import dev.holdfast.LockOptions;
+import dev.holdfast.store.TimeLimit;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -47,6 +48,21 @@ class SoakTest {
         assertThat(run((store, client) -> {}, PATIENCE)).isEmpty();
         assertThat(out.resolve("soak.csv")).content().contains("redis.connections");
         assertThat(Files.size(out.resolve("soak.png"))).isPositive();
+    }
+
+    /** The sweep of the time limits of a closed client is due for some seconds more. */
+    @Test
+    void whatATimerKeepsForAMomentIsNotLeft() throws Exception {
+        assertThat(run(
+                        (store, client) -> {
+                            for (int i = 0; i < MORE_THAN_THE_SLACK; i++) {
+                                new TimeLimit(SHORT.multipliedBy(4))
+                                        .begin(() -> {})
+                                        .end();
+                            }
+                        },
+                        PATIENCE))
+                .isEmpty();
     }
 
     @Test
